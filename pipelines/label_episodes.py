@@ -1,0 +1,25 @@
+"""Stage label_episodes@trace: Baleen's episodes and OPT labels of one trace, from that trace alone."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo import paths
+from cachezoo.labels.episodes import write_episode_labels
+from cachezoo.stage import stage
+from cachezoo.traces.table import read_trace
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+@stage
+def main(params: "Params", key: str) -> None:
+    """Label trace `key`."""
+    category = params.traces[key].category
+    trace = read_trace(paths.requests(category, key))
+    write_episode_labels(
+        trace, params.label.episodes, params.policy.flash, paths.labels("episodes", category, key)
+    )
+
+
+if __name__ == "__main__":
+    main()

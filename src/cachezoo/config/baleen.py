@@ -1,0 +1,118 @@
+"""Parameters of the flash cache and its admission model (Baleen)."""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EpisodeLabel(_Strict):
+    """`label.episodes`: geometry, cache, write budget, and how the eviction age is found.
+
+    Attributes:
+        block_bytes, segment_bytes: geometry; a block is the unit of an episode, a segment the unit cached.
+        cache_fraction: flash cache's size, as a part of the trace's distinct segments.
+        write_budget: segment writes allowed, as a part of AcceptAll's simulated writes over the whole run.
+        budget_tolerance: how near to the budget a calibrated policy must come, relative.
+        age_tolerance: the eviction age is found when the simulated one is this near, relative.
+        age_damping: first step towards the simulated age, as a part of the difference; halved after each
+            overshoot.
+        age_rounds: rounds of refinement at most.
+        min_evictions: with fewer evictions than this the eviction age is the trace's length.
+    """
+
+    block_bytes: int = Field(gt=0)
+    segment_bytes: int = Field(gt=0)
+    cache_fraction: float = Field(gt=0, le=1)
+    write_budget: float = Field(gt=0, le=1)
+    budget_tolerance: float = Field(gt=0, lt=1)
+    age_tolerance: float = Field(gt=0, lt=1)
+    age_damping: float = Field(gt=0, le=1)
+    age_rounds: int = Field(ge=1)
+    min_evictions: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _whole_blocks(self) -> Self:
+        if self.block_bytes % self.segment_bytes:
+            message = (
+                f"block_bytes {self.block_bytes} is not a multiple of segment_bytes {self.segment_bytes}"
+            )
+            raise ValueError(message)
+        return self
+
+
+class HistoryFeatures(_Strict):
+    """`features.history`: windows of the access-history counts.
+
+    Attributes:
+        bucket_of_age: width of a bucket as a part of the eviction age.
+        windows: window lengths in buckets, rising.
+    """
+
+    bucket_of_age: float = Field(gt=0)
+    windows: list[int] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if self.windows[0] < 1 or any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
+            message = f"windows {self.windows} must rise and start at 1 or more"
+            raise ValueError(message)
+        return self
+
+
+class AdmissionModel(_Strict):
+    """`model.admission`: LightGBM's forest. Names follow LightGBM's parameters."""
+
+    arch: Literal["lgbm"]
+    num_leaves: int = Field(ge=2)
+    max_trees: int = Field(ge=1)
+    learning_rate: float = Field(gt=0, le=1)
+    feature_fraction: float = Field(gt=0, le=1)
+    bagging_fraction: float = Field(gt=0, le=1)
+    bagging_freq: int = Field(ge=0)
+    min_data_in_leaf: int = Field(ge=1)
+    lambda_l2: float = Field(ge=0)
+
+
+class AdmissionTrain(_Strict):
+    """`train.admission`: rows, early stopping, calibration.
+
+    Attributes:
+        first_accesses: reads of each episode that become rows (k in the post).
+        holdout_every: one block in this many is held out for early stopping.
+        early_stopping: rounds without a better held-out loss.
+        threads: LightGBM's threads, a fixed number because results depend on it.
+        curve_points: points of the threshold to write-rate curve.
+    """
+
+    first_accesses: int = Field(ge=1)
+    holdout_every: int = Field(ge=2)
+    early_stopping: int = Field(ge=1)
+    threads: int = Field(ge=1)
+    curve_points: int = Field(ge=2)
+
+
+class FlashPolicy(_Strict):
+    """`policy.flash`: the cache's eviction, the backend disk, and how load is measured.
+
+    Attributes:
+        eviction: `lru` or `fifo`.
+        seek_ms, rate_mib_s: disk-head time of an I/O is seek + bytes / rate.
+        window_min_s: shortest window of the load curve, seconds.
+        window_min_reads: windows are widened until they hold this many reads on average.
+        min_windows: windows that a short trace must still give.
+        bootstrap_samples: resamples of the time-block bootstrap.
+        min_gap: smallest RejectX to OPT gap, as a part of RejectX's peak, on which a share is reported.
+    """
+
+    eviction: Literal["lru", "fifo"]
+    seek_ms: float = Field(gt=0)
+    rate_mib_s: float = Field(gt=0)
+    window_min_s: float = Field(gt=0)
+    window_min_reads: int = Field(ge=1)
+    min_windows: int = Field(ge=20)
+    bootstrap_samples: int = Field(ge=100)
+    min_gap: float = Field(ge=0)

@@ -1,0 +1,146 @@
+"""Load of the backend disk over time: what a flash cache's run costs, in disk-head seconds per second.
+
+Source: Baleen post, "Bulk storage limited by disk-head time": the peak is what is provisioned for. Windows,
+their
+shortest length and the time-block bootstrap are as `policy.flash` in params.yaml says.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.config.baleen import FlashPolicy
+from cachezoo.kernels.flash import FlashRun
+from cachezoo.labels.episodes import FlashProblem
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+MAX_WINDOWS = 100
+TIME_SCALE_KEY = "time_scale"
+EARLIEST_WARMUP = 10
+LATEST_WARMUP = 3
+
+
+@dataclass(frozen=True)
+class LoadWindows:
+    """Equal windows of time over the requests after the warm-up.
+
+    Attributes:
+        warmup: requests before the first window.
+        of: int64[n - warmup] window of each request.
+        count: windows.
+        seconds: length of a window, in the trace's own seconds.
+        reads: mean reads in a window.
+    """
+
+    warmup: int
+    of: I64
+    count: int
+    seconds: float
+    reads: float
+
+
+def warmup_index(problem: FlashProblem) -> int:
+    """First request that counts: AcceptAll has filled the cache, within a tenth and a third of the trace."""
+    n = len(problem)
+    return int(np.clip(problem.accept_all.filled_at, n // EARLIEST_WARMUP, n // LATEST_WARMUP))
+
+
+def load_windows(
+    time_us: I64, problem: FlashProblem, flash: FlashPolicy, time_scale: float = 1.0
+) -> LoadWindows:
+    """Cut the time after the warm-up into windows.
+
+    A window is the longer of `window_min_s` and a hundredth of the time, widened until it holds
+    `window_min_reads` reads on average. A trace too short for `min_windows` of these gets `min_windows`
+    shorter ones.
+
+    Args:
+        time_us: int64[n].
+        problem: for its reads and warm-up.
+        flash: `policy.flash`.
+        time_scale: how many seconds of the recorded day one second of the trace stands for.
+    """
+    warmup = warmup_index(problem)
+    times = (time_us[warmup:] - time_us[warmup]) / 1e6
+    span = max(float(times[-1]), 1e-6)
+    reads = int(np.count_nonzero(problem.read[warmup:]))
+    shortest = flash.window_min_s / time_scale
+    most = min(MAX_WINDOWS, int(span // shortest), reads // flash.window_min_reads)
+    count = max(flash.min_windows, most)
+    of = np.minimum((times / span * count).astype(np.int64), count - 1)
+    return LoadWindows(warmup, of, count, span / count, reads / count)
+
+
+def load_curve(dt: F64, windows: LoadWindows) -> F64:
+    """Disk-head seconds per second in each window.
+
+    Args:
+        dt: float64[n] disk-head seconds of each request.
+        windows: the cut.
+    """
+    total = np.bincount(windows.of, dt[windows.warmup :], minlength=windows.count)
+    return total.astype(np.float64) / windows.seconds
+
+
+STATISTICS: dict[str, Callable[[F64], F64]] = {
+    "peak": lambda curves: np.max(curves, axis=-1),
+    "p95": lambda curves: np.quantile(curves, 0.95, axis=-1),
+    "mean": lambda curves: np.mean(curves, axis=-1),
+    "median": lambda curves: np.median(curves, axis=-1),
+}
+
+
+def resamples(count: int, samples: int, seed: int) -> I64:
+    """Windows drawn with replacement, int64[samples, count]; shared by all policies, so differences are paired."""
+    return np.random.default_rng(seed).integers(0, count, (samples, count))
+
+
+def interval(values: F64) -> list[float]:
+    """The 90 % interval of bootstrap values, as [low, high]."""
+    low, high = np.quantile(values, [0.05, 0.95])
+    return [float(low), float(high)]
+
+
+def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I64) -> dict[str, Any]:
+    """A policy's figures after the warm-up; writes count from the first request.
+
+    Args:
+        problem: the cache and the requests.
+        run: the policy's run.
+        windows: the cut.
+        draws: `resamples` for the intervals.
+
+    Returns:
+        Plain JSON values: `read_dt` statistics in disk-head seconds per second with 90 % intervals, hit
+        ratios by
+        reads (no backend I/O) and by bytes, segment writes, and the seconds of read, write and all disk-head
+        time.
+    """
+    dt = problem.dt_seconds(run)
+    curve = load_curve(dt, windows)
+    after = slice(windows.warmup, None)
+    read = problem.read[after]
+    sizes = problem.accesses.sizes[after].astype(np.int64)
+    ios = run.io_segments[after]
+    read_dt = float(dt[after].sum())
+    write_dt = float(problem.cost.seconds(~read, sizes * ~read * problem.geometry.segment_bytes).sum())
+    seek = float(np.count_nonzero(ios)) * problem.cost.seek_ms / 1e3
+    resampled = curve[draws]
+    return {
+        "read_dt": {name: float(statistic(curve)) for name, statistic in STATISTICS.items()},
+        "read_dt_interval": {name: interval(statistic(resampled)) for name, statistic in STATISTICS.items()},
+        "io_hit_ratio": 1.0 - float(np.count_nonzero(ios)) / max(1, int(read.sum())),
+        "byte_hit_ratio": float(run.hits[after].sum()) / max(1, int(sizes[read].sum())),
+        "segment_writes": run.segment_writes,
+        "writes_of_accept_all": run.segment_writes / max(1, problem.accept_all.segment_writes),
+        "read_dt_s": read_dt,
+        "write_dt_s": write_dt,
+        "total_dt_s": read_dt + write_dt,
+        "transfer_share": (read_dt - seek) / read_dt if read_dt > 0 else 0.0,
+        "evictions": run.evictions,
+        "mean_eviction_age": run.mean_eviction_age,
+    }

@@ -1,0 +1,158 @@
+"""Episodes: runs of reads of a block that would hit, apart from the first, were the block's data admitted.
+
+The model is an LRU cache that evicts an item a constant logical time (the eviction age, in requests) after
+its
+last access. Source: Baleen post, "Introducing episodes: an offline model for flash caching". Ours: writes
+end the
+residency of the segments they cover, and writes advance the logical clock just as reads do.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.jit import njit
+from cachezoo.kernels.segments import I32, I64, SegmentAccesses
+
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """Episodes of a part of a trace; n requests, e episodes numbered by their first read.
+
+    Attributes:
+        episode: int32[n] the request's episode, -1 for writes.
+        index: int32[n] how many reads of the episode came before, -1 for writes.
+        fetched: int32[n] segments the read would fetch (new, expired or invalidated) were the episode
+            admitted.
+        first, last: int32[e] rank (row) of its first and last read.
+        accesses: int32[e] n, its reads.
+        touched: int64[e] q, segments accessed, with repeats.
+        distinct: int32[e] W, distinct segments.
+        span: int32[e] R, segments from the lowest to the highest accessed (OPT-Range).
+        written: int64[e] segments fetched and so written without prefetch: W plus what expired or was
+            overwritten.
+        misses: int32[e] reads that fetch anything, without prefetch.
+        open: bool[e] the part ended within one eviction age of the last read, so the episode may go on.
+        age: the eviction age assumed, requests.
+    """
+
+    episode: I32
+    index: I32
+    fetched: I32
+    first: I32
+    last: I32
+    accesses: I32
+    touched: I64
+    distinct: I32
+    span: I32
+    written: I64
+    misses: I32
+    open: Bool
+    age: int
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def timespan(self) -> I64:
+        """int64[e]: last - first read, in requests."""
+        return self.last.astype(np.int64) - self.first
+
+
+@njit
+def _episodes(
+    start: I64, segment: I32, own: I32, block: I32, first: I32, read: Bool, age: int, sizes: I64
+) -> tuple[I32, I32, I32, I32, I32]:
+    n = len(block)
+    episode = np.full(n, -1, np.int32)
+    index = np.full(n, -1, np.int32)
+    fetched = np.zeros(n, np.int32)
+    distinct = np.zeros(n, np.int32)
+    low = np.zeros(n, np.int32)
+    high = np.zeros(n, np.int32)
+    current = np.full(sizes[2], -1, np.int32)
+    block_last = np.zeros(sizes[2], np.int32)
+    reads = np.zeros(sizes[2], np.int32)
+    wrote = np.full(sizes[0], -1, np.int32)
+    touched = np.full(sizes[1], -1, np.int32)
+    member = np.full(sizes[1], -1, np.int32)
+    count = 0
+    for i in range(n):
+        if not read[i]:
+            for j in range(start[i], start[i + 1]):
+                wrote[segment[j]] = i
+            continue
+        b = block[i]
+        end = first[i] + np.int32(start[i + 1] - start[i])
+        if current[b] < 0 or i - block_last[b] > age:
+            current[b] = count
+            reads[b] = 0
+            low[count] = first[i]
+            high[count] = end
+            count += 1
+        e = current[b]
+        block_last[b] = i
+        episode[i] = e
+        index[i] = reads[b]
+        reads[b] += 1
+        low[e] = min(low[e], first[i])
+        high[e] = max(high[e], end)
+        for j in range(start[i], start[i + 1]):
+            o = own[j]
+            if member[o] != e:
+                member[o] = e
+                distinct[e] += 1
+                fetched[i] += 1
+            elif i - touched[o] > age or wrote[segment[j]] > touched[o]:
+                fetched[i] += 1
+            touched[o] = i
+    return episode, index, fetched, distinct[:count], high[:count] - low[:count]
+
+
+def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
+    """Group reads into episodes.
+
+    Args:
+        accesses: the segments of n requests.
+        read: bool[n], True where the request reads.
+        age: eviction age in requests, at least 1. A gap of more than this starts a new episode.
+
+    Raises:
+        ConfigError: the eviction age is below 1, or the arrays' lengths differ.
+    """
+    if age < 1:
+        message = f"eviction age {age}: it is a number of requests, at least 1"
+        raise ConfigError(message)
+    if len(read) != len(accesses):
+        message = f"read has {len(read)} rows where the accesses have {len(accesses)}"
+        raise ConfigError(message)
+    sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_blocks], np.int64)
+    episode, index, fetched, distinct, span = _episodes(
+        accesses.start, accesses.segment, accesses.own, accesses.block, accesses.first, read, age, sizes
+    )
+    total = len(distinct)
+    rows = np.flatnonzero(read)
+    of = episode[rows]
+    first = np.zeros(total, np.int32)
+    first[of[::-1]] = rows[::-1]
+    last = np.zeros(total, np.int32)
+    last[of] = rows
+    return Episodes(
+        episode=episode,
+        index=index,
+        fetched=fetched,
+        first=first,
+        last=last,
+        accesses=np.bincount(of, minlength=total).astype(np.int32),
+        touched=np.bincount(of, accesses.sizes[rows], minlength=total).astype(np.int64),
+        distinct=distinct,
+        span=span,
+        written=np.bincount(of, fetched[rows], minlength=total).astype(np.int64),
+        misses=np.bincount(of, fetched[rows] > 0, minlength=total).astype(np.int32),
+        open=len(read) - 1 - last <= age,
+        age=age,
+    )

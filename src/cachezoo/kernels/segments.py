@@ -1,0 +1,252 @@
+"""Byte ranges as segments of blocks, with dense ids: the units of Baleen's flash cache.
+
+A block is the unit an episode is defined on, a segment the unit that is cached (64 segments to a block). On
+block
+traces a request may reach beyond the block that holds its first segment. It stays one access of that first
+block:
+one request is one I/O and one decision, and splitting it would charge a seek per piece that no disk pays.
+Source: Baleen post, "Background: Bulk storage systems"; the choice for requests across blocks is ours.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.kernels.jit import njit
+
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+U8 = npt.NDArray[np.uint8]
+
+SEGMENT_BITS = 50
+MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
+SEGMENTS_PER_BLOCK = 64
+FIRST_CAPACITY = 1 << 10
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Block and segment sizes in bytes; a block holds a whole number of segments."""
+
+    block_bytes: int = 262_144
+    segment_bytes: int = 4_096
+
+    def __post_init__(self) -> None:
+        if self.segment_bytes < 1 or self.block_bytes < 1 or self.block_bytes % self.segment_bytes:
+            message = (
+                f"geometry {self.block_bytes}/{self.segment_bytes} bytes: "
+                "the block must be a positive multiple of the segment"
+            )
+            raise ConfigError(message)
+
+    @property
+    def per_block(self) -> int:
+        """Segments to a block."""
+        return self.block_bytes // self.segment_bytes
+
+
+@dataclass(frozen=True)
+class SegmentAccesses:
+    """The segments each request touches.
+
+    Attributes:
+        start: int64[n + 1]; request i touches positions [start[i], start[i + 1]) of the arrays below, in
+            rising address.
+        segment: int32[m] dense ids of segments, numbered by first appearance.
+        own: int32[m] ids of (block of the request, segment). Equal to `segment` inside the block; what a
+            request
+            touches beyond its first block has ids of its own, so that episodes of different blocks stay
+            independent.
+        block: int32[n] dense ids of the blocks that hold the requests' first segments.
+        first: int32[n] index of the first segment within its block.
+        n_segments, n_own, n_blocks: numbers of ids.
+    """
+
+    start: I64
+    segment: I32
+    own: I32
+    block: I32
+    first: I32
+    n_segments: int
+    n_own: int
+    n_blocks: int
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    @property
+    def sizes(self) -> I32:
+        """int32[n]: segments of each request."""
+        return np.diff(self.start).astype(np.int32)
+
+
+@njit
+def _assign(keys: I64, slots: I64, table_keys: I64, table_ids: I32, count: int, ids: I32) -> int:
+    mask = len(table_keys) - 1
+    for i in range(len(keys)):
+        key = keys[i]
+        slot = slots[i]
+        while table_ids[slot] >= 0 and table_keys[slot] != key:
+            slot = (slot + 1) & mask
+        if table_ids[slot] < 0:
+            table_keys[slot] = key
+            table_ids[slot] = count
+            count += 1
+        ids[i] = table_ids[slot]
+    return count
+
+
+@njit
+def _fill(start: I64, first: I64, out: I64) -> None:
+    for i in range(len(first)):
+        value = first[i]
+        for j in range(start[i], start[i + 1]):
+            out[j] = value
+            value += 1
+
+
+class IdTable:
+    """Dense int32 ids for int64 keys by first appearance, stable across calls (open addressing)."""
+
+    def __init__(self) -> None:
+        self._reset(FIRST_CAPACITY)
+
+    def _reset(self, capacity: int) -> None:
+        self._keys: I64 = np.zeros(capacity, np.int64)
+        self._ids: I32 = np.full(capacity, -1, np.int32)
+        self._shift = np.uint64(64 - (capacity.bit_length() - 1))
+        self.count = 0
+
+    def _slots(self, keys: I64) -> I64:
+        hashed = (keys.astype(np.uint64) * HASH_MULTIPLIER) >> self._shift
+        return hashed.astype(np.int64)
+
+    def keys(self) -> I64:
+        """int64[count]: the keys in the order of their ids."""
+        used = self._ids >= 0
+        ordered = np.empty(self.count, np.int64)
+        ordered[self._ids[used]] = self._keys[used]
+        return ordered
+
+    def rebuild(self, keys: I64) -> None:
+        """Forget everything and number `keys` (distinct) in their order."""
+        capacity = FIRST_CAPACITY
+        while capacity < 4 * len(keys):
+            capacity *= 2
+        self._reset(capacity)
+        ids = np.empty(len(keys), np.int32)
+        self.count = int(_assign(keys, self._slots(keys), self._keys, self._ids, 0, ids))
+
+    def lookup(self, keys: I64) -> I32:
+        """Ids of the keys, new ones numbered on from `count`.
+
+        Args:
+            keys: int64[m].
+
+        Returns:
+            int32[m].
+
+        Raises:
+            TraceError: more than 2**31 - 1 distinct keys.
+        """
+        ids = np.empty(len(keys), np.int32)
+        done = 0
+        while done < len(keys):
+            free = len(self._keys) // 2 - self.count
+            if free <= 0:
+                if self.count >= 2**30:
+                    message = (
+                        f"{self.count} distinct segments are more than int32 ids can number; sample the trace"
+                    )
+                    raise TraceError(message)
+                self.rebuild(self.keys())
+                continue
+            part = keys[done : done + free]
+            self.count = int(
+                _assign(
+                    part, self._slots(part), self._keys, self._ids, self.count, ids[done : done + len(part)]
+                )
+            )
+            done += len(part)
+        return ids
+
+
+def segment_keys(volume: I32, offset: I64, size: I64, geometry: Geometry) -> tuple[I64, I64]:
+    """Where each request's segments start, and one int64 key per segment touched.
+
+    Args:
+        volume: int32[n] volume numbers.
+        offset: int64[n] bytes.
+        size: int64[n] bytes.
+        geometry: block and segment sizes.
+
+    Returns:
+        start int64[n + 1] and keys int64[m]; `key >> SEGMENT_BITS` is the volume, the rest the segment's
+        index.
+
+    Raises:
+        TraceError: more volumes, or a larger address, than a key can hold.
+    """
+    if len(volume) and int(volume.max()) >= MAX_VOLUMES:
+        message = f"volume number {int(volume.max())} is above {MAX_VOLUMES - 1}; split the trace by volume"
+        raise TraceError(message)
+    first = offset // geometry.segment_bytes
+    last = (offset + size - 1) // geometry.segment_bytes
+    if len(last) and int(last.max()) >= 1 << SEGMENT_BITS:
+        highest = (1 << SEGMENT_BITS) - 1
+        message = f"segment index {int(last.max())} is above {highest}; check the unit of offset (bytes)"
+        raise TraceError(message)
+    start = np.zeros(len(offset) + 1, np.int64)
+    np.cumsum(last - first + 1, out=start[1:])
+    keys = np.empty(int(start[-1]), np.int64)
+    _fill(start, (volume.astype(np.int64) << SEGMENT_BITS) + first, keys)
+    return start, keys
+
+
+def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> SegmentAccesses:
+    """Number the segments and blocks that requests touch.
+
+    Args:
+        volume: int32[n] volume numbers.
+        offset: int64[n] bytes.
+        size: int64[n] bytes.
+        geometry: block and segment sizes.
+
+    Raises:
+        TraceError: ids or addresses outside what keys can hold.
+    """
+    start, keys = segment_keys(volume, offset, size, geometry)
+    segments = IdTable()
+    segment = segments.lookup(keys)
+    index = offset // geometry.segment_bytes
+    block_index = index // geometry.per_block
+    first = (index - block_index * geometry.per_block).astype(np.int32)
+    blocks = IdTable()
+    block = blocks.lookup((volume.astype(np.int64) << SEGMENT_BITS) + block_index)
+    own, n_own = _own_ids(start, segment, block, first, segments.count, geometry)
+    return SegmentAccesses(start, segment, own, block, first, segments.count, n_own, blocks.count)
+
+
+def _own_ids(
+    start: I64, segment: I32, block: I32, first: I32, n_segments: int, geometry: Geometry
+) -> tuple[I32, int]:
+    """Ids of (block of the request, segment), see `SegmentAccesses.own`."""
+    over = np.flatnonzero(first + np.diff(start) > geometry.per_block)
+    if not len(over):
+        return segment, n_segments
+    inside = geometry.per_block - first[over].astype(np.int64)
+    begin = start[over] + inside
+    counts = start[over + 1] - begin
+    where_start = np.zeros(len(over) + 1, np.int64)
+    np.cumsum(counts, out=where_start[1:])
+    where = np.empty(int(where_start[-1]), np.int64)
+    keys = np.empty_like(where)
+    _fill(where_start, begin, where)
+    _fill(where_start, (block[over].astype(np.int64) << 32) + geometry.per_block, keys)
+    table = IdTable()
+    own = segment.copy()
+    own[where] = table.lookup(keys) + n_segments
+    return own, n_segments + table.count

@@ -1,0 +1,359 @@
+"""Trains the admission model of a category on its train traces, with the threshold from validation.
+
+Source: Baleen post, "Training Baleen to imitate OPT". The held-out blocks stop training early; the threshold
+meets
+the write budget in simulation on the validation traces; the baseline is RejectX at the very same writes.
+"""
+
+import csv
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo import paths
+from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.errors import TrainingError
+from cachezoo.evaluation.flash_load import TIME_SCALE_KEY, interval, load_curve, load_windows, resamples
+from cachezoo.features.history import encode, feature_list, user_key
+from cachezoo.io import atomic_dir, sha256_file
+from cachezoo.kernels.segments import HASH_MULTIPLIER, SEGMENT_BITS
+from cachezoo.labels.calibrate import Calibration
+from cachezoo.labels.episodes import EpisodeRows, FlashProblem, flash_problem, read_episode_labels
+from cachezoo.models.admission import CURVES_FILE, MODEL_FILE, Forest, fit_forest, forest_scorer, serving
+from cachezoo.models.trained import Feature, TracePart, TrainedModel
+from cachezoo.policies.admission import AdmissionServing
+from cachezoo.policies.flash import calibrate_threshold, rejectx
+from cachezoo.seeds import derive_seed
+from cachezoo.traces.table import OP_READ, Coded, Trace, read_trace
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters that training reads."""
+
+    label: EpisodeLabel
+    history: HistoryFeatures
+    model: AdmissionModel
+    train: AdmissionTrain
+    flash: FlashPolicy
+    seed: int
+
+    @classmethod
+    def of(cls, params: "Params") -> "Settings":
+        """Pick them from params.yaml."""
+        return cls(
+            params.label.episodes,
+            params.features.history,
+            params.model.admission,
+            params.train.admission,
+            params.policy.flash,
+            params.seed,
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A trace with its labels."""
+
+    key: str
+    trace: Trace
+    labels: EpisodeRows
+
+
+def model_id(category: str, arch: str = "lgbm") -> str:
+    """Id of a category's admission model."""
+    return f"admission.{category}.{arch}"
+
+
+def serve_trace(model: AdmissionServing, trace: Trace) -> F32:
+    """Features of a trace, float32[n, F]; the history goes on from what the model has served before."""
+    return model.features(
+        trace.time_us, trace.op, trace.offset, trace.size, trace.volume, trace.namespace, trace.user
+    )
+
+
+def _encodings(parts: list[Part]) -> dict[str, dict[str, int]]:
+    """Codes of namespaces and users, by their reads in the train traces."""
+    counts: dict[str, Counter[str]] = {"namespace": Counter(), "user": Counter()}
+
+    def add(column: str, coded: Coded | None, read: Bool) -> None:
+        if coded is None:
+            return
+        for name, count in zip(
+            coded.names, np.bincount(coded.codes[read], minlength=len(coded.names)), strict=True
+        ):
+            if count:
+                counts[column][user_key(name) if column == "user" else name] += int(count)
+
+    for part in parts:
+        read = part.trace.op == OP_READ
+        add("namespace", part.trace.namespace or part.trace.volume, read)
+        add("user", part.trace.user, read)
+    return {column: encode(counter) for column, counter in counts.items()}
+
+
+def _skeleton(category: str, parts: list[Part], validation: list[Part], settings: Settings) -> TrainedModel:
+    """Everything about the model that is known before it is trained."""
+    age = int(np.median([part.labels.figures["eviction_age"] for part in parts]))
+    bucket = max(1, round(age * settings.history.bucket_of_age))
+    seed = derive_seed(settings.seed, "train_admission", category)
+    roles: list[tuple[Part, Literal["train", "validation"]]] = [(part, "train") for part in parts]
+    roles += [(part, "validation") for part in validation]
+    windows = list(settings.history.windows)
+    return TrainedModel(
+        model_id=model_id(category, settings.model.arch),
+        kind="admission",
+        category=category,
+        arch={**settings.model.model_dump(), "threads": settings.train.threads},
+        features=[Feature(**row) for row in feature_list(windows)],
+        encodings=_encodings(parts),
+        geometry={"block_bytes": settings.label.block_bytes, "segment_bytes": settings.label.segment_bytes},
+        calibration={"eviction_age": age, "threshold": 0.0},
+        policy={
+            "type": "flash_admission",
+            "history": {"bucket_requests": bucket, "windows": windows},
+            "score": "log-odds that the episode is worth its flash writes",
+            "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
+            "writes": "not cached; they invalidate what they overwrite; pass them to the features",
+            "eviction": settings.flash.eviction,
+            "cache_fraction": settings.label.cache_fraction,
+        },
+        traces=[
+            TracePart(
+                trace=part.key,
+                role=role,
+                sha256=part.trace.meta.source_sha256,
+                licence=part.trace.meta.licence,
+            )
+            for part, role in roles
+        ],
+        inputs={},
+        seeds={"train_admission": seed},
+        trained=False,
+        validation={},
+        beats_baseline=False,
+        reason="not trained yet",
+    )
+
+
+def _held_out(trace: Trace, settings: Settings) -> Bool:
+    """Rows of the blocks kept for early stopping, by a hash of the block: none is on both sides."""
+    block = (trace.offset // settings.label.block_bytes).astype(np.uint64)
+    key = block + (trace.volume.codes.astype(np.uint64) << np.uint64(SEGMENT_BITS))
+    hashed = (key * HASH_MULTIPLIER) >> np.uint64(33)
+    held: Bool = hashed % np.uint64(settings.train.holdout_every) == 0
+    return held
+
+
+def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) -> tuple[F32, Bool, Bool]:
+    """Rows, OPT labels and hold-out flags: the first k reads of each episode that had ended with its part.
+
+    Raises:
+        TrainingError: no episode had ended.
+    """
+    chosen: list[tuple[F32, Bool, Bool]] = []
+    for part in parts:
+        rows = serve_trace(serving(model, lambda features: np.zeros(len(features))), part.trace)
+        labels = part.labels
+        keep = (labels.episode >= 0) & (labels.access_index < settings.train.first_accesses) & labels.settled
+        chosen.append((rows[keep], labels.opt[keep], _held_out(part.trace, settings)[keep]))
+    rows, opt, held = (np.concatenate(column) for column in zip(*chosen, strict=True))
+    if not len(rows):
+        message = (
+            f"{model.model_id}: no episode of the train traces had ended within an eviction age of the end; "
+            "give longer traces or lower label.episodes.cache_fraction"
+        )
+        raise TrainingError(message)
+    return rows, opt, held
+
+
+def _curve(problems: list[FlashProblem], scores: list[F64], points: int) -> list[dict[str, float]]:
+    """The whole threshold to write-rate curve: writes over AcceptAll's, and mean disk-head time per read."""
+    reads = np.concatenate([score[problem.read] for problem, score in zip(problems, scores, strict=True)])
+    steps = np.unique(np.quantile(reads, np.linspace(0.0, 1.0, points), method="nearest"))
+    accept_all = sum(problem.accept_all.segment_writes for problem in problems)
+    curve = []
+    for threshold in steps:
+        runs = [problem.run(score >= threshold) for problem, score in zip(problems, scores, strict=True)]
+        dt = sum(float(problem.dt_seconds(run).sum()) for problem, run in zip(problems, runs, strict=True))
+        writes = sum(run.segment_writes for run in runs)
+        curve.append(
+            {
+                "threshold": float(threshold),
+                "writes": writes / accept_all,
+                "read_dt_ms": 1e3 * dt / len(reads),
+            }
+        )
+    return curve
+
+
+def _judge(
+    parts: list[Part],
+    problems: list[FlashProblem],
+    scores: list[F64],
+    threshold: float,
+    settings: Settings,
+    seed: int,
+) -> tuple[dict[str, float | None], bool, str]:
+    """Validation figures beside RejectX at the same writes, and whether the model beats it."""
+    ours, theirs, opt = [], [], []
+    for part, problem, score in zip(parts, problems, scores, strict=True):
+        scale = float(part.trace.meta.extra.get(TIME_SCALE_KEY, "1"))
+        windows = load_windows(part.trace.time_us, problem, settings.flash, scale)
+        run = problem.run(score >= threshold)
+        same = replace(problem, budget=float(run.segment_writes))
+        ours.append(load_curve(problem.dt_seconds(run), windows))
+        theirs.append(load_curve(problem.dt_seconds(rejectx(same).run), windows))
+        opt.append(load_curve(problem.dt_seconds(problem.run(part.labels.opt)), windows))
+    mine, baseline, best = (np.concatenate(curves) for curves in (ours, theirs, opt))
+    draws = resamples(len(mine), settings.flash.bootstrap_samples, seed)
+    low, high = interval((baseline - mine)[draws].mean(axis=1))
+    figures: dict[str, float | None] = {
+        "peak_dt": float(mine.max()),
+        "mean_dt": float(mine.mean()),
+        "rejectx_peak_dt": float(baseline.max()),
+        "rejectx_mean_dt": float(baseline.mean()),
+        "opt_peak_dt": float(best.max()),
+        "opt_mean_dt": float(best.mean()),
+        "mean_dt_saved_low": low,
+        "mean_dt_saved_high": high,
+    }
+    beats = low > 0 and mine.max() <= baseline.max()
+    verdict = "beats" if beats else "does not beat"
+    reason = (
+        f"{verdict} RejectX at equal writes on validation: mean read disk-head time {mine.mean():.4f} "
+        f"against {baseline.mean():.4f}, 90 % interval of the saving [{low:.4f}, {high:.4f}], "
+        f"peak {mine.max():.4f} against {baseline.max():.4f} (disk-head seconds per second)"
+    )
+    return figures, bool(beats), reason
+
+
+def fit(
+    category: str, parts: list[Part], validation: list[Part], settings: Settings
+) -> tuple[TrainedModel, Forest]:
+    """Train on some parts and calibrate on others.
+
+    Args:
+        category: workload category.
+        parts: train traces with labels.
+        validation: validation traces with labels; where empty, the train traces calibrate the threshold, and
+            the
+            model is not said to beat its baseline, for nothing judged it.
+        settings: parameters.
+
+    Raises:
+        TrainingError: there is no train trace, or nothing in it to learn from.
+    """
+    if not parts:
+        message = (
+            f"{model_id(category)}: the category has no trace of role train; give it one in conf/matrix.yaml"
+        )
+        raise TrainingError(message)
+    model = _skeleton(category, parts, validation, settings)
+    seed = model.seeds["train_admission"]
+    rows, opt, held = training_rows(parts, model, settings)
+    names = [feature.name for feature in model.features]
+    forest = fit_forest(rows, opt, held, settings.model, settings.train, seed, names)
+    judged = validation or parts
+    problems = [flash_problem(part.trace, settings.label, settings.flash) for part in judged]
+    scorer = forest_scorer(forest.text, settings.train.threads)
+    scores = [scorer(serve_trace(serving(model, scorer), part.trace)) for part in judged]
+    threshold, found = calibrate_threshold(problems, scores)
+    figures, beats, reason = _judge(judged, problems, scores, threshold, settings, seed)
+    calibration = _calibration(
+        model, problems, found, threshold, _curve(problems, scores, settings.train.curve_points)
+    )
+    figures["rows"], figures["positives"] = float(len(rows)), float(opt.mean())
+    if not validation:
+        beats, reason = (
+            False,
+            "not judged: the category has no validation trace, so the train traces set the threshold",
+        )
+    if not forest.splits:
+        beats, reason = (
+            False,
+            "training never moved the model: no split improves the loss on the labels it was given",
+        )
+    changes = {
+        "arch": {**model.arch, "trees": forest.trees, "splits": forest.splits},
+        "calibration": {**calibration, "calibrated_on": "validation" if validation else "train"},
+        "trained": forest.splits > 0,
+        "validation": figures,
+        "beats_baseline": beats,
+        "reason": reason,
+    }
+    return model.model_copy(update=changes), forest
+
+
+def _calibration(
+    model: TrainedModel,
+    problems: list[FlashProblem],
+    found: Calibration,
+    threshold: float,
+    curve: list[dict[str, float]],
+) -> dict[str, Any]:
+    accept_all = sum(problem.accept_all.segment_writes for problem in problems)
+    return {
+        **model.calibration,
+        "threshold": threshold,
+        "budget": sum(problem.budget for problem in problems) / accept_all,
+        "writes": found.writes / accept_all,
+        "unreached": not found.reached,
+        "curve": curve,
+        "capacity_segments": [problem.capacity for problem in problems],
+    }
+
+
+def _read_parts(params: "Params", category: str, role: str) -> tuple[list[Part], dict[str, str]]:
+    parts, inputs = [], {}
+    for key in params.traces_of(category, role):
+        requests, labels = paths.requests(category, key), paths.labels("episodes", category, key)
+        parts.append(Part(key, read_trace(requests), read_episode_labels(labels)))
+        inputs.update({str(path): sha256_file(path) for path in (requests, labels)})
+    return parts, inputs
+
+
+def train_admission(params: "Params", category: str, root: Path | None = None) -> TrainedModel:
+    """Train a category's admission model and write `models/trained/admission.<category>.lgbm/`.
+
+    Args:
+        params: params.yaml.
+        category: workload category.
+        root: where to write instead; None takes the model's own folder.
+
+    Returns:
+        What went into `train.json`.
+
+    Raises:
+        TrainingError: nothing to train on.
+    """
+    parts, inputs = _read_parts(params, category, "train")
+    validation, more = _read_parts(params, category, "validation")
+    model, forest = fit(category, parts, validation, Settings.of(params))
+    model = model.model_copy(update={"inputs": {**inputs, **more}})
+    write_trained(model, forest, root or paths.trained(model.model_id))
+    return model
+
+
+def write_trained(model: TrainedModel, forest: Forest, folder: Path) -> None:
+    """Write `model.lgb.txt`, `train.json` and `curves.csv` (round, train_loss, holdout_loss)."""
+    with atomic_dir(folder) as temporary:
+        (temporary / MODEL_FILE).write_text(forest.text, encoding="utf-8")
+        model.write(temporary)
+        with (temporary / CURVES_FILE).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["round", "train_loss", "holdout_loss"])
+            for index, loss in enumerate(forest.train_loss):
+                held = forest.holdout_loss[index] if index < len(forest.holdout_loss) else ""
+                writer.writerow([index + 1, loss, held])
