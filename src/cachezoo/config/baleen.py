@@ -22,6 +22,8 @@ class EpisodeLabel(_Strict):
             overshoot.
         age_rounds: rounds of refinement at most.
         min_evictions: with fewer evictions than this the eviction age is the trace's length.
+        horizon_fraction: an episode is settled when it began an eviction age, but at most this part of the
+            trace, before the end; later ones are masked in training.
     """
 
     block_bytes: int = Field(gt=0)
@@ -33,6 +35,7 @@ class EpisodeLabel(_Strict):
     age_damping: float = Field(gt=0, le=1)
     age_rounds: int = Field(ge=1)
     min_evictions: int = Field(ge=1)
+    horizon_fraction: float = Field(gt=0, lt=1)
 
     @model_validator(mode="after")
     def _whole_blocks(self) -> Self:

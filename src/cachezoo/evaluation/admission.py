@@ -1,10 +1,10 @@
 """The learned admission on test traces, next to AcceptAll, CoinFlip, RejectX and OPT.
 
-All run in the same flash simulator.
-Two comparisons, since a threshold chosen on validation need not meet the budget on a test trace:
+All run in the same flash simulator. Two comparisons, since a threshold chosen on validation need not meet
+the budget on a test trace:
 
-- `deployed`: the model as shipped, threshold untouched; the others are given exactly its segment writes.
-Headline.
+- `deployed`: the model as shipped, threshold untouched; the others are given exactly its segment writes;
+  the headline comes from here.
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 

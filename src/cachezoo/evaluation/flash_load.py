@@ -95,7 +95,7 @@ STATISTICS: dict[str, Callable[[F64], F64]] = {
 
 
 def resamples(count: int, samples: int, seed: int) -> I64:
-    """Windows drawn with replacement, int64[samples, count]; shared by all policies, so differences are paired."""
+    """Windows drawn with replacement, int64[samples, count]; one draw serves all policies (paired)."""
     return np.random.default_rng(seed).integers(0, count, (samples, count))
 
 

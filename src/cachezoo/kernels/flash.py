@@ -25,7 +25,7 @@ BY_DECISION = -1
 
 @dataclass(frozen=True)
 class DiskHead:
-    """What an I/O costs the backend: `DT = seek + bytes / rate` (Baleen post, "Optimize for Disk-head time")."""
+    """What an I/O costs the backend: `DT = seek + bytes / rate`, see "Optimize for Disk-head time"."""
 
     seek_ms: float = 11.5
     rate_mib_s: float = 143.0
@@ -129,7 +129,7 @@ def _simulate(
                 victim = before[head]
                 _unlink(victim, after, before)
                 evictions += 1
-                age_sum += i - touched[victim]
+                age_sum += np.int64(i - touched[victim])
             else:
                 used += 1
                 if used == capacity and filled_at == n:

@@ -45,7 +45,7 @@ def _add_windows(key: int, bucket: int, counts: U16, windows: I64, row: F32) -> 
     depth = counts.shape[2]
     width = len(windows)
     for kind in range(counts.shape[1]):
-        total = 0
+        total = np.int64(0)  # a plain 0 would become uint16 where numba is absent, and wrap
         back = 0
         for w in range(width):
             while back < windows[w]:

@@ -90,6 +90,7 @@ class EpisodeLabels:
         choice: what OPT admits.
         age_found: how the eviction age was found: `refined`, `few_evictions` or `no_fixed_point`.
         analytic_age: the age by Little's law, before simulation.
+        horizon: requests of future an episode must have had for its label to count, see `settled`.
         rounds: (age assumed, age simulated) of each round.
     """
 
@@ -98,11 +99,22 @@ class EpisodeLabels:
     choice: Choice
     age_found: str
     analytic_age: int
+    horizon: int
     rounds: list[tuple[int, float]] = field(default_factory=list)
 
     def opt(self) -> Bool:
         """bool[n]: OPT's decision for each request; a request is admitted iff its episode is."""
         return np.append(self.choice.admitted, False)[self.episodes.episode]
+
+    def settled(self) -> Bool:
+        """bool[n]: the request's episode began at least `horizon` requests before the end; False for writes.
+
+        Every episode that had ended is settled. One that is still open and began early is kept too: it is a
+        hot
+        block, and masking those would leave only the short episodes to learn from.
+        """
+        n = len(self.episodes.episode)
+        return np.append(self.episodes.first < n - self.horizon, False)[self.episodes.episode]
 
 
 def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> FlashProblem:
@@ -247,7 +259,8 @@ def label_problem(problem: FlashProblem, label: EpisodeLabel) -> EpisodeLabels:
             age = min(len(problem), age * RESTART_FACTOR)
     episodes, choice = _assume(problem, settled)
     score, _ = rank_episodes(episodes, problem.geometry, problem.cost)
-    return EpisodeLabels(episodes, score, choice, found, start, rounds)
+    horizon = min(settled, int(len(problem) * label.horizon_fraction))
+    return EpisodeLabels(episodes, score, choice, found, start, horizon, rounds)
 
 
 def choose_geometry(trace: Trace) -> Geometry:
@@ -293,6 +306,7 @@ def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> dict
         "episodes_open": int(labels.episodes.open.sum()),
         "eviction_age": labels.episodes.age,
         "footprint_inflation": inflation,
+        "horizon": labels.horizon,
         "opt_writes": labels.choice.run.segment_writes,
         "requests": len(problem),
         "rounds": [[age, simulated] for age, simulated in labels.rounds],
@@ -312,7 +326,7 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     segments the
     read would fetch were the episode admitted, `score` seconds saved per segment written, `opt` admitted,
     `settled`
-    (the episode had ended when the trace did). Figures stand as JSON text in the metadata.
+    (see `EpisodeLabels.settled`). Figures stand as JSON text in the metadata.
 
     Returns:
         The figures.
@@ -333,7 +347,7 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
             "fetched": pa.array(episodes.fetched, pa.int32()),
             "score": pa.array(np.append(labels.score, 0.0)[row], pa.float64()),
             "opt": pa.array(labels.opt(), pa.bool_()),
-            "settled": pa.array(np.append(~episodes.open, False)[row], pa.bool_()),
+            "settled": pa.array(labels.settled(), pa.bool_()),
         }
     )
     figures = describe(trace, problem, labels)

@@ -29,7 +29,8 @@ class _Nodes:
             name: []
             for name in (
                 "nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_values", "nodes_modes",
-                "nodes_truenodeids", "nodes_falsenodeids", "target_treeids", "target_nodeids", "target_ids", "target_weights",
+                "nodes_truenodeids", "nodes_falsenodeids",
+                "target_treeids", "target_nodeids", "target_ids", "target_weights",
             )
         }  # fmt: skip
 

@@ -157,10 +157,10 @@ def _held_out(trace: Trace, settings: Settings) -> Bool:
 
 
 def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) -> tuple[F32, Bool, Bool]:
-    """Rows, OPT labels and hold-out flags: the first k reads of each episode that had ended with its part.
+    """Rows, OPT labels and hold-out flags: the first k reads of each settled episode.
 
     Raises:
-        TrainingError: no episode had ended.
+        TrainingError: no episode is settled.
     """
     chosen: list[tuple[F32, Bool, Bool]] = []
     for part in parts:
@@ -171,8 +171,8 @@ def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) ->
     rows, opt, held = (np.concatenate(column) for column in zip(*chosen, strict=True))
     if not len(rows):
         message = (
-            f"{model.model_id}: no episode of the train traces had ended within an eviction age of the end; "
-            "give longer traces or lower label.episodes.cache_fraction"
+            f"{model.model_id}: no episode of the train traces began early enough to have a settled label; "
+            "give longer train traces"
         )
         raise TrainingError(message)
     return rows, opt, held

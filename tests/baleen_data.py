@@ -1,0 +1,77 @@
+"""Seeded requests for the flash cache's tests: reuse, overwrites, scans and block-crossing ranges."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.training.admission import Settings
+
+LABEL = EpisodeLabel(
+    block_bytes=262144,
+    segment_bytes=4096,
+    cache_fraction=0.1,
+    write_budget=0.25,
+    budget_tolerance=0.025,
+    age_tolerance=0.05,
+    age_damping=0.5,
+    age_rounds=12,
+    min_evictions=100,
+    horizon_fraction=0.25,
+)
+FLASH = FlashPolicy(
+    eviction="lru",
+    seek_ms=11.5,
+    rate_mib_s=143.0,
+    window_min_s=600,
+    window_min_reads=1000,
+    min_windows=20,
+    bootstrap_samples=100,
+    min_gap=0.02,
+)
+SETTINGS = Settings(
+    label=LABEL,
+    history=HistoryFeatures(bucket_of_age=0.25, windows=[1, 2, 4, 8, 16, 32]),
+    model=AdmissionModel(
+        arch="lgbm",
+        num_leaves=15,
+        max_trees=40,
+        learning_rate=0.1,
+        feature_fraction=0.9,
+        bagging_fraction=0.9,
+        bagging_freq=5,
+        min_data_in_leaf=20,
+        lambda_l2=1.0,
+    ),
+    train=AdmissionTrain(first_accesses=6, holdout_every=5, early_stopping=10, threads=2, curve_points=9),
+    flash=FLASH,
+    seed=7,
+)
+
+
+def make_trace(n: int, seed: int, name: str = "t") -> Trace:
+    """Hot blocks read by one process, a scan by another, and writes over both."""
+    rng = np.random.default_rng(seed)
+    scan = rng.random(n) < 0.3
+    hot_block = np.minimum(rng.zipf(1.3, n), 400).astype(np.int64)
+    offset = hot_block * 262144 + rng.integers(0, 64, n) * 4096
+    offset[scan] = (1000 + np.arange(int(scan.sum()))) * 131072
+    write = rng.random(n) < 0.2
+    user = np.where(write, 2, np.where(scan, 1, 0)).astype(np.int32)
+    return Trace(
+        time_us=np.cumsum(rng.integers(1, 4000, n)),
+        op=write.astype(np.uint8),
+        offset=offset,
+        size=rng.integers(1, 17, n) * 4096 - rng.integers(0, 4096, n),
+        volume=Coded(rng.integers(0, 2, n).astype(np.int32), ("vda", "vdb")),
+        user=Coded(user, ("postgres", "backup/1", "kworker/u4:1")),
+        meta=TraceMeta(name, "database", "test", "0" * 64, "CC0"),
+    )
+
+
+@st.composite
+def small_requests(draw: st.DrawFn, most: int = 60) -> tuple[list[int], list[int], list[int], list[int]]:
+    """volume, op, offset, size lists over few blocks of 4 segments of 16 bytes, some crossing blocks."""
+    n = draw(st.integers(1, most))
+    ints = lambda low, high: draw(st.lists(st.integers(low, high), min_size=n, max_size=n))  # noqa: E731
+    return ints(0, 1), ints(0, 1), ints(0, 400), ints(1, 130)

@@ -1,0 +1,93 @@
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cachezoo.errors import CachezooError
+from cachezoo.evaluation.admission import admission_page_decisions, evaluate_admission
+from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, warmup_index
+from cachezoo.io import dump_json
+from cachezoo.labels.episodes import flash_problem, read_episode_labels, write_episode_labels
+from cachezoo.training.admission import Part, fit, write_trained
+from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
+
+PARAMS = SimpleNamespace(label=SimpleNamespace(episodes=LABEL), policy=SimpleNamespace(flash=FLASH), seed=7)
+TEST = make_trace(15_000, 3, "test")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluate")
+    parts = []
+    for seed, key in ((1, "train"), (2, "validation")):
+        trace = make_trace(15_000, seed)
+        write_episode_labels(trace, LABEL, FLASH, folder / key)
+        parts.append(Part(key, trace, read_episode_labels(folder / key)))
+    write_trained(*fit("database", parts[:1], parts[1:], SETTINGS), folder / "model")
+    return folder
+
+
+def test_result(folder: Path) -> None:
+    result = evaluate_admission(folder / "model", {"test": TEST}, PARAMS)
+    text = dump_json(result)
+    assert text == dump_json(evaluate_admission(folder / "model", {"test": TEST}, PARAMS))
+    one = result["traces"]["test"]
+    for name in ("deployed", "at_budget"):
+        comparison = one[name]
+        rows = comparison["rows"]
+        assert set(rows) == {"coin_flip", "rejectx", "opt", "baleen"}
+        for row in rows.values():
+            if row["reached"]:
+                assert (
+                    abs(row["segment_writes"] - comparison["budget_writes"])
+                    <= 0.025 * comparison["budget_writes"]
+                )
+            low, high = row["read_dt_interval"]["mean"]
+            assert low <= row["read_dt"]["mean"] <= high
+            assert row["read_dt"]["median"] <= row["read_dt"]["p95"] <= row["read_dt"]["peak"]
+        gap, peak = comparison["gap"], {who: rows[who]["read_dt"]["peak"] for who in rows}
+        if gap["peak_gap_closed"] is not None:
+            share = (peak["rejectx"] - peak["baleen"]) / (peak["rejectx"] - peak["opt"])
+            assert gap["peak_gap_closed"] == pytest.approx(share)
+        assert rows["opt"]["read_dt"]["mean"] < rows["coin_flip"]["read_dt"]["mean"]
+    assert one["deployed"]["rows"]["baleen"]["segment_writes"] == one["deployed"]["budget_writes"]
+    assert len(TEST) // 10 <= one["warmup_request"] <= len(TEST) // 3
+
+
+def test_labels_of_the_stage_change_nothing(folder: Path) -> None:
+    write_episode_labels(TEST, LABEL, FLASH, folder / "test")
+    labels = {"test": read_episode_labels(folder / "test")}
+    given = evaluate_admission(folder / "model", {"test": TEST}, PARAMS, labels)
+    assert dump_json(given) == dump_json(evaluate_admission(folder / "model", {"test": TEST}, PARAMS))
+    with pytest.raises(CachezooError, match="label rows"):
+        evaluate_admission(folder / "model", {"test": TEST.rows(0, 900)}, PARAMS, labels)
+
+
+def test_page_decisions(folder: Path) -> None:
+    decisions = admission_page_decisions(folder / "model", TEST)
+    assert decisions.shape == (len(TEST),) and decisions.dtype == np.bool_
+    assert decisions.any() and not decisions[TEST.op == 1].any()
+    np.testing.assert_array_equal(
+        decisions[:6000], admission_page_decisions(folder / "model", TEST.rows(0, 6000))
+    )
+
+
+def test_windows() -> None:
+    problem = flash_problem(TEST, LABEL, FLASH)
+    windows = load_windows(TEST.time_us, problem, FLASH)
+    assert windows.warmup == warmup_index(problem) and windows.count == FLASH.min_windows
+    assert windows.of.min() == 0 and windows.of.max() == windows.count - 1
+    dt = problem.dt_seconds(problem.accept_all)
+    total = load_curve(dt, windows).sum() * windows.seconds
+    assert total == pytest.approx(dt[windows.warmup :].sum())
+    long_flash = FLASH.model_copy(update={"window_min_reads": 50})
+    day = replace(TEST, time_us=TEST.time_us * 5000)
+    assert load_windows(day.time_us, problem, long_flash).count == 100
+    assert load_windows(
+        day.time_us, problem, FLASH.model_copy(update={"window_min_reads": 300})
+    ).count in range(20, 40)
+    scaled = load_windows(TEST.time_us, problem, long_flash, time_scale=1e5)
+    assert scaled.count == 100
+    assert (resamples(20, 5, 1) == resamples(20, 5, 1)).all()

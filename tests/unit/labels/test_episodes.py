@@ -1,0 +1,139 @@
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.errors import TraceError
+from cachezoo.io import read_table
+from cachezoo.kernels.episodes import find_episodes
+from cachezoo.kernels.segments import Geometry
+from cachezoo.labels.episodes import (
+    analytic_age,
+    choose_episodes,
+    choose_geometry,
+    dt_saved,
+    flash_problem,
+    label_problem,
+    rank_episodes,
+    read_episode_labels,
+    write_episode_labels,
+)
+from tests.baleen_data import FLASH, LABEL, make_trace
+
+TRACE = make_trace(20_000, 1)
+
+
+def test_score_by_hand() -> None:
+    problem = flash_problem(TRACE, LABEL, FLASH)
+    episodes = find_episodes(problem.accesses, problem.read, 2000)
+    score, order = rank_episodes(episodes, problem.geometry, problem.cost)
+    e = int(order[0])
+    rows = np.flatnonzero(episodes.episode == e)
+    ios = sum(1 for row in rows if episodes.fetched[row] == 0)
+    segments = int(problem.accesses.sizes[rows].sum() - episodes.fetched[rows].sum())
+    seconds = ios * 0.0115 + segments * 4096 / (143 * 2**20)
+    assert dt_saved(episodes, problem.geometry, problem.cost)[e] == pytest.approx(seconds)
+    assert score[e] == pytest.approx(seconds / episodes.fetched[rows].sum())
+    assert (np.diff(score[order]) <= 0).all() and (score[order] > 0).all()
+    ties = np.diff(score[order]) == 0
+    assert (np.diff(order)[ties] > 0).all()
+    assert not (episodes.accesses[order] == 1).any()
+
+
+def test_opt_meets_the_budget_by_simulation() -> None:
+    problem = flash_problem(TRACE, LABEL, FLASH)
+    labels = label_problem(problem, LABEL)
+    assert labels.choice.calibration.reached
+    assert problem.run(labels.opt()).segment_writes == labels.choice.run.segment_writes
+    assert abs(labels.choice.run.segment_writes - problem.budget) <= 0.025 * problem.budget
+    assert not labels.opt()[~problem.read].any()
+    for e in (0, 5, 50):
+        assert len(set(labels.opt()[labels.episodes.episode == e])) == 1
+
+
+def test_the_age_is_a_fixed_point_or_says_why_not() -> None:
+    problem = flash_problem(TRACE, LABEL, FLASH)
+    labels = label_problem(problem, LABEL)
+    age, simulated = labels.episodes.age, labels.choice.run.mean_eviction_age
+    if labels.age_found == "refined":
+        assert abs(simulated - age) <= LABEL.age_tolerance * age
+    else:
+        assert age == len(problem)
+    assert labels.rounds[0][0] == labels.analytic_age == analytic_age(problem)
+
+
+def test_few_evictions_give_the_trace_length() -> None:
+    roomy = LABEL.model_copy(update={"cache_fraction": 1.0})
+    labels = label_problem(flash_problem(TRACE, roomy, FLASH), roomy)
+    assert (labels.age_found, labels.episodes.age) == ("few_evictions", len(TRACE))
+
+
+def test_more_budget_never_admits_less() -> None:
+    problem = flash_problem(TRACE, LABEL, FLASH)
+    episodes = find_episodes(problem.accesses, problem.read, 2000)
+    counts = [
+        int(choose_episodes(replace(problem, budget=b), episodes).admitted.sum())
+        for b in (300.0, 3000.0, 9000.0)
+    ]
+    assert counts == sorted(counts)
+
+
+def test_file_is_one_row_a_request_and_the_same_bytes(tmp_path: Path) -> None:
+    figures = write_episode_labels(TRACE, LABEL, FLASH, tmp_path / "a.parquet")
+    write_episode_labels(TRACE, LABEL, FLASH, tmp_path / "b.parquet")
+    digests = {hashlib.sha256((tmp_path / name).read_bytes()).digest() for name in ("a.parquet", "b.parquet")}
+    assert len(digests) == 1
+    table, _ = read_table(tmp_path / "a.parquet")
+    assert len(table) == len(TRACE)
+    labels = read_episode_labels(tmp_path / "a.parquet")
+    assert labels.figures == figures
+    assert ((labels.episode == -1) == (TRACE.op == 1)).all()
+    assert figures["episodes"] == labels.episode.max() + 1
+    assert not labels.settled[labels.episode < 0].any()
+    first = np.flatnonzero(labels.access_index == 0)
+    assert labels.episode[first].tolist() == list(range(figures["episodes"]))
+
+
+def test_settled_episodes_began_a_horizon_before_the_end() -> None:
+    labels = label_problem(flash_problem(TRACE, LABEL, FLASH), LABEL)
+    settled, episodes = labels.settled(), labels.episodes
+    assert labels.horizon == min(episodes.age, len(TRACE) // 4)
+    for e in range(0, len(episodes), 7):
+        rows = episodes.episode == e
+        assert settled[rows].all() == settled[rows].any() == (episodes.first[e] < len(TRACE) - labels.horizon)
+        assert episodes.open[e] or settled[rows].all()
+    assert not settled[TRACE.op == 1].any()
+
+
+def test_a_part_is_labelled_from_itself_alone(tmp_path: Path) -> None:
+    other = make_trace(20_000, 99)
+    cut = 12_000
+    columns = {}
+    for name in ("op", "offset", "size"):
+        columns[name] = np.concatenate([getattr(TRACE, name)[:cut], getattr(other, name)[cut:]])
+    changed = replace(TRACE, **columns)
+    write_episode_labels(TRACE.rows(0, cut), LABEL, FLASH, tmp_path / "a.parquet")
+    write_episode_labels(changed.rows(0, cut), LABEL, FLASH, tmp_path / "b.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_geometry_rule() -> None:
+    assert choose_geometry(make_trace(300, 2)) == Geometry(262144, 4096)
+    n = 4000
+    big = replace(
+        make_trace(n, 2),
+        op=np.zeros(n, np.uint8),
+        offset=np.arange(n) * (1 << 21),
+        size=np.full(n, 1 << 21),
+    )
+    assert choose_geometry(big) == Geometry(8 << 20, 128 << 10)
+
+
+def test_rules(tmp_path: Path) -> None:
+    writes = replace(TRACE, op=np.ones(len(TRACE), np.uint8))
+    with pytest.raises(TraceError, match="no reads"):
+        flash_problem(writes, LABEL, FLASH)
+    with pytest.raises(TraceError, match="no such file"):
+        read_episode_labels(tmp_path / "none.parquet")
