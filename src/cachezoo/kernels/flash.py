@@ -129,7 +129,7 @@ def _simulate(
                 victim = before[head]
                 _unlink(victim, after, before)
                 evictions += 1
-                age_sum += np.int64(i - touched[victim])
+                age_sum += int(i - touched[victim])
             else:
                 used += 1
                 if used == capacity and filled_at == n:

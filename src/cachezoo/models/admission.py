@@ -92,8 +92,8 @@ def fit_forest(
     import lightgbm as lgb
 
     if holdout.all() or not len(rows):
-        held = int(holdout.sum())
-        message = f"{held} of {len(rows)} rows are held out, none is left; give longer train traces"
+        count = int(holdout.sum())
+        message = f"{count} of {len(rows)} rows are held out, none is left; give longer train traces"
         raise TrainingError(message)
     data = lgb.Dataset(
         rows[~holdout], labels[~holdout].astype(np.float32), feature_name=names, free_raw_data=False

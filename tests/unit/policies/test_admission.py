@@ -51,7 +51,8 @@ def test_same_bits_without_numba() -> None:
         "from cachezoo.policies.admission import AdmissionServing\n"
         "trace = make_trace(400, 6)\n"
         "serving = AdmissionServing(**PLAIN, infer=len)\n"
-        "rows = serving.features(trace.time_us, trace.op, trace.offset, trace.size, trace.volume, None, trace.user)\n"
+        "columns = (trace.time_us, trace.op, trace.offset, trace.size, trace.volume, None, trace.user)\n"
+        "rows = serving.features(*columns)\n"
         "print(hashlib.sha256(rows.tobytes()).hexdigest())"
     )
     commands = [[sys.executable, "-c", code, mode] for mode in ("numba", "plain")]

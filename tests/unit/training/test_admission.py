@@ -1,16 +1,18 @@
 import hashlib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from cachezoo import paths
 from cachezoo.errors import TrainingError
 from cachezoo.labels.episodes import flash_problem, read_episode_labels, write_episode_labels
 from cachezoo.models.admission import load_admission
 from cachezoo.models.trained import read_trained
-from cachezoo.traces.table import Coded, Trace
-from cachezoo.training.admission import Part, fit, serve_trace, training_rows, write_trained
+from cachezoo.traces.table import Coded, Trace, read_trace, write_trace
+from cachezoo.training.admission import Part, fit, serve_trace, train_admission, training_rows, write_trained
 from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
 
 
@@ -105,6 +107,36 @@ def test_nothing_after_the_cut_reaches_the_model(
         first = part(trace.rows(0, cut), "train", tmp_path)
         write_trained(*fit("database", [first], [parts[1]], SETTINGS), tmp_path / name)
     assert digest(tmp_path / "a") == digest(tmp_path / "b")
+
+
+def test_the_stages_write_the_same_bytes_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = SimpleNamespace(
+        label=SimpleNamespace(episodes=LABEL),
+        features=SimpleNamespace(history=SETTINGS.history),
+        model=SimpleNamespace(admission=SETTINGS.model),
+        train=SimpleNamespace(admission=SETTINGS.train),
+        policy=SimpleNamespace(flash=FLASH),
+        seed=7,
+        traces_of=lambda category, role: {"train": ["one"], "validation": ["two"]}.get(role, []),
+    )
+    results = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        for seed, key in ((1, "one"), (2, "two")):
+            write_trace(make_trace(8_000, seed), paths.requests("database", key))
+            trace = read_trace(paths.requests("database", key))
+            write_episode_labels(trace, LABEL, FLASH, paths.labels("episodes", "database", key))
+        model = train_admission(params, "database")
+        assert sorted(model.inputs) == sorted(
+            str(path)
+            for key in ("one", "two")
+            for path in (paths.requests("database", key), paths.labels("episodes", "database", key))
+        )
+        results.append(digest(paths.trained("admission.database.lgbm")))
+    assert results[0] == results[1]
 
 
 def test_without_validation_nothing_is_claimed(parts: tuple[Part, Part]) -> None:
