@@ -1,10 +1,10 @@
 """The learned admission on test traces, next to AcceptAll, CoinFlip, RejectX and OPT.
 
-All run in the same flash simulator. Two comparisons, since a threshold chosen on validation need not meet
-the budget on a test trace:
+All run in the same flash simulator. Two comparisons, since a threshold chosen on validation need not meet the
+budget on a test trace:
 
-- `deployed`: the model as shipped, threshold untouched; the others are given exactly its segment writes;
-  the headline comes from here.
+- `deployed`: the model as shipped, threshold untouched; the others are given exactly its segment writes; the
+  headline comes from here.
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 
@@ -188,14 +188,12 @@ def evaluate_admission(
 
     Returns:
         `model_id`, `trained`, `beats_baseline`, `reason`, `transfer_note` (null, or that disk-head time
-        amounts to an I/O
-        count), and `traces`: for each key `figures` (blocks, episodes, inflation, eviction age …), `windows`,
-        `warmup_request`, `accept_all` (LRU without budget) and the comparisons `deployed`, `at_budget` and
-        `at_rejectx_rate` (or null). A comparison holds `rows` by policy id (coin_flip, rejectx, opt, baleen)
-        as
-        `cachezoo.evaluation.flash_load.measure` gives them, with knob and `reached`, and `gap`:
-        `peak_gap_closed` = (RejectX - model) / (RejectX - OPT) on peak read disk-head time, null where
-        that gap is below `min_gap` of RejectX's peak, and the same for the mean.
+        amounts to an I/O count), and `traces`: for each key `figures` (blocks, episodes, inflation, eviction
+        age …), `windows`, `warmup_request`, `accept_all` (LRU without budget) and the comparisons `deployed`,
+        `at_budget` and `at_rejectx_rate` (or null). A comparison holds `rows` by policy id (coin_flip,
+        rejectx, opt, baleen) as `cachezoo.evaluation.flash_load.measure` gives them, with knob and `reached`,
+        and `gap`: `peak_gap_closed` = (RejectX - model) / (RejectX - OPT) on peak read disk-head time, null
+        where that gap is below `min_gap` of RejectX's peak, and the same for the mean.
         Headline: `traces[key]["deployed"]["gap"]["peak_gap_closed"]`.
 
     Raises:

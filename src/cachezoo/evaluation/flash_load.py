@@ -1,8 +1,7 @@
 """Load of the backend disk over time: what a flash cache's run costs, in disk-head seconds per second.
 
 Source: Baleen post, "Bulk storage limited by disk-head time": the peak is what is provisioned for. Windows,
-their
-shortest length and the time-block bootstrap are as `policy.flash` in params.yaml says.
+their shortest length and the time-block bootstrap are as `policy.flash` in params.yaml says.
 """
 
 from collections.abc import Callable
@@ -116,9 +115,8 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I
 
     Returns:
         Plain JSON values: `read_dt` statistics in disk-head seconds per second with 90 % intervals, hit
-        ratios by
-        reads (no backend I/O) and by bytes, segment writes, and the seconds of read, write and all disk-head
-        time.
+        ratios by reads (no backend I/O) and by bytes, segment writes, and the seconds of read, write and all
+        disk-head time.
     """
     dt = problem.dt_seconds(run)
     curve = load_curve(dt, windows)

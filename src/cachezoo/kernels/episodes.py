@@ -1,10 +1,8 @@
 """Episodes: runs of reads of a block that would hit, apart from the first, were the block's data admitted.
 
 The model is an LRU cache that evicts an item a constant logical time (the eviction age, in requests) after
-its
-last access. Source: Baleen post, "Introducing episodes: an offline model for flash caching". Ours: writes
-end the
-residency of the segments they cover, and writes advance the logical clock just as reads do.
+its last access. Source: Baleen post, "Introducing episodes: an offline model for flash caching". Ours: writes
+end the residency of the segments they cover, and writes advance the logical clock just as reads do.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,9 @@
 """The flash cache: LRU (or FIFO) over segments, with an admission decision on each miss, and its backend I/O.
 
 Reads fill the cache; every read touches all resident segments of its range; a miss is one backend I/O from
-the
-first to the last missing segment. Writes go to the backend, are not cached and invalidate what they
-overwrite.
-Source: Baleen post, "Flash caches absorb backend load but have limited write endurance"; RejectX as described
-there, with exact recency in place of rotating Bloom filters.
+the first to the last missing segment. Writes go to the backend, are not cached and invalidate what they
+overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write endurance"; RejectX
+as described there, with exact recency in place of rotating Bloom filters.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,10 @@
 """Access-history counts: how often a segment or a block was read and written in the last logical windows.
 
 Time is the request's rank, cut into aligned buckets. A window of w buckets is the current bucket and the w -
-1
-before it. Counts are read before the request is counted, so no request sees itself. One kernel serves
-training and
-serving: its state is arrays that carry on from call to call. Source: Baleen post, "Training Baleen to
-    imitate OPT"
-(counts of the last 1 to 6 hours); logical windows in multiples of the eviction age are ours, for short
-traces.
+1 before it. Counts are read before the request is counted, so no request sees itself. One kernel serves
+training and serving: its state is arrays that carry on from call to call. Source: Baleen post, "Training
+Baleen to imitate OPT" (counts of the last 1 to 6 hours); logical windows in multiples of the eviction age are
+ours, for short traces.
 """
 
 import numpy as np
@@ -82,11 +79,9 @@ def update_history(
         bucket_width: requests in a bucket, at least 1.
         windows: int64[w] window lengths in buckets, rising; the last is the depth of the state's rings.
         state: counts uint16[keys, 2, depth] (reads, writes; they stop at 65,535) and newest int64[keys], the
-            bucket
-            each key was last counted in. Changed in place.
+            bucket each key was last counted in. Changed in place.
         out: float32[n, 2 * w], zeros; filled with sums over the request's keys, reads first. Sums stop at
-            2**22,
-            so that every value and every half between two values is exact in float32.
+            2**22, so that every value and every half between two values is exact in float32.
     """
     counts, newest = state
     for i in range(len(read)):

@@ -1,11 +1,10 @@
 """Byte ranges as segments of blocks, with dense ids: the units of Baleen's flash cache.
 
 A block is the unit an episode is defined on, a segment the unit that is cached (64 segments to a block). On
-block
-traces a request may reach beyond the block that holds its first segment. It stays one access of that first
-block:
-one request is one I/O and one decision, and splitting it would charge a seek per piece that no disk pays.
-Source: Baleen post, "Background: Bulk storage systems"; the choice for requests across blocks is ours.
+block traces a request may reach beyond the block that holds its first segment. It stays one access of that
+first block: one request is one I/O and one decision, and splitting it would charge a seek per piece that no
+disk pays. Source: Baleen post, "Background: Bulk storage systems"; the choice for requests across blocks is
+ours.
 """
 
 from dataclasses import dataclass
@@ -57,9 +56,8 @@ class SegmentAccesses:
             rising address.
         segment: int32[m] dense ids of segments, numbered by first appearance.
         own: int32[m] ids of (block of the request, segment). Equal to `segment` inside the block; what a
-            request
-            touches beyond its first block has ids of its own, so that episodes of different blocks stay
-            independent.
+            request touches beyond its first block has ids of its own, so that episodes of different blocks
+            stay independent.
         block: int32[n] dense ids of the blocks that hold the requests' first segments.
         first: int32[n] index of the first segment within its block.
         n_segments, n_own, n_blocks: numbers of ids.

@@ -1,7 +1,7 @@
 """Episode labels: what OPT would admit under a write budget, at an eviction age found for the trace itself.
 
-Everything here is computed from the part it is given and nothing else: cut first, label after.
-Source: Baleen post, "OPT approximates optimal online admission policy" and "Introducing episodes".
+Everything here is computed from the part it is given and nothing else: cut first, label after. Source: Baleen
+post, "OPT approximates optimal online admission policy" and "Introducing episodes".
 """
 
 from dataclasses import dataclass, field
@@ -110,8 +110,7 @@ class EpisodeLabels:
         """bool[n]: the request's episode began at least `horizon` requests before the end; False for writes.
 
         Every episode that had ended is settled. One that is still open and began early is kept too: it is a
-        hot
-        block, and masking those would leave only the short episodes to learn from.
+        hot block, and masking those would leave only the short episodes to learn from.
         """
         n = len(self.episodes.episode)
         return np.append(self.episodes.first < n - self.horizon, False)[self.episodes.episode]
@@ -243,10 +242,9 @@ def label_problem(problem: FlashProblem, label: EpisodeLabel) -> EpisodeLabels:
     """Find the eviction age, then label.
 
     The analytic age is refined by simulation until assumed and simulated age agree. A fixed point whose
-    simulated
-    writes stay below half the budget is rejected (the age is then so short that few episodes are worth a
-    write),
-    and the search starts again from a larger age; without any valid one the age is the trace's length.
+    simulated writes stay below half the budget is rejected (the age is then so short that few episodes are
+    worth a write), and the search starts again from a larger age; without any valid one the age is the
+    trace's length.
     """
     start = age = analytic_age(problem)
     rounds: list[tuple[int, float]] = []
@@ -323,10 +321,9 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     """Label a whole trace file and write one row per request, in the requests' order.
 
     Columns: `episode` (-1 writes), `access_index` within the episode, `accesses` n of the episode, `fetched`
-    segments the
-    read would fetch were the episode admitted, `score` seconds saved per segment written, `opt` admitted,
-    `settled`
-    (see `EpisodeLabels.settled`). Figures stand as JSON text in the metadata.
+    segments the read would fetch were the episode admitted, `score` seconds saved per segment written, `opt`
+    admitted, `settled` (see `EpisodeLabels.settled`), `open` (the trace ended within an eviction age of its
+    last read). Figures stand as JSON text in the metadata.
 
     Returns:
         The figures.
@@ -348,6 +345,7 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
             "score": pa.array(np.append(labels.score, 0.0)[row], pa.float64()),
             "opt": pa.array(labels.opt(), pa.bool_()),
             "settled": pa.array(labels.settled(), pa.bool_()),
+            "open": pa.array(np.append(episodes.open, False)[row], pa.bool_()),
         }
     )
     figures = describe(trace, problem, labels)

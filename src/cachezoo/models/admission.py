@@ -2,8 +2,7 @@
 
 After training every leaf is rounded to a multiple of one power of two, chosen so that any sum of leaves fits
 float32's 24 bits. Sums are then exact in any order and precision: LightGBM, ONNX Runtime and a C reader give
-equal
-log-odds, bit for bit, and hence equal decisions at any threshold.
+equal log-odds, bit for bit, and hence equal decisions at any threshold.
 """
 
 import math

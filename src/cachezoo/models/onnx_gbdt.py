@@ -1,8 +1,7 @@
 """The admission forest as ONNX: one TreeEnsembleRegressor, equal bytes for an equal model.
 
 The graph is built straight from LightGBM's own dump: a converter would add its name and version, a ZipMap,
-and
-a probability whose last bit depends on the runtime's exp. Input `features` float32[n, F], output `score`
+and a probability whose last bit depends on the runtime's exp. Input `features` float32[n, F], output `score`
 float32[n, 1]: log-odds, equal to LightGBM's raw score bit for bit (see `cachezoo.models.admission`); the
 probability, where one is wanted, is 1 / (1 + exp(-score)).
 """

@@ -70,8 +70,8 @@ class AdmissionServing:
         """Model inputs of the next requests; afterwards the requests are part of the history.
 
         Args:
-            time_us: int64[n]; the clock of this model is the number of requests, so times only have to have
-                n rows.
+            time_us: int64[n]; the clock of this model is the number of requests, so times only have to have n
+                rows.
             op: uint8[n] 0 read, 1 write. Pass writes too: they are counted.
             offset: int64[n] bytes.
             size: int64[n] bytes.

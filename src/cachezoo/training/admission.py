@@ -1,8 +1,8 @@
 """Trains the admission model of a category on its train traces, with the threshold from validation.
 
 Source: Baleen post, "Training Baleen to imitate OPT". The held-out blocks stop training early; the threshold
-meets
-the write budget in simulation on the validation traces; the baseline is RejectX at the very same writes.
+meets the write budget in simulation on the validation traces; the baseline is RejectX at the very same
+writes.
 """
 
 import csv
@@ -248,8 +248,7 @@ def fit(
         category: workload category.
         parts: train traces with labels.
         validation: validation traces with labels; where empty, the train traces calibrate the threshold, and
-            the
-            model is not said to beat its baseline, for nothing judged it.
+            the model is not said to beat its baseline, for nothing judged it.
         settings: parameters.
 
     Raises:
