@@ -1,8 +1,7 @@
 """Features of the admission model: one code for training and serving, numpy only.
 
 Every value is a whole number (codes, segments, counts) of at most 2**22, so float32 holds it exactly and a
-tree
-ensemble in float32 takes the same branches as LightGBM in float64.
+tree ensemble in float32 takes the same branches as LightGBM in float64.
 
 Formulas (`Feature.formula`):
     request.op              0 read, 1 write
