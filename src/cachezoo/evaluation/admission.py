@@ -22,13 +22,13 @@ import numpy.typing as npt
 from cachezoo.config.baleen import FlashPolicy
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation.flash_load import (
-    TIME_SCALE_KEY,
     LoadWindows,
     interval,
     load_curve,
     load_windows,
     measure,
     resamples,
+    time_scale,
 )
 from cachezoo.kernels.episodes import Episodes, find_episodes
 from cachezoo.kernels.flash import FlashRun
@@ -80,9 +80,8 @@ class _Bench:
     def __init__(
         self, trace: Trace, problem: FlashProblem, episodes: Episodes, flash: FlashPolicy, seed: int
     ) -> None:
-        scale = float(trace.meta.extra.get(TIME_SCALE_KEY, "1"))
         self.problem, self.episodes, self.flash = problem, episodes, flash
-        self.windows: LoadWindows = load_windows(trace.time_us, problem, flash, scale)
+        self.windows: LoadWindows = load_windows(trace.time_us, problem, flash, time_scale(trace))
         self.coin_seed = derive_seed(seed, "coin_flip", trace.meta.trace_id)
         draw_seed = derive_seed(seed, "flash_bootstrap", trace.meta.trace_id)
         self.draws: I64 = resamples(self.windows.count, flash.bootstrap_samples, draw_seed)

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.config.baleen import FlashPolicy
+from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import FlashProblem
+from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -48,9 +50,24 @@ def warmup_index(problem: FlashProblem) -> int:
     return int(np.clip(problem.accept_all.filled_at, n // EARLIEST_WARMUP, n // LATEST_WARMUP))
 
 
-def load_windows(
-    time_us: I64, problem: FlashProblem, flash: FlashPolicy, time_scale: float = 1.0
-) -> LoadWindows:
+def time_scale(trace: Trace) -> float:
+    """Seconds of the recorded day that one second of the trace stands for: metadata `time_scale`, or 1.
+
+    Raises:
+        TraceError: the metadata hold something that is no positive number.
+    """
+    text = trace.meta.extra.get(TIME_SCALE_KEY, "1")
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        message = f"{trace.meta.trace_id}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for"
+        raise TraceError(message)
+    return value
+
+
+def load_windows(time_us: I64, problem: FlashProblem, flash: FlashPolicy, scale: float = 1.0) -> LoadWindows:
     """Cut the time after the warm-up into windows.
 
     A window is the longer of `window_min_s` and a hundredth of the time, widened until it holds
@@ -61,13 +78,13 @@ def load_windows(
         time_us: int64[n].
         problem: for its reads and warm-up.
         flash: `policy.flash`.
-        time_scale: how many seconds of the recorded day one second of the trace stands for.
+        scale: `time_scale` of the trace.
     """
     warmup = warmup_index(problem)
     times = (time_us[warmup:] - time_us[warmup]) / 1e6
     span = max(float(times[-1]), 1e-6)
     reads = int(np.count_nonzero(problem.read[warmup:]))
-    shortest = flash.window_min_s / time_scale
+    shortest = flash.window_min_s / scale
     most = min(MAX_WINDOWS, int(span // shortest), reads // flash.window_min_reads)
     count = max(flash.min_windows, most)
     of = np.minimum((times / span * count).astype(np.int64), count - 1)

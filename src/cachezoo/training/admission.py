@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.errors import TrainingError
-from cachezoo.evaluation.flash_load import TIME_SCALE_KEY, interval, load_curve, load_windows, resamples
+from cachezoo.evaluation.flash_load import interval, load_curve, load_windows, resamples, time_scale
 from cachezoo.features.history import encode, feature_list, user_key
 from cachezoo.io import atomic_dir, sha256_file
 from cachezoo.kernels.segments import HASH_MULTIPLIER, SEGMENT_BITS
@@ -209,8 +209,7 @@ def _judge(
     """Validation figures beside RejectX at the same writes, and whether the model beats it."""
     ours, theirs, opt = [], [], []
     for part, problem, score in zip(parts, problems, scores, strict=True):
-        scale = float(part.trace.meta.extra.get(TIME_SCALE_KEY, "1"))
-        windows = load_windows(part.trace.time_us, problem, settings.flash, scale)
+        windows = load_windows(part.trace.time_us, problem, settings.flash, time_scale(part.trace))
         run = problem.run(score >= threshold)
         same = replace(problem, budget=float(run.segment_writes))
         ours.append(load_curve(problem.dt_seconds(run), windows))

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cachezoo.errors import CachezooError
+from cachezoo.errors import CachezooError, TraceError
 from cachezoo.evaluation.admission import admission_page_decisions, evaluate_admission
-from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, warmup_index
+from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale, warmup_index
 from cachezoo.io import dump_json
 from cachezoo.labels.episodes import flash_problem, read_episode_labels, write_episode_labels
 from cachezoo.training.admission import Part, fit, write_trained
@@ -88,6 +88,10 @@ def test_windows() -> None:
     assert load_windows(
         day.time_us, problem, FLASH.model_copy(update={"window_min_reads": 300})
     ).count in range(20, 40)
-    scaled = load_windows(TEST.time_us, problem, long_flash, time_scale=1e5)
+    scaled = load_windows(TEST.time_us, problem, long_flash, scale=1e5)
     assert scaled.count == 100
+    meta = replace(TEST.meta, extra={"time_scale": "144"})
+    assert (time_scale(TEST), time_scale(replace(TEST, meta=meta))) == (1.0, 144.0)
+    with pytest.raises(TraceError, match="time_scale"):
+        time_scale(replace(TEST, meta=replace(TEST.meta, extra={"time_scale": "a day"})))
     assert (resamples(20, 5, 1) == resamples(20, 5, 1)).all()
