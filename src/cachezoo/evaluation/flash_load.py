@@ -62,7 +62,8 @@ def time_scale(trace: Trace) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        message = f"{trace.meta.trace_id}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for"
+        name = trace.meta.trace_id
+        message = f"{name}: {TIME_SCALE_KEY} is {text!r}; write the seconds that one second stands for"
         raise TraceError(message)
     return value
 

@@ -7,7 +7,7 @@ writes.
 
 import csv
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.errors import TrainingError
-from cachezoo.evaluation.flash_load import interval, load_curve, load_windows, resamples, time_scale
 from cachezoo.features.history import encode, feature_list, user_key
 from cachezoo.io import atomic_dir, sha256_file
 from cachezoo.kernels.segments import HASH_MULTIPLIER, SEGMENT_BITS
@@ -26,9 +25,10 @@ from cachezoo.labels.episodes import EpisodeRows, FlashProblem, flash_problem, r
 from cachezoo.models.admission import CURVES_FILE, MODEL_FILE, Forest, fit_forest, forest_scorer, serving
 from cachezoo.models.trained import Feature, TracePart, TrainedModel
 from cachezoo.policies.admission import AdmissionServing
-from cachezoo.policies.flash import calibrate_threshold, rejectx
+from cachezoo.policies.flash import calibrate_threshold
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import OP_READ, Coded, Trace, read_trace
+from cachezoo.training.admission_verdict import JudgedPart, judge, threshold_curve
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -178,64 +178,11 @@ def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) ->
     return rows, opt, held
 
 
-def _curve(problems: list[FlashProblem], scores: list[F64], points: int) -> list[dict[str, float]]:
-    """The whole threshold to write-rate curve: writes over AcceptAll's, and mean disk-head time per read."""
-    reads = np.concatenate([score[problem.read] for problem, score in zip(problems, scores, strict=True)])
-    steps = np.unique(np.quantile(reads, np.linspace(0.0, 1.0, points), method="nearest"))
-    accept_all = sum(problem.accept_all.segment_writes for problem in problems)
-    curve = []
-    for threshold in steps:
-        runs = [problem.run(score >= threshold) for problem, score in zip(problems, scores, strict=True)]
-        dt = sum(float(problem.dt_seconds(run).sum()) for problem, run in zip(problems, runs, strict=True))
-        writes = sum(run.segment_writes for run in runs)
-        curve.append(
-            {
-                "threshold": float(threshold),
-                "writes": writes / accept_all,
-                "read_dt_ms": 1e3 * dt / len(reads),
-            }
-        )
-    return curve
-
-
-def _judge(
-    parts: list[Part],
-    problems: list[FlashProblem],
-    scores: list[F64],
-    threshold: float,
-    settings: Settings,
-    seed: int,
-) -> tuple[dict[str, float | None], bool, str]:
-    """Validation figures beside RejectX at the same writes, and whether the model beats it."""
-    ours, theirs, opt = [], [], []
-    for part, problem, score in zip(parts, problems, scores, strict=True):
-        windows = load_windows(part.trace.time_us, problem, settings.flash, time_scale(part.trace))
-        run = problem.run(score >= threshold)
-        same = replace(problem, budget=float(run.segment_writes))
-        ours.append(load_curve(problem.dt_seconds(run), windows))
-        theirs.append(load_curve(problem.dt_seconds(rejectx(same).run), windows))
-        opt.append(load_curve(problem.dt_seconds(problem.run(part.labels.opt)), windows))
-    mine, baseline, best = (np.concatenate(curves) for curves in (ours, theirs, opt))
-    draws = resamples(len(mine), settings.flash.bootstrap_samples, seed)
-    low, high = interval((baseline - mine)[draws].mean(axis=1))
-    figures: dict[str, float | None] = {
-        "peak_dt": float(mine.max()),
-        "mean_dt": float(mine.mean()),
-        "rejectx_peak_dt": float(baseline.max()),
-        "rejectx_mean_dt": float(baseline.mean()),
-        "opt_peak_dt": float(best.max()),
-        "opt_mean_dt": float(best.mean()),
-        "mean_dt_saved_low": low,
-        "mean_dt_saved_high": high,
-    }
-    beats = low > 0 and mine.max() <= baseline.max()
-    verdict = "beats" if beats else "does not beat"
-    reason = (
-        f"{verdict} RejectX at equal writes on validation: mean read disk-head time {mine.mean():.4f} "
-        f"against {baseline.mean():.4f}, 90 % interval of the saving [{low:.4f}, {high:.4f}], "
-        f"peak {mine.max():.4f} against {baseline.max():.4f} (disk-head seconds per second)"
-    )
-    return figures, bool(beats), reason
+def _judged_parts(parts: list[Part], problems: list[FlashProblem], scores: list[F64]) -> list[JudgedPart]:
+    return [
+        JudgedPart(part.trace, problem, score, part.labels.opt)
+        for part, problem, score in zip(parts, problems, scores, strict=True)
+    ]
 
 
 def fit(
@@ -268,9 +215,9 @@ def fit(
     scorer = forest_scorer(forest.text, settings.train.threads)
     scores = [scorer(serve_trace(serving(model, scorer), part.trace)) for part in judged]
     threshold, found = calibrate_threshold(problems, scores)
-    figures, beats, reason = _judge(judged, problems, scores, threshold, settings, seed)
+    figures, beats, reason = judge(_judged_parts(judged, problems, scores), threshold, settings.flash, seed)
     calibration = _calibration(
-        model, problems, found, threshold, _curve(problems, scores, settings.train.curve_points)
+        model, problems, found, threshold, threshold_curve(problems, scores, settings.train.curve_points)
     )
     figures["rows"], figures["positives"] = float(len(rows)), float(opt.mean())
     if not validation:
