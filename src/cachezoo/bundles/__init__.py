@@ -1,0 +1,1 @@
+"""Bundles: what a cache runtime loads and can verify."""

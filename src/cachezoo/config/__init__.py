@@ -1,0 +1,1 @@
+"""Pydantic schemas of params.yaml, and how it is composed and loaded."""

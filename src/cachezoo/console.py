@@ -1,0 +1,60 @@
+"""What people see: one console, progress bars with ETA, plain lines where there is no terminal."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PLAIN_INTERVAL_S = 10.0
+
+
+class Advance(Protocol):
+    """Reports progress: `advance(done, note)` with the work done so far."""
+
+    def __call__(self, done: float, note: str = "") -> None:
+        """Say that `done` units are finished."""
+
+
+@cache
+def err() -> "Console":
+    """The console on standard error, for progress and notes; results go to standard output."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+@cache
+def out() -> "Console":
+    """The console on standard output, for results; as wide as a report needs when not a terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+@contextmanager
+def progress(title: str, total: float) -> Iterator[Advance]:
+    """A progress bar with ETA on a terminal; elsewhere a plain line at most every ten seconds."""
+    if err().is_terminal:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
+        with Progress(*columns, console=err()) as bar:
+            task = bar.add_task(title, total=total, note="")
+            yield lambda done, note="": bar.update(task, completed=done, note=note)
+        return
+    start = last = time.monotonic()
+
+    def plain(done: float, note: str = "") -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= PLAIN_INTERVAL_S and done > 0:
+            last = now
+            eta = (now - start) * (total - done) / done
+            err().print(f"{title}: {100 * done / total:.0f} %, {eta:.0f} s to go {note}".rstrip())
+
+    yield plain

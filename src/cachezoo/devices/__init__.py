@@ -1,0 +1,1 @@
+"""Device models: service time of a request on an HDD or an SSD."""

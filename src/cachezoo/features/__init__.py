@@ -1,0 +1,1 @@
+"""Model inputs, one code for training and serving."""

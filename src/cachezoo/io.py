@@ -1,0 +1,156 @@
+"""Files written whole or not at all, with the same bytes for the same content."""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cachezoo.errors import CachezooError, TraceError
+
+ROW_GROUP_ROWS = 1 << 20
+
+
+def _temporary_name(path: Path) -> Path:
+    """A name beside `path` that no other process uses, hidden from globs of outputs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
+        return Path(file.name)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path; on success it is renamed to `path`, on any error removed."""
+    temporary = _temporary_name(path)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_dir(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder; on success it replaces `path`, on any error it is removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _first_non_finite(value: Any, where: str) -> str | None:  # noqa: ANN401 - any JSON value
+    if isinstance(value, float) and not math.isfinite(value):
+        return where
+    items: list[tuple[str, Any]] = []
+    if isinstance(value, dict):
+        items = [(f"{where}.{key}", item) for key, item in value.items()]
+    elif isinstance(value, list | tuple):
+        items = [(f"{where}[{index}]", item) for index, item in enumerate(value)]
+    return next((bad for name, item in items if (bad := _first_non_finite(item, name))), None)
+
+
+def dump_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """JSON text with sorted keys, two spaces, a final newline; NaN and infinities are refused."""
+    bad = _first_non_finite(value, "$")
+    if bad is not None:
+        message = f"{bad} is NaN or infinite, which no output may hold: write null where a figure is undefined"
+        raise CachezooError(message)
+    return json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Write `dump_json(value)` atomically."""
+    text = dump_json(value)
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a JSON file.
+
+    Raises:
+        CachezooError: the file is missing or not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        message = f"{path}: no such file"
+        raise CachezooError(message) from error
+    except (OSError, ValueError) as error:
+        message = f"{path}: not readable as JSON ({error})"
+        raise CachezooError(message) from error
+
+
+def _leaf_path(field: pa.Field) -> str:
+    """Parquet's name of a column's only leaf; this project's nested columns are lists of numbers."""
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
+
+
+def write_table(
+    path: Path, table: pa.Table, metadata: dict[str, str] | None = None, delta_columns: tuple[str, ...] = ()
+) -> None:
+    """Write a Parquet file (zstd, large row groups) atomically.
+
+    Args:
+        path: the output file.
+        table: its rows.
+        metadata: file-level key/value metadata, kept in sorted order so that bytes do not depend on insertion.
+        delta_columns: integer columns stored as DELTA_BINARY_PACKED instead of dictionary pages; right for
+            times and offsets, whose values seldom repeat.
+    """
+    ordered = dict(sorted((metadata or {}).items()))
+    table = table.replace_schema_metadata(ordered or None)
+    leaves = {field.name: _leaf_path(field) for field in table.schema}
+    with atomic_file(path) as temporary:
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd",
+            compression_level=9,
+            row_group_size=ROW_GROUP_ROWS,
+            use_dictionary=[leaf for name, leaf in leaves.items() if name not in delta_columns],
+            column_encoding={leaves[name]: "DELTA_BINARY_PACKED" for name in delta_columns},
+            write_statistics=True,
+        )
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
+    """Read a Parquet file and its key/value metadata.
+
+    Raises:
+        TraceError: the file is missing, truncated or not Parquet, or lacks a column.
+    """
+    try:
+        table = pq.read_table(path, columns=columns, partitioning=None)
+    except FileNotFoundError as error:
+        message = f"{path}: no such file"
+        raise TraceError(message) from error
+    except (pa.ArrowInvalid, pa.ArrowException, OSError) as error:
+        message = f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})"
+        raise TraceError(message) from error
+    if columns is not None and (missing := sorted(set(columns) - set(table.column_names))):
+        message = f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
+        raise TraceError(message)
+    raw = table.schema.metadata or {}
+    return table, {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
+
+
+def sha256_file(path: Path) -> str:
+    """Hex sha256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

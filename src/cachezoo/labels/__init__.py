@@ -1,0 +1,1 @@
+"""Offline oracles that label a trace."""

@@ -1,0 +1,1 @@
+"""Model families of the zoo and the format of a trained model."""

@@ -1,0 +1,43 @@
+"""Where each stage's files lie, relative to the project's root."""
+
+from pathlib import Path
+
+PARAMS = Path("params.yaml")
+BUNDLES = Path("models/bundles")
+TRACK = Path("models/track.json")
+METRICS = Path("metrics")
+
+
+def requests(category: str, trace: str) -> Path:
+    """Canonical requests of a trace (stage ingest)."""
+    return Path("data/requests") / category / f"{trace}.parquet"
+
+
+def responses(category: str, trace: str) -> Path:
+    """`t_hdd_us` and `t_ssd_us` of each request (stage replay)."""
+    return Path("data/responses") / category / f"{trace}.parquet"
+
+
+def labels(oracle: str, category: str, trace: str) -> Path:
+    """Labels of a trace by one oracle, ``benefit`` or ``episodes``."""
+    return Path("data/labels") / oracle / category / f"{trace}.parquet"
+
+
+def features(category: str, trace: str) -> Path:
+    """Model inputs of a trace (stage features)."""
+    return Path("data/features") / category / f"{trace}.parquet"
+
+
+def trained(model_id: str) -> Path:
+    """Folder of a trained model."""
+    return Path("models/trained") / model_id
+
+
+def metrics(category: str) -> Path:
+    """Metrics of a category's test traces (stage evaluate)."""
+    return METRICS / f"{category}.json"
+
+
+def bundle(model_id: str) -> Path:
+    """Folder of an exported bundle."""
+    return BUNDLES / model_id

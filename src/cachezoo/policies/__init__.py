@@ -1,0 +1,1 @@
+"""Cache policies, classic and learned, on the kernels."""

@@ -1,0 +1,56 @@
+"""The one entry through which every DVC stage starts."""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from cachezoo.errors import CachezooError, ConfigError
+
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when its parent dies, so that no stage outlives a killed `dvc repro`."""
+    parent = os.getppid()
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def settle_environment(root: Path) -> None:
+    """Keep caches inside the clone and fix what would make bytes depend on the machine."""
+    cache = root / ".cache"
+    os.environ.setdefault("CACHEZOO_CACHE_DIR", str(cache))
+    os.environ.setdefault("MPLCONFIGDIR", str(cache / "matplotlib"))
+    os.environ.setdefault("XDG_CACHE_HOME", str(cache / "xdg"))
+    os.environ.setdefault("XDG_CONFIG_HOME", str(cache / "xdg-config"))
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ["PYTHONHASHSEED"] = "0"
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "2")
+
+
+def stage(main: Callable[..., None]) -> Callable[[], None]:
+    """Turn `main(params[, key])` into a script: `python pipelines/NAME.py [KEY]` from the project's root."""
+
+    def run() -> None:
+        die_with_parent()
+        settle_environment(Path.cwd())
+        from cachezoo.config import load_params
+
+        name, keys = Path(sys.argv[0]).name, sys.argv[1:]
+        expected = main.__code__.co_argcount - 1
+        try:
+            if len(keys) != expected:
+                message = f"{name}: takes {expected} key, got {len(keys)}; it is started by `dvc repro`"
+                raise ConfigError(message)
+            main(load_params(), *keys)
+        except CachezooError as error:
+            sys.stderr.write(f"{name}: {error}\n")
+            raise SystemExit(1) from error
+
+    return run

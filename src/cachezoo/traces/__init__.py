@@ -1,0 +1,1 @@
+"""Canonical request table, readers, capture, statistics."""
