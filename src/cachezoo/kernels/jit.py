@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,5 +41,4 @@ def njit(function: F) -> F:
         return function
     import numba
 
-    compiled: F = numba.njit(cache=True)(function)
-    return compiled
+    return cast(F, numba.njit(cache=True)(function))

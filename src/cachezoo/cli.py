@@ -1,0 +1,172 @@
+"""`cachezoo …`, the command line for people. Each command has `--json`; bad input ends in one clear line."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cachezoo.errors import CachezooError
+
+if TYPE_CHECKING:
+    from cachezoo.traces.table import PageAccesses, Trace
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Training pipeline and model zoo for storage caches.")
+trace_app = typer.Typer(no_args_is_help=True, help="Ingest and describe traces.")
+app.add_typer(trace_app, name="trace")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
+Capacity = Annotated[str, typer.Option(help="Pages, or N% of the distinct pages.")]
+Warmup = Annotated[str, typer.Option(help="Page accesses replayed before counting, or auto.")]
+
+
+def _load(path: Path) -> "tuple[Trace, PageAccesses]":
+    from cachezoo.traces.readers import read_any
+    from cachezoo.traces.table import expand_pages
+
+    trace = read_any(path)
+    return trace, expand_pages(trace)
+
+
+def _print(value: dict[str, Any], as_json: bool, title: str) -> None:
+    if as_json:
+        typer.echo(json.dumps(value, allow_nan=False))
+        return
+    from rich.table import Table
+
+    from cachezoo.console import out
+
+    table = Table(title=title, show_header=False)
+    for key, item in value.items():
+        table.add_row(key, _cell(item))
+    out().print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _pages_of(capacity: str, pages: "PageAccesses") -> int:
+    from cachezoo.console import err
+    from cachezoo.policies.simulate import parse_capacity
+
+    size = parse_capacity(capacity, pages.n_pages)
+    if size > pages.n_pages:
+        err().print(f"warning: a capacity of {size} pages is above the working set of {pages.n_pages}: only first touches miss")
+    return size
+
+
+@trace_app.command("ingest")
+def trace_ingest(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The raw trace.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")],
+    fmt: Annotated[str, typer.Option("--format", help="auto, csv, msr or parquet.")] = "auto",
+    category: Annotated[str, typer.Option(help="Workload category to record.")] = "unknown",
+    as_json: Json = False,
+) -> None:
+    """Turn a raw trace into canonical Parquet."""
+    from cachezoo.traces.readers import read_any
+    from cachezoo.traces.stats import describe
+    from cachezoo.traces.table import expand_pages, write_trace
+
+    trace = read_any(file, fmt, category)
+    pages = expand_pages(trace)
+    write_trace(trace, output, pages)
+    _print({**describe(trace, pages), "output": str(output)}, as_json, f"ingested {file.name} as {trace.meta.source_format}")
+
+
+@trace_app.command("info")
+def trace_info(trace: TracePath, as_json: Json = False) -> None:
+    """Describe a trace."""
+    from cachezoo.traces.stats import describe
+
+    rows, pages = _load(trace)
+    _print(describe(rows, pages), as_json, str(trace))
+
+
+@app.command()
+def simulate(
+    trace: TracePath,
+    policy: Annotated[str, typer.Option(help="Policy id; `cachezoo policies` lists them.")] = "lru",
+    capacity: Capacity = "10%",
+    warmup: Warmup = "0",
+    as_json: Json = False,
+) -> None:
+    """Replay a trace through one policy."""
+    from cachezoo.policies.simulate import parse_warmup
+    from cachezoo.policies.simulate import simulate as run
+
+    rows, pages = _load(trace)
+    size = _pages_of(capacity, pages)
+    result = run(rows, pages, policy, size, parse_warmup(warmup, pages, size))
+    value = {
+        "policy": policy,
+        "capacity": size,
+        "warmup": result.warmup,
+        "requests": result.requests,
+        "page_accesses": result.page_accesses,
+        "hits": result.hits,
+        "hit_ratio": result.hit_ratio,
+        "ssd_writes": result.ssd_writes,
+        "requests_per_s": len(rows) / max(result.kernel_s, 1e-9),
+    }
+    _print(value, as_json, f"{policy} on {trace.name}")
+
+
+@app.command()
+def compare(
+    trace: TracePath,
+    capacity: Capacity = "10%",
+    policy: Annotated[list[str] | None, typer.Option(help="Policy id, repeatable; default every classic.")] = None,
+    warmup: Warmup = "auto",
+    as_json: Json = False,
+) -> None:
+    """Run policies side by side, with the optimum."""
+    from cachezoo.console import progress
+    from cachezoo.evaluation.compare import compare as run
+    from cachezoo.policies.registry import classics
+    from cachezoo.policies.simulate import parse_warmup
+
+    rows, pages = _load(trace)
+    size = _pages_of(capacity, pages)
+    ids = policy or classics()
+    with progress(f"comparing {len(ids)} policies", len(ids) + 1) as advance:
+        result = run(rows, pages, ids, size, parse_warmup(warmup, pages, size), advance)
+    if as_json:
+        typer.echo(json.dumps(result, allow_nan=False))
+        return
+    from rich.table import Table
+
+    from cachezoo.console import out
+
+    title = f"{trace.name}: {size:,} pages, counted after {result['warmup']:,} of {len(pages.page_ids):,} page accesses"
+    columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", "ssd_writes"]
+    table = Table(title=title, caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}")
+    for column in columns:
+        table.add_column(column, justify="left" if column in ("policy", "kind") else "right")
+    for row in result["rows"]:
+        table.add_row(*(_cell(row[column]) for column in columns))
+    out().print(table)
+
+
+@app.command()
+def policies(as_json: Json = False) -> None:
+    """List the registered policies."""
+    from cachezoo.policies.registry import POLICIES
+
+    _print({entry.id: f"{entry.kind}: {entry.title}" for entry in POLICIES.values()}, as_json, "policies")
+
+
+def main() -> None:
+    """Run the command line; an expected error is one line on standard error and exit status 1."""
+    try:
+        app()
+    except CachezooError as error:
+        sys.stderr.write(f"cachezoo: {error}\n")
+        raise SystemExit(1) from error

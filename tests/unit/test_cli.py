@@ -1,0 +1,116 @@
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEADER = "time_us,op,offset,size\n"
+GOOD = HEADER + "".join(f"{i},{'RW'[i % 2]},{4096 * (i % 7)},4096\n" for i in range(100))
+
+
+def run(*args, ok=True):
+    done = subprocess.run(
+        [sys.executable, "-c", "from cachezoo.cli import main; main()", *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": "src"},
+        check=False,
+    )
+    assert (done.returncode == 0) is ok, done.stderr
+    return done
+
+
+@pytest.fixture
+def trace(tmp_path):
+    raw, out = tmp_path / "t.csv", tmp_path / "t.parquet"
+    raw.write_text(GOOD)
+    run("trace", "ingest", raw, "-o", out)
+    return out
+
+
+def test_ingest_info_simulate_compare(trace):
+    info = json.loads(run("trace", "info", trace, "--json").stdout)
+    assert (info["requests"], info["reads"], info["distinct_pages"], info["source_format"]) == (100, 50, 7, "csv")
+    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7", "--json").stdout)
+    assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
+    assert result["ssd_writes"] == 7 + 50 - 3
+    assert result["requests_per_s"] > 0
+    table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)
+    assert table["optimum"] == "belady_bypass"
+    assert {row["policy"] for row in table["rows"]} >= {"lru", "lfu", "larc", "rejectx", "belady_bypass"}
+    assert table["rows"][0]["gap_closed"] in (None, pytest.approx(1.0))
+    assert "best classic" in run("compare", trace, "--capacity", "50%").stdout
+
+
+def test_gzip_and_raw_traces_are_read_directly(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(GOOD.encode()))
+    assert json.loads(run("simulate", path, "--json").stdout)["requests"] == 100
+
+
+def test_a_capacity_above_the_working_set_is_a_warning(trace):
+    done = run("simulate", trace, "--capacity", "100", "--json")
+    assert "warning" in done.stderr
+    assert json.loads(done.stdout)["hits"] == 93
+
+
+BAD = {
+    "empty": (b"", "empty"),
+    "header only": (HEADER.encode(), "empty"),
+    "binary": (b"\x80\x81\xff\n\x00\xff" * 50, "fits none"),
+    "not utf-8": (HEADER.encode() + b"0,\xff\xfe,0,4096\n", "not readable as CSV"),
+    "columns": (b"time_us,op,offset\n0,R,0\n", "header"),
+    "unknown column": (b"time_us,op,offset,size,colour\n0,R,0,1,red\n", "header"),
+    "short row": (HEADER.encode() + b"0,R,0,1\n1,R\n", "Row #3"),
+    "op": (HEADER.encode() + b"0,R,0,1\n1,X,0,1\n", "row 2: op is 'X'"),
+    "not a number": (HEADER.encode() + b"0,R,zero,1\n", "zero"),
+    "negative offset": (HEADER.encode() + b"0,R,-4096,1\n", "row 1: offset is -4096"),
+    "overflow": (HEADER.encode() + b"0,R,99999999999999999999,1\n", "99999999999999999999"),
+    "overflowing end": (HEADER.encode() + b"0,R,9223372036854775807,1\n", "overflows"),
+    "zero size": (HEADER.encode() + b"0,R,0,0\n", "row 1: size is 0"),
+    "backwards": (HEADER.encode() + b"5,R,0,1\n4,R,0,1\n", "runs backwards"),
+    "null": (HEADER.encode() + b"0,R,,1\n", "offset is empty"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, name):
+    content, message = BAD[name]
+    raw, out = tmp_path / "bad.csv", tmp_path / "out.parquet"
+    raw.write_bytes(content)
+    done = run("trace", "ingest", raw, "-o", out, ok=False)
+    assert message in done.stderr
+    assert "bad.csv" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
+
+
+def test_a_truncated_gzip_is_refused(tmp_path):
+    path = tmp_path / "bad.csv.gz"
+    path.write_bytes(gzip.compress((GOOD * 50).encode())[:-30])
+    done = run("trace", "ingest", path, "-o", tmp_path / "o.parquet", ok=False)
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "bad.csv.gz" in done.stderr
+
+
+@pytest.mark.parametrize("args", [("--capacity", "0"), ("--policy", "nosuch"), ("--warmup", "1000")])
+def test_bad_options_are_one_line(trace, args):
+    done = run("simulate", trace, *args, ok=False)
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_missing_file_is_one_line(tmp_path):
+    assert "no such file" in run("trace", "info", tmp_path / "none.csv", ok=False).stderr
+
+
+def test_msr_sample(tmp_path):
+    folder = os.environ.get("CACHEZOO_PUBLIC_TRACES")
+    if not folder:
+        pytest.skip("CACHEZOO_PUBLIC_TRACES is not set: the public samples are not here")
+    info = json.loads(run("trace", "info", Path(folder) / "fixtures/msr-cambridge1-sample.csv", "--json").stdout)
+    assert info["source_format"] == "msr"
+    assert info["requests"] == 1000

@@ -1,0 +1,39 @@
+import pytest
+from cachezoo.errors import CachezooError
+from cachezoo.io import atomic_dir, atomic_file, dump_json, read_json, write_json
+from cachezoo.seeds import derive_seed
+
+
+def test_seeds_have_golden_values():
+    assert derive_seed(1, "train", "mail", 3) == derive_seed(1, "train", "mail", 3)
+    assert derive_seed(1, "train", "mail") != derive_seed(1, "train", "web")
+    assert derive_seed(1, "train", 3) != derive_seed(1, "train", "3")
+    assert derive_seed(20, "golden") == 1500595226
+
+
+def test_json_is_sorted_and_refuses_nan(tmp_path):
+    assert dump_json({"b": 1, "a": [1.5]}) == '{\n  "a": [\n    1.5\n  ],\n  "b": 1\n}\n'
+    with pytest.raises(CachezooError, match=r"\$\.a\[1\]\.x is NaN"):
+        write_json(tmp_path / "x.json", {"a": [0, {"x": float("nan")}]})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_read_json_names_the_file(tmp_path):
+    (tmp_path / "x.json").write_text("{")
+    with pytest.raises(CachezooError, match=r"x\.json: not readable as JSON"):
+        read_json(tmp_path / "x.json")
+
+
+def test_atomic_outputs_are_whole_or_absent(tmp_path):
+    (tmp_path / "f").write_text("old")
+    with pytest.raises(RuntimeError), atomic_file(tmp_path / "f") as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert (tmp_path / "f").read_text() == "old"
+    with pytest.raises(RuntimeError), atomic_dir(tmp_path / "d") as folder:
+        (folder / "x").write_text("half")
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+    with atomic_dir(tmp_path / "d") as folder:
+        (folder / "x").write_text("whole")
+    assert (tmp_path / "d" / "x").read_text() == "whole"
