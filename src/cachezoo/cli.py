@@ -163,6 +163,22 @@ def policies(as_json: Json = False) -> None:
     _print({entry.id: f"{entry.kind}: {entry.title}" for entry in POLICIES.values()}, as_json, "policies")
 
 
+@app.command()
+def results(as_json: Json = False) -> None:
+    """Print what the evaluate stages found: one table, policies by test traces."""
+    from cachezoo import paths
+    from cachezoo.console import out
+    from cachezoo.evaluation.results import results_table, rows_of_tests
+
+    rows = rows_of_tests(sorted(paths.METRICS.glob("*.json")))
+    if as_json:
+        typer.echo(json.dumps(rows, allow_nan=False))
+    elif rows:
+        out().print(results_table(rows))
+    else:
+        out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
+
+
 def main() -> None:
     """Run the command line; an expected error is one line on standard error and exit status 1."""
     try:

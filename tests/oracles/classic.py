@@ -171,3 +171,20 @@ def best_hits(pages, capacity):
                 following[choice] = max(following.get(choice, -1), gained)
         states = following
     return max(states.values())
+
+
+def lru_admission(pages, capacity, admit):
+    cache, out = [], []
+    for page, wanted in zip(pages, admit, strict=True):
+        if page in cache:
+            cache.remove(page)
+            out.append(2)
+        elif wanted:
+            out.append(1)
+            if len(cache) == capacity:
+                cache.pop(0)
+        else:
+            out.append(0)
+            continue
+        cache.append(page)
+    return out

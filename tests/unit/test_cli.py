@@ -107,10 +107,31 @@ def test_missing_file_is_one_line(tmp_path):
     assert "no such file" in run("trace", "info", tmp_path / "none.csv", ok=False).stderr
 
 
-def test_msr_sample(tmp_path):
-    folder = os.environ.get("CACHEZOO_PUBLIC_TRACES")
-    if not folder:
-        pytest.skip("CACHEZOO_PUBLIC_TRACES is not set: the public samples are not here")
-    info = json.loads(run("trace", "info", Path(folder) / "fixtures/msr-cambridge1-sample.csv", "--json").stdout)
-    assert info["source_format"] == "msr"
-    assert info["requests"] == 1000
+@pytest.mark.needs("public_traces")
+def test_msr_sample():
+    folder = Path(os.environ["CACHEZOO_PUBLIC_TRACES"])
+    info = json.loads(run("trace", "info", folder / "fixtures/msr-cambridge1-sample.csv", "--json").stdout)
+    assert (info["source_format"], info["requests"]) == ("msr", 1000)
+
+
+@pytest.mark.needs("public_traces")
+@pytest.mark.parametrize(("mebibytes", "percent"), [(256, 25), (512, 47), (1024, 76)])
+def test_lru_reaches_the_known_hit_ratios_on_cloudphysics(mebibytes, percent):
+    import numpy as np
+    import pandas as pd
+    from cachezoo.policies.simulate import simulate
+    from cachezoo.traces.table import Coded, Trace, TraceMeta, expand_pages
+
+    rows = pd.read_csv(Path(os.environ["CACHEZOO_PUBLIC_TRACES"]) / "block/cloudphysics_us.csv.gz", header=None, comment="v")
+    rows = rows.iloc[:, 1:5].set_axis(["time", "op", "size", "lbn"], axis=1)
+    rows = rows[rows["size"] > 0]
+    trace = Trace(
+        rows["time"].to_numpy(np.int64),
+        (rows["op"].astype(str) == "2a").to_numpy(np.uint8),
+        rows["lbn"].to_numpy(np.int64) * 512,
+        rows["size"].to_numpy(np.int64),
+        Coded.constant("0", len(rows)),
+        TraceMeta("cloudphysics", "unknown", "csv", "0" * 64),
+    )
+    result = simulate(trace, expand_pages(trace), "lru", mebibytes * 256, 0)
+    assert round(100 * result.hit_ratio) == percent

@@ -229,3 +229,31 @@ def arc(page_ids: I32, n_pages: int, capacity: int) -> U8:
         length[target] += 1
         link_head(before, after, n_pages + target, page)
     return outcome
+
+
+@njit
+def lru_admission(page_ids: I32, n_pages: int, capacity: int, admit: U8) -> U8:
+    """LRU behind an admission policy that has already decided: a miss enters iff `admit` (uint8[m]) is not 0."""
+    outcome = np.zeros(page_ids.size, np.uint8)
+    resident = np.zeros(n_pages, np.uint8)
+    before = np.full(n_pages + 1, n_pages, np.int32)
+    after = np.full(n_pages + 1, n_pages, np.int32)
+    used = 0
+    for i in range(page_ids.size):
+        page = page_ids[i]
+        if resident[page]:
+            outcome[i] = HIT
+            unlink(before, after, page)
+        elif admit[i]:
+            outcome[i] = ADMITTED
+            if used == capacity:
+                victim = before[n_pages]
+                unlink(before, after, victim)
+                resident[victim] = 0
+            else:
+                used += 1
+            resident[page] = 1
+        else:
+            continue
+        link_head(before, after, n_pages, page)
+    return outcome

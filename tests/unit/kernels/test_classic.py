@@ -76,3 +76,12 @@ def test_no_classic_sees_the_future(pages, capacity, cut):
     for key in classics():
         before, after = POLICIES[key].run(ids, n, capacity), POLICIES[key].run(changed, n, capacity)
         assert before[:cut].tolist() == after[:cut].tolist()
+
+
+@given(accesses=st.lists(st.tuples(st.integers(0, 11), st.booleans()), min_size=1, max_size=120), capacity=st.integers(1, 9))
+@settings(deadline=None, max_examples=60)
+def test_lru_behind_an_admission_equals_the_naive_one(accesses, capacity):
+    ids, n = _dense([page for page, _ in accesses])
+    admit = [int(wanted) for _, wanted in accesses]
+    kernel = classic.lru_admission(ids, n, capacity, np.array(admit, np.uint8))
+    assert kernel.tolist() == naive.lru_admission(ids.tolist(), capacity, admit)

@@ -1,0 +1,25 @@
+# The pipeline: installs what is pinned, runs DVC, prints the results.
+.PHONY: install repro test lint bench
+DEV := scripts/bootstrap.sh requirements-dev.lock
+PYTEST_ARGS ?=
+
+install:
+	@scripts/bootstrap.sh requirements.lock
+
+repro:
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/dvc repro
+	@.venv/bin/cachezoo results
+
+test:
+	@$(DEV)
+	@.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+lint:
+	@$(DEV)
+	@.venv/bin/ruff check src pipelines tests benchmarks
+	@.venv/bin/mypy
+
+bench:
+	@$(DEV)
+	@.venv/bin/python benchmarks/policies.py

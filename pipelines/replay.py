@@ -1,0 +1,22 @@
+"""Stage replay@trace: response times of each request on the HDD and the SSD."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo import paths
+from cachezoo.devices.analytic import write_responses
+from cachezoo.stage import stage
+from cachezoo.traces.table import read_trace
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+@stage
+def main(params: "Params", key: str) -> None:
+    """Replay trace `key`."""
+    category = params.traces[key].category
+    write_responses(read_trace(paths.requests(category, key)), params.device, paths.responses(category, key))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Compose conf/ into params.yaml: Hydra resolves, pydantic validates, the file is written whole or not at all."""
+
+from pathlib import Path
+
+import yaml
+
+from cachezoo.config.load import read_yaml, validate_params
+from cachezoo.errors import ConfigError
+from cachezoo.io import atomic_file
+
+BANNER = "# Generated from conf/ by the compose stage. Never edit: change conf/ and run `dvc repro`.\n"
+
+
+def compose(conf: Path) -> str:
+    """The text of params.yaml for a conf/ folder.
+
+    Args:
+        conf: the folder with config.yaml, matrix.yaml and overrides.yaml.
+
+    Raises:
+        ConfigError: Hydra cannot compose it, or the result breaks the schema.
+    """
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    matrix = read_yaml(conf / "matrix.yaml")
+    overrides = (read_yaml(conf / "overrides.yaml") or {}).get("overrides", [])
+    try:
+        with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
+            tree = OmegaConf.to_container(hydra_compose("config", overrides=overrides), resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        message = f"{conf}: {' '.join(str(error).split())[:300]}; mend it in conf/"
+        raise ConfigError(message) from error
+    if not isinstance(tree, dict) or not isinstance(matrix, dict) or set(matrix) != {"traces", "categories"}:
+        message = f"{conf / 'matrix.yaml'}: its keys must be traces and categories"
+        raise ConfigError(message)
+    tree["data"] = {"traces": matrix["traces"]}
+    params = validate_params(tree, str(conf))
+    if sorted(matrix["categories"]) != params.categories:
+        message = f"{conf / 'matrix.yaml'}: categories is {matrix['categories']}, the traces' are {params.categories}; list them"
+        raise ConfigError(message)
+    return BANNER + yaml.safe_dump(params.model_dump(mode="json"), sort_keys=True, allow_unicode=True)
+
+
+def write_params(conf: Path, path: Path) -> None:
+    """Write `compose(conf)` to `path`; an error leaves the old file."""
+    text = compose(conf)
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,132 @@
+"""The schema of params.yaml. Unknown keys are refused everywhere."""
+
+from functools import cached_property
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.config.export import Export
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TraceEntry(_Strict):
+    """One row of conf/matrix.yaml; `part` cuts the trace by request before anything is learned from it."""
+
+    path: str
+    format: Literal["auto", "csv", "msr", "parquet"]
+    category: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    role: Literal["train", "validation", "test"]
+    part: tuple[float, float] = (0.0, 1.0)
+
+    @model_validator(mode="after")
+    def _rising_part(self) -> "TraceEntry":
+        if not 0 <= self.part[0] < self.part[1] <= 1:
+            message = f"part {list(self.part)} must rise within 0 and 1"
+            raise ValueError(message)
+        return self
+
+
+class Data(_Strict):
+    """`data`: the matrix, as stages see it."""
+
+    traces: dict[str, TraceEntry]
+
+
+class Hdd(_Strict):
+    """`device.hdd`: seek is base + root * sqrt(distance as a part of the capacity); the rate falls linearly inwards."""
+
+    capacity_bytes: int = Field(gt=0)
+    rotation_us: float = Field(gt=0)
+    seek_base_us: float = Field(ge=0)
+    seek_root_us: float = Field(ge=0)
+    outer_mb_s: float = Field(gt=0)
+    inner_mb_s: float = Field(gt=0)
+
+
+class Ssd(_Strict):
+    """`device.ssd`: a fixed cost per operation and a rate."""
+
+    read_us: float = Field(ge=0)
+    write_us: float = Field(ge=0)
+    read_mb_s: float = Field(gt=0)
+    write_mb_s: float = Field(gt=0)
+
+
+class Device(_Strict):
+    """`device`: where response times come from."""
+
+    source: Literal["analytic"]
+    hdd: Hdd
+    ssd: Ssd
+
+
+class Label(_Strict):
+    """`label`."""
+
+    episodes: EpisodeLabel
+
+
+class Features(_Strict):
+    """`features`."""
+
+    history: HistoryFeatures
+
+
+class Model(_Strict):
+    """`model`."""
+
+    admission: AdmissionModel
+
+
+class Train(_Strict):
+    """`train`."""
+
+    admission: AdmissionTrain
+
+
+class PolicySection(_Strict):
+    """`policy`."""
+
+    flash: FlashPolicy
+
+
+class Evaluate(_Strict):
+    """`evaluate`: the common comparison on test traces."""
+
+    capacity_fraction: float = Field(gt=0, le=1)
+    policies: list[str] = Field(min_length=1)
+    bootstrap_blocks: int = Field(ge=20)
+    bootstrap_samples: int = Field(ge=100)
+
+
+class Params(_Strict):
+    """The whole of params.yaml."""
+
+    seed: int = Field(ge=0)
+    data: Data
+    device: Device
+    label: Label
+    features: Features
+    model: Model
+    train: Train
+    policy: PolicySection
+    evaluate: Evaluate
+    export: Export
+
+    @property
+    def traces(self) -> dict[str, TraceEntry]:
+        """Traces by key."""
+        return self.data.traces
+
+    @cached_property
+    def categories(self) -> list[str]:
+        """Categories in the matrix, sorted."""
+        return sorted({entry.category for entry in self.traces.values()})
+
+    def traces_of(self, category: str, role: str) -> list[str]:
+        """Keys of a category's traces of one role, sorted."""
+        return sorted(key for key, entry in self.traces.items() if (entry.category, entry.role) == (category, role))

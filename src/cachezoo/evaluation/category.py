@@ -1,0 +1,154 @@
+"""A category's test traces: classics, bounds and models in one page cache, and the admission in its flash cache."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo import paths
+from cachezoo.config.schema import Params
+from cachezoo.errors import ConfigError
+from cachezoo.evaluation.admission import admission_page_decisions, evaluate_admission
+from cachezoo.evaluation.bootstrap import interval, resampled_ratios
+from cachezoo.evaluation.compare import MIN_GAP, gap
+from cachezoo.io import read_table
+from cachezoo.kernels.classic import HIT, lru_admission
+from cachezoo.models.trained import read_trained
+from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
+from cachezoo.policies.simulate import Simulation, auto_warmup, count, parse_capacity, simulate
+from cachezoo.seeds import derive_seed
+from cachezoo.traces.table import PageAccesses, Trace, read_pages, read_trace
+
+F64 = npt.NDArray[np.float64]
+
+
+class _Bench:
+    """One trace with its responses, at the capacity and warm-up index that all policies share."""
+
+    def __init__(self, params: Params, category: str, key: str) -> None:
+        self.settings = params.evaluate
+        self.trace: Trace = read_trace(paths.requests(category, key))
+        self.pages: PageAccesses = read_pages(paths.requests(category, key))
+        table, _ = read_table(paths.responses(category, key), ["t_hdd_us", "t_ssd_us"])
+        self.t_hdd_us: F64 = table.column("t_hdd_us").to_numpy()
+        self.t_ssd_us: F64 = table.column("t_ssd_us").to_numpy()
+        share = f"{100 * self.settings.capacity_fraction}%"
+        self.capacity = parse_capacity(share, self.pages.n_pages)
+        self.warmup = auto_warmup(self.pages, self.capacity)
+        self.seed = derive_seed(params.seed, "evaluate", category, key)
+
+    def classic(self, policy_id: str) -> Simulation:
+        """A registered policy."""
+        return simulate(self.trace, self.pages, policy_id, self.capacity, self.warmup)
+
+    def admission(self, model_id: str) -> Simulation:
+        """LRU behind the trained admission: it decides on read misses, write misses go around the cache."""
+        decided = admission_page_decisions(paths.trained(model_id), self.trace)
+        admit = np.repeat(decided.astype(np.uint8), np.diff(self.pages.request_start))
+        outcome = lru_admission(self.pages.page_ids, self.pages.n_pages, self.capacity, admit)
+        return count(self.trace, self.pages, model_id, self.capacity, self.warmup, outcome)
+
+    def ratios(self, result: Simulation) -> F64:
+        """Resampled hit ratios, paired across policies."""
+        hits = result.outcome[self.warmup :] == HIT
+        return resampled_ratios(hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed)
+
+    def mean_response_us(self, result: Simulation) -> float:
+        """Mean service time of the counted requests: the SSD's where all pages are resident, else the disk's."""
+        missed = np.add.reduceat((result.outcome != HIT).astype(np.int64), self.pages.request_start[:-1])
+        times = np.where(missed == 0, self.t_ssd_us, self.t_hdd_us)
+        return float(times[self.pages.request_start[:-1] >= self.warmup].mean())
+
+
+def _row(bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation) -> dict[str, Any]:
+    closed, points = gap(result.hit_ratio, best.hit_ratio, optimum.hit_ratio)
+    mine, theirs, most = bench.ratios(result), bench.ratios(best), bench.ratios(optimum)
+    wide = most - theirs >= MIN_GAP
+    shares = (mine[wide] - theirs[wide]) / (most[wide] - theirs[wide])
+    return {
+        "policy": result.policy,
+        "kind": kind,
+        "hits": result.hits,
+        "hit_ratio": result.hit_ratio,
+        "hit_ratio_interval": interval(mine),
+        "ssd_writes": result.ssd_writes,
+        "ssd_writes_per_100_io": 100 * result.ssd_writes / max(result.requests, 1),
+        "mean_response_us": bench.mean_response_us(result),
+        "gap_closed": closed,
+        "gap_closed_interval": interval(shares) if closed is not None and len(shares) else None,
+        "gap_points": points,
+    }
+
+
+def evaluate_trace(params: Params, category: str, key: str, model_ids: list[str]) -> dict[str, Any]:
+    """Every policy and model on one trace, best hit ratio first.
+
+    Args:
+        params: the whole of params.yaml.
+        category: the trace's.
+        key: the trace.
+        model_ids: trained admission models to run beside the policies.
+    """
+    bench = _Bench(params, category, key)
+    ran = {policy_id: bench.classic(policy_id) for policy_id in dict.fromkeys([*params.evaluate.policies, OPTIMUM])}
+    contenders = [result for policy_id, result in ran.items() if policy_id in classics()]
+    if not contenders:
+        message = f"params.yaml: evaluate.policies names no classic; add one of {', '.join(classics())}"
+        raise ConfigError(message)
+    best = max(contenders, key=lambda result: result.hits)
+    rows = [_row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
+    rows += [_row(bench, bench.admission(model_id), "model", best, ran[OPTIMUM]) for model_id in model_ids]
+    return {
+        "role": params.traces[key].role,
+        "requests": len(bench.trace),
+        "page_accesses": len(bench.pages.page_ids),
+        "distinct_pages": bench.pages.n_pages,
+        "capacity": bench.capacity,
+        "warmup": bench.warmup,
+        "best_classic": best.policy,
+        "optimum": OPTIMUM,
+        "rows": sorted(rows, key=lambda row: (-row["hits"], row["policy"])),
+    }
+
+
+def _validation_choice(traces: dict[str, dict[str, Any]]) -> str | None:
+    """The classic with the best mean hit ratio over the validation traces: what one would have deployed."""
+    totals: dict[str, float] = {}
+    for result in traces.values():
+        if result["role"] == "validation":
+            for row in result["rows"]:
+                if row["kind"] == "classic":
+                    totals[row["policy"]] = totals.get(row["policy"], 0.0) + row["hit_ratio"]
+    return max(sorted(totals), key=lambda policy_id: totals[policy_id]) if totals else None
+
+
+def evaluate_category(params: Params, category: str) -> dict[str, Any]:
+    """What the evaluate stage writes: page-cache rows of every validation and test trace, and the flash figures.
+
+    A model is promoted only where it trained and beat its baseline on validation (its own verdict, in train.json);
+    test figures decide nothing.
+    """
+    model_id = f"admission.{category}.{params.model.admission.arch}"
+    model = read_trained(paths.trained(model_id))
+    keys = [key for role in ("validation", "test") for key in params.traces_of(category, role)]
+    traces = {key: evaluate_trace(params, category, key, [model_id]) for key in keys}
+    tests = {key: read_trace(paths.requests(category, key)) for key in params.traces_of(category, "test")}
+    flash = evaluate_admission(paths.trained(model_id), tests, params)
+    return {
+        "category": category,
+        "capacity_fraction": params.evaluate.capacity_fraction,
+        "traces": traces,
+        "validation_choice": _validation_choice(traces),
+        "flash": flash,
+        "models": {
+            model_id: {
+                "trained": model.trained,
+                "promoted": model.trained and model.beats_baseline,
+                "reason": model.reason,
+                "validation": model.validation,
+                "test": {
+                    key: next(row for row in traces[key]["rows"] if row["policy"] == model_id) for key in tests
+                },
+            }
+        },
+    }

@@ -1,0 +1,32 @@
+"""Capabilities of the machine: a test that needs a missing one skips with its reason, or fails when CZ_REQUIRE names it."""
+
+import os
+import shutil
+
+import pytest
+
+CHECKS = {
+    "root": lambda: os.geteuid() == 0,
+    "tracefs": lambda: os.path.isdir("/sys/kernel/tracing"),
+    "loop": lambda: os.path.exists("/dev/loop-control"),
+    "gcc": lambda: shutil.which("gcc") is not None,
+    "git": lambda: shutil.which("git") is not None,
+    "chromium": lambda: shutil.which("chromium") is not None,
+    "public_traces": lambda: os.path.isdir(os.environ.get("CACHEZOO_PUBLIC_TRACES", "")),
+}
+
+
+def pytest_sessionstart(session):
+    required = [name.strip() for name in os.environ.get("CZ_REQUIRE", "").split(",") if name.strip()]
+    for name in required:
+        if name not in CHECKS:
+            pytest.exit(f"CZ_REQUIRE names {name}, which is none of {', '.join(CHECKS)}", returncode=2)
+        if not CHECKS[name]():
+            pytest.exit(f"CZ_REQUIRE names {name}, and this machine lacks it", returncode=2)
+
+
+def pytest_runtest_setup(item):
+    for marker in item.iter_markers("needs"):
+        for name in marker.args:
+            if not CHECKS[name]():
+                pytest.skip(f"needs {name}, which this machine lacks")

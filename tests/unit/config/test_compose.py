@@ -1,0 +1,66 @@
+import importlib.util
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from cachezoo.config.compose import compose, write_params
+from cachezoo.config.load import load_params
+from cachezoo.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def conf(tmp_path):
+    return Path(shutil.copytree(ROOT / "conf", tmp_path / "conf"))
+
+
+def test_the_committed_params_are_what_conf_composes_to():
+    assert compose(ROOT / "conf") == (ROOT / "params.yaml").read_text()
+
+
+def test_no_overrides_are_committed():
+    assert yaml.safe_load((ROOT / "conf/overrides.yaml").read_text()) == {"overrides": []}
+
+
+def test_matrix_keys_are_disjoint_from_those_of_params():
+    matrix, params = (yaml.safe_load((ROOT / name).read_text()) for name in ("conf/matrix.yaml", "params.yaml"))
+    assert not set(matrix) & set(params)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("evaluate/default.yaml", "capacity_fraction: 0.10", "capacity_fraction: 0", "evaluate.capacity_fraction"),
+        ("evaluate/default.yaml", "bootstrap_blocks:", "bootstrap_bloks:", "evaluate.bootstrap_bl"),
+        ("config.yaml", "seed: 20161", "seed: soon", "seed"),
+        ("overrides.yaml", "[]", "[nosuch.key=1]", "nosuch"),
+        ("matrix.yaml", "categories: []", "categories: [web]", "categories"),
+        ("matrix.yaml", "traces: {}", "traces: {a: {path: x, format: csv, category: web, role: judge}}", "data.traces.a.role"),
+    ],
+)
+def test_a_mistake_in_conf_names_the_key_and_leaves_params(conf, tmp_path, file, old, new, message):
+    text = (conf / file).read_text()
+    assert old in text
+    (conf / file).write_text(text.replace(old, new, 1))
+    (tmp_path / "params.yaml").write_text("old")
+    with pytest.raises(ConfigError, match=message) as error:
+        write_params(conf, tmp_path / "params.yaml")
+    assert "\n" not in str(error.value)
+    assert (tmp_path / "params.yaml").read_text() == "old"
+
+
+def test_missing_params_are_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"params\.yaml"):
+        load_params(tmp_path / "params.yaml")
+
+
+def test_stage_deps_equal_the_import_closure():
+    spec = importlib.util.spec_from_file_location("stage_deps", ROOT / "scripts/stage_deps.py")
+    deps = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(deps)
+    text = (ROOT / "dvc.yaml").read_text()
+    assert deps.rewritten(text) == text
+    stages = yaml.safe_load(text)["stages"].values()
+    assert all((stage.get("do") or stage)["desc"] for stage in stages)
