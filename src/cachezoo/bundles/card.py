@@ -1,0 +1,145 @@
+"""The model card: what a bundle is, in words and tables, from its manifest alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cachezoo.bundles.measured import promotion
+
+WHAT = {
+    "workload": "Names the workload category that is running, so that a cache can switch to its model.",
+    "caching": "Decides on every miss whether to bypass or to buffer, and in which queue pages enter.",
+    "admission": "Decides whether what a read missed is worth its flash writes.",
+}
+ASK = {
+    "workload": "",
+    "caching": "",
+    "admission": """\
+rows = model.features(time_us, op, offset, size, volume, namespace, user)   # every request, writes too
+admit = model.decide(rows)           # ask it about what a read missed
+""",
+}
+AVOID = {
+    "workload": "programs or mixtures unlike its training traces: it cannot say that it does not know them",
+    "caching": "a cache far outside the capacities it was labelled for, or requests unlike its training traces",
+    "admission": "a cache of another size or write budget than it was calibrated for: take another "
+    "threshold from the curve in `calibration`, or calibrate it again",
+}
+COLUMNS = ("hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us")
+
+
+def model_card(manifest: Mapping[str, Any]) -> str:
+    """Markdown text of `card.md`.
+
+    Args:
+        manifest: everything but `files`.
+    """
+    return "\n".join(
+        [
+            f"# {manifest['id']} {manifest['version']}",
+            "",
+            WHAT[manifest["kind"]],
+            "",
+            *_facts(manifest),
+            *_training(manifest),
+            *_results(manifest),
+            *_limits(manifest),
+            "## How to load it",
+            "",
+            "```python",
+            "from cachezoo.bundles import load",
+            f'model = load("{manifest["id"]}").serving()   # checked before use, fresh state',
+            ASK[manifest["kind"]] + "```",
+            "",
+            "`cachezoo bundle verify DIR` checks every file and replays the golden rows.",
+            "",
+        ]
+    )
+
+
+def _table(header: list[str], rows: list[list[str]]) -> list[str]:
+    lines = ["| " + " | ".join(cells) + " |" for cells in (header, *rows)]
+    return [lines[0], "|" + "---|" * len(header), *lines[1:], ""]
+
+
+def _number(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "-" if value is None else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _facts(manifest: Mapping[str, Any]) -> list[str]:
+    cost, golden = manifest["cost"], manifest["golden"]
+    arch = ", ".join(f"{name} {value}" for name, value in sorted(manifest["arch"].items()))
+    features = ", ".join(feature["name"] for feature in manifest["features"])
+    branches = ", ".join(f"{name} {count}" for name, count in sorted(golden["branches"].items()))
+    rows = [
+        ["kind", manifest["kind"]],
+        ["category", manifest["category"] or "all"],
+        ["shape", arch],
+        ["inputs", f"{len(manifest['features'])}: {features}"],
+        [
+            "one inference",
+            f"{cost['macs']} multiply-accumulates, at most {cost['comparisons']} comparisons",
+        ],
+        [
+            "size",
+            f"{cost['parameters']} numbers, {cost['model_bytes']} bytes, state {cost['state_bytes']} bytes",
+        ],
+        ["golden rows", f"{golden['rows']} ({branches})"],
+    ]
+    return _table(["", ""], rows)
+
+
+def _training(manifest: Mapping[str, Any]) -> list[str]:
+    traces = manifest["provenance"]["traces"]
+    rows = [[trace["trace"], trace["role"], trace["licence"], trace["sha256"][:12]] for trace in traces]
+    libraries = ", ".join(
+        f"{name} {version}" for name, version in sorted(manifest["provenance"]["libraries"].items())
+    )
+    table = _table(["trace", "role", "licence", "sha256"], rows)
+    return ["## Trained on", "", *table, f"With {libraries}.", ""]
+
+
+def _results(manifest: Mapping[str, Any]) -> list[str]:
+    measured = manifest["measured"]
+    good, why = promotion(measured)
+    lines = ["## How well", "", f"{'May be champion' if good else 'No champion'}: {why}.", ""]
+    if measured["training"]:
+        rows = [[name, _number(value)] for name, value in sorted(measured["training"].items())]
+        lines += ["On validation, when it was trained:", "", *_table(["figure", "value"], rows)]
+    for part in ("validation", "test"):
+        figures = _flat(measured["evaluated"].get(part, {}))
+        if figures:
+            rows = [[name, _number(value)] for name, value in sorted(figures.items())]
+            lines += [f"Evaluated on {part}:", "", *_table(["figure", "value"], rows)]
+    for trace, policies in sorted(measured["baselines"].items()):
+        shown = [name for name in COLUMNS if any(row.get(name) is not None for row in policies)]
+        rows = [[str(row.get("policy")), *(_number(row.get(name)) for name in shown)] for row in policies]
+        lines += [f"All policies on the test trace {trace}:", "", *_table(["policy", *shown], rows)]
+    return lines
+
+
+def _flat(figures: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            flat.update(_flat(value, f"{prefix}{name}."))
+        elif isinstance(value, list):
+            flat[prefix + name] = "[" + ", ".join(_number(item) for item in value) + "]"
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _limits(manifest: Mapping[str, Any]) -> list[str]:
+    points = [f"- Not for {AVOID[manifest['kind']]}."]
+    good, why = promotion(manifest["measured"])
+    if not good:
+        points.append(f"- A classic policy is the safer choice here: {why}.")
+    if manifest["calibration"].get("unreached"):
+        points.append(
+            "- Its threshold does not meet the write budget it was calibrated for; see `calibration`."
+        )
+    if manifest["calibration"].get("calibrated_on", "validation") != "validation":
+        points.append(f"- Its threshold was set on {manifest['calibration']['calibrated_on']} traces.")
+    return ["## When not to use it", "", *points, ""]

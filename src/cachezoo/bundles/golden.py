@@ -1,0 +1,116 @@
+"""Golden files: raw requests, features, outputs and decisions that every conformant consumer reproduces."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.bundles.kinds.base import F32, I32, Replay
+from cachezoo.bundles.protocol import (
+    GOLDEN_DECISIONS,
+    GOLDEN_FEATURES,
+    GOLDEN_OUTPUTS,
+    GOLDEN_REQUESTS,
+    OUTPUT_TOLERANCE,
+    one_line,
+)
+from cachezoo.bundles.requests import Requests, from_csv, to_csv
+from cachezoo.errors import BundleError
+
+
+@dataclass(frozen=True)
+class Golden:
+    """The golden folder, read."""
+
+    requests: Requests
+    features: F32
+    outputs: F32
+    decisions: I32
+
+
+def golden_files(requests: Requests, replay: Replay) -> dict[str, bytes]:
+    """The golden folder's files by path."""
+    return {
+        GOLDEN_REQUESTS: to_csv(requests),
+        GOLDEN_FEATURES: _npy(replay.features.astype("<f4")),
+        GOLDEN_OUTPUTS: _npy(replay.outputs.astype("<f4")),
+        GOLDEN_DECISIONS: _npy(replay.decisions.astype("<i4")),
+    }
+
+
+def _npy(array: npt.NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _read_npy(name: str, data: bytes, dtype: str, columns: int, where: str) -> npt.NDArray[Any]:
+    buffer = io.BytesIO(data)
+    try:
+        array = np.lib.format.read_array(buffer, allow_pickle=False)
+    except (ValueError, EOFError, OverflowError, MemoryError, TypeError, SyntaxError) as error:
+        message = f"{where}: {name} is not a readable .npy file ({one_line(error)}); export the bundle again"
+        raise BundleError(message) from error
+    fits = array.dtype == np.dtype(dtype) and array.ndim == 2 and array.shape[1] == columns
+    if not fits or buffer.tell() != len(data) or not np.isfinite(array).all():
+        shape = "x".join(str(side) for side in array.shape)
+        message = f"{where}: {name} is {array.dtype} {shape}, not finite {dtype} with {columns} columns"
+        raise BundleError(message)
+    return array
+
+
+def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: str) -> Golden:
+    """Read the golden files.
+
+    Raises:
+        BundleError: they do not fit each other or the manifest.
+    """
+    stated = manifest["golden"]
+    requests = from_csv(files[GOLDEN_REQUESTS], f"{where}/{GOLDEN_REQUESTS}")
+    features = _read_npy(GOLDEN_FEATURES, files[GOLDEN_FEATURES], "<f4", len(manifest["features"]), where)
+    outputs = _read_npy(GOLDEN_OUTPUTS, files[GOLDEN_OUTPUTS], "<f4", len(stated["outputs"]), where)
+    decisions = _read_npy(GOLDEN_DECISIONS, files[GOLDEN_DECISIONS], "<i4", len(stated["decisions"]), where)
+    if len(requests) != stated["rows"]:
+        message = f"{where}: {GOLDEN_REQUESTS} has {len(requests)} rows, the manifest says {stated['rows']}"
+        raise BundleError(message)
+    return Golden(requests, features, outputs, decisions)
+
+
+def compare(golden: Golden, replay: Replay, stated: Mapping[str, Any], where: str) -> float:
+    """Hold a replay against the golden files: features and decisions exactly, outputs within 1e-5.
+
+    Returns:
+        The largest difference of an output.
+
+    Raises:
+        BundleError: what differs first, with its row.
+    """
+    pairs: list[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]] = [
+        (GOLDEN_FEATURES, golden.features, replay.features),
+        (GOLDEN_OUTPUTS, golden.outputs, replay.outputs),
+        (GOLDEN_DECISIONS, golden.decisions, replay.decisions),
+    ]
+    worst = 0.0
+    for name, want, have in pairs:
+        if want.shape != have.shape:
+            message = f"{where}: the replay gives {have.shape} where {name} has {want.shape}; export it again"
+            raise BundleError(message)
+        difference = np.abs(want.astype(np.float64) - have.astype(np.float64))
+        limit = OUTPUT_TOLERANCE if name == GOLDEN_OUTPUTS else 0.0
+        if not (difference <= limit).all():
+            row = int(np.argmax(~(difference <= limit).all(axis=1)))
+            message = (
+                f"{where}: row {row + 1} of {name} is not what this runtime computes; export the bundle again"
+            )
+            raise BundleError(message)
+        if name == GOLDEN_OUTPUTS and difference.size:
+            worst = float(difference.max())
+    if dict(stated["branches"]) != replay.branches:
+        message = (
+            f"{where}: the golden rows pass other branches than the manifest counts; export the bundle again"
+        )
+        raise BundleError(message)
+    return worst

@@ -1,0 +1,56 @@
+"""What a bundle says of itself, as plain values and as tables for people."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.reader import load
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+
+def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A bundle's manifest, its digest, and whether it may be champion.
+
+    Args:
+        path: a bundle's folder or .zip; it is checked first.
+
+    Raises:
+        BundleError: the bundle is damaged or unknown.
+    """
+    bundle = load(path)
+    good, why = promotion(bundle.manifest["measured"])
+    return {"digest": bundle.digest, "promotable": good, "why": why, "manifest": bundle.manifest}
+
+
+def render(report: dict[str, Any]) -> "Group":
+    """Tables of `inspect`'s report for a rich console."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    manifest = report["manifest"]
+    facts = Table(title=f"{manifest['id']} {manifest['version']}", title_justify="left", show_header=False)
+    cost = manifest["cost"]
+    rows = {
+        "digest": report["digest"],
+        "kind": manifest["kind"],
+        "category": manifest["category"] or "all",
+        "PROTOCOL": manifest["PROTOCOL"],
+        "champion": f"{'may be' if report['promotable'] else 'no'}: {report['why']}",
+        "inference": f"{cost['macs']} multiply-accumulates, at most {cost['comparisons']} comparisons",
+        "state": f"{cost['state_bytes']} bytes",
+        "golden rows": f"{manifest['golden']['rows']}, branches {manifest['golden']['branches']}",
+        "trained on": ", ".join(f"{t['trace']} ({t['role']})" for t in manifest["provenance"]["traces"]),
+    }
+    for name, value in rows.items():
+        facts.add_row(name, Text(str(value)))
+    features = Table("feature", "formula", "unit", "mean", "scale", title="features", title_justify="left")
+    for feature in manifest["features"]:
+        numbers = (f"{feature[name]:.6g}" for name in ("mean", "scale"))
+        features.add_row(feature["name"], feature["formula"], feature["unit"], *numbers)
+    files = Table("file", "bytes", "sha256", title="files", title_justify="left")
+    for entry in manifest["files"]:
+        files.add_row(entry["path"], str(entry["size"]), entry["sha256"])
+    return Group(facts, features, files)

@@ -1,0 +1,205 @@
+"""Reads a bundle's files and checks every one of them before anything uses them.
+
+Files are read once, into memory, and what was checked is what is used. Numpy-free: standard library alone.
+"""
+
+import hashlib
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cachezoo.bundles import protocol
+from cachezoo.bundles.archive import read_archive
+from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
+from cachezoo.bundles.schema import check_manifest
+from cachezoo.errors import BundleError
+
+OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A bundle whose bytes are what its manifest says.
+
+    Attributes:
+        where: the folder or archive, for messages.
+        manifest: the parsed manifest.
+        digest: sha256 of manifest.json, which stands for the whole bundle.
+        files: the listed files by path.
+    """
+
+    where: str
+    manifest: dict[str, Any]
+    digest: str
+    files: dict[str, bytes]
+
+
+def _refuse(where: str, problem: str, mend: str = "copy or export the bundle again") -> BundleError:
+    return BundleError(f"{where}: {problem}; {mend}")
+
+
+def read_checked(path: Path) -> Checked:
+    """Read a bundle's folder or .zip and check it.
+
+    Raises:
+        BundleError: anything that PROTOCOL 1 refuses; the message names the file.
+    """
+    if path.is_dir():
+        return _from_folder(path)
+    if not path.exists():
+        raise _refuse(str(path), "no such bundle", "give a bundle's folder or .zip")
+    size = path.stat().st_size
+    files = read_archive(_read_regular(path, size, path.name), str(path))
+    if MANIFEST not in files or SEAL not in files:
+        raise _refuse(str(path), f"holds no {MANIFEST if MANIFEST not in files else SEAL}")
+    where = str(path)
+    manifest, digest = _parse_manifest(files.pop(MANIFEST), files.pop(SEAL), where)
+    listed = _listed(manifest, where)
+    _compare_names(set(files), set(listed), where)
+    for name, entry in listed.items():
+        _check_content(name, files[name], entry, where)
+    return Checked(where, manifest, digest, files)
+
+
+def _from_folder(path: Path) -> Checked:
+    where = str(path)
+    sizes = _scan(path)
+    if REFUSED in sizes and MANIFEST not in sizes:
+        raise _refuse(where, f"export refused this model: {_refusal_reason(path)}", "it has no bundle")
+    for name in (MANIFEST, SEAL):
+        if name not in sizes:
+            raise _refuse(where, f"holds no {name}", "give a bundle's folder or .zip")
+        if sizes[name] > MAX_MANIFEST_BYTES:
+            raise _refuse(where, f"{name} has {sizes[name]} bytes, more than any manifest")
+    raw = {name: _read_regular(path / name, sizes.pop(name), name) for name in (MANIFEST, SEAL)}
+    manifest, digest = _parse_manifest(raw[MANIFEST], raw[SEAL], where)
+    listed = _listed(manifest, where)
+    _compare_names(set(sizes), set(listed), where)
+    files = {}
+    for name, entry in listed.items():
+        if sizes[name] != entry["size"]:
+            raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
+        files[name] = _read_regular(path / name, entry["size"], name)
+        _check_content(name, files[name], entry, where)
+    return Checked(where, manifest, digest, files)
+
+
+def _refusal_reason(path: Path) -> str:
+    text = _read_regular(path / REFUSED, min((path / REFUSED).stat().st_size, MAX_MANIFEST_BYTES), REFUSED)
+    try:
+        reason = json.loads(text)["reason"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "no reason given"
+    return " ".join(str(reason).split())
+
+
+def _scan(root: Path) -> dict[str, int]:
+    """Sizes of all files below a folder, by path; links, devices and empty folders are refused."""
+    sizes: dict[str, int] = {}
+    pending = [""]
+    while pending:
+        prefix = pending.pop()
+        entries = list(os.scandir(root / prefix))
+        if prefix and not entries:
+            raise _refuse(str(root), f"{prefix.rstrip('/')} is an empty folder, which no bundle holds")
+        for entry in entries:
+            name = f"{prefix}{entry.name}"
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if stat.S_ISLNK(mode):
+                raise _refuse(str(root), f"{name!r} is a symbolic link", "put the file itself there")
+            if stat.S_ISDIR(mode):
+                pending.append(f"{name}/")
+            elif stat.S_ISREG(mode):
+                sizes[name] = entry.stat(follow_symlinks=False).st_size
+            else:
+                raise _refuse(str(root), f"{name!r} is not a plain file")
+    return sizes
+
+
+def _read_regular(path: Path, size: int, name: str) -> bytes:
+    """Read a file that must be plain and have exactly `size` bytes, also if it changes meanwhile."""
+    try:
+        descriptor = os.open(path, OPEN_FLAGS)
+        with os.fdopen(descriptor, "rb") as file:
+            plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            data = file.read(size + 1) if plain else b""
+    except OSError as error:
+        raise _refuse(str(path), f"cannot be read ({error.strerror})") from error
+    if not plain or len(data) != size:
+        raise _refuse(str(path), f"{name} changed while it was read, or is not a plain file")
+    return data
+
+
+def _parse_manifest(raw: bytes, sealed: bytes, where: str) -> tuple[dict[str, Any], str]:
+    manifest = _parse_json(raw, f"{where}/{MANIFEST}")
+    found = manifest.get("PROTOCOL") if isinstance(manifest, dict) else None
+    if found not in protocol.READABLE or isinstance(found, bool):
+        known = ", ".join(str(number) for number in protocol.READABLE)
+        problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {known}"
+        raise _refuse(where, problem, "use a release that knows it")
+    digest = hashlib.sha256(raw).hexdigest()
+    if sealed != protocol.seal(digest):
+        raise _refuse(where, f"{MANIFEST} does not have the sha256 that {SEAL} states")
+    check_manifest(manifest, f"{where}/{MANIFEST}")
+    return manifest, digest
+
+
+def _parse_json(raw: bytes, where: str) -> Any:  # noqa: ANN401 - any JSON value
+    def finite(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            message = f"{text} is not a finite number"
+            raise ValueError(message)
+        return value
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            message = "a key stands twice"
+            raise ValueError(message)
+        return found
+
+    try:
+        text = raw.decode("utf-8")
+        return json.loads(text, parse_constant=finite, parse_float=finite, object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise _refuse(where, f"not readable as JSON ({one_line(error)})") from error
+
+
+def _listed(manifest: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
+    """The manifest's file list by path."""
+    listed: dict[str, dict[str, Any]] = {}
+    for entry in manifest["files"]:
+        name = entry["path"]
+        if FILE_NAME.fullmatch(name) is None:
+            raise _refuse(
+                where, f"{MANIFEST} lists the path {name!r}, which leaves the bundle or is not portable"
+            )
+        if name in listed or name in (MANIFEST, SEAL):
+            raise _refuse(where, f"{MANIFEST} lists {name} twice or lists itself")
+        listed[name] = entry
+    missing = [name for name in protocol.required_files(manifest["kind"]) if name not in listed]
+    if missing:
+        raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
+    return listed
+
+
+def _compare_names(found: set[str], listed: set[str], where: str) -> None:
+    if missing := sorted(listed - found):
+        raise _refuse(where, f"{missing[0]} is missing")
+    if extra := sorted(found - listed):
+        raise _refuse(
+            where, f"{extra[0]!r} is not listed in {MANIFEST}", "remove it or export the bundle again"
+        )
+
+
+def _check_content(name: str, data: bytes, entry: Mapping[str, Any], where: str) -> None:
+    if len(data) != entry["size"]:
+        raise _refuse(where, f"{name} has {len(data)} bytes, the manifest says {entry['size']}")
+    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+        raise _refuse(where, f"{name} does not have the sha256 that the manifest states")

@@ -1,0 +1,60 @@
+"""What the runtime has to know of each kind of model."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.bundles.requests import Requests
+
+F32 = npt.NDArray[np.float32]
+I32 = npt.NDArray[np.int32]
+
+
+class Session(Protocol):
+    """What is used of onnxruntime.InferenceSession."""
+
+    def run(self, outputs: list[str] | None, inputs: dict[str, Any]) -> list[Any]:
+        """Outputs by name, for inputs by name."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a model makes of raw requests.
+
+    Attributes:
+        features: float32[n, F] model inputs in the manifest's order.
+        outputs: float32[k, O]; columns as the kind names them.
+        decisions: int32[r, D]; columns as the kind names them.
+        branches: how often each branch of the runtime was passed.
+    """
+
+    features: F32
+    outputs: F32
+    decisions: I32
+    branches: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model.
+
+    Attributes:
+        outputs: columns of `Replay.outputs`.
+        decisions: columns of `Replay.decisions`.
+        units: unit of each ONNX input and output, by name.
+        wanted: branches that golden rows should pass.
+        serve: the serving object of a manifest, with fresh state, on a session.
+        replay: runs raw requests through a fresh serving object; the mapping is the golden context.
+        context: what a replay of these requests is given beside them.
+    """
+
+    outputs: tuple[str, ...]
+    decisions: tuple[str, ...]
+    units: Mapping[str, str]
+    wanted: tuple[str, ...]
+    serve: Callable[[Mapping[str, Any], Session], Any]
+    replay: Callable[[Any, Requests, Mapping[str, Any]], Replay]
+    context: Callable[[Mapping[str, Any], Requests], dict[str, Any]]

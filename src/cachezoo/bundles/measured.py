@@ -1,0 +1,54 @@
+"""What was measured of a model, as its manifest holds it, and what follows for its promotion."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cachezoo.models.trained import TrainedModel
+
+INTERVAL = "paired_difference_interval"
+
+
+def measured(trained: TrainedModel, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest's `measured` section.
+
+    Args:
+        trained: the model.
+        metrics: metrics/<category>.json (metrics/workload.json for the workload model).
+    """
+    baselines = {
+        name: [dict(row) for row in trace.get("rows", [])]
+        for name, trace in metrics.get("traces", {}).items()
+        if isinstance(trace, Mapping)
+        and trace.get("role", "test") == "test"
+        and isinstance(trace.get("rows"), list)
+    }
+    return {
+        "beats_baseline": trained.beats_baseline,
+        "reason": trained.reason,
+        "training": dict(trained.validation),
+        "evaluated": dict(metrics.get("models", {}).get(trained.model_id, {})),
+        "baselines": baselines,
+    }
+
+
+def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether a bundle may be `champion`, and why.
+
+    A champion beat its baseline on validation when it was trained. Where the evaluation gives the interval of
+    the paired difference on validation, that lies above 0. An evaluation that says `promoted: false` decides.
+
+    Args:
+        measured: the manifest's section of that name.
+    """
+    evaluated = measured["evaluated"]
+    interval = evaluated.get(INTERVAL)
+    if not measured["beats_baseline"]:
+        return False, measured["reason"]
+    if not evaluated:
+        return False, "the evaluation holds no figures of it"
+    if interval is not None and not float(interval[0]) > 0:
+        low, high = (float(end) for end in interval)
+        return False, f"the paired difference on validation, [{low:.4f}, {high:.4f}], is not above 0"
+    if evaluated.get("promoted", True) is not True:
+        return False, "the evaluation does not promote it"
+    return True, measured["reason"]

@@ -1,0 +1,45 @@
+"""Where each kind's exported model and reference scores come from: the rooms that train them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cachezoo.bundles.kinds.base import F32
+from cachezoo.models.trained import TrainedModel
+
+
+@dataclass(frozen=True)
+class Source:
+    """How a trained folder becomes ONNX.
+
+    Attributes:
+        export: the ONNX file's bytes of a trained folder.
+        reference: golden outputs as the training libraries compute them from golden features, to hold the
+            exported model against; None where features alone do not give them.
+        libraries: distributions that decide the bundle's bytes.
+    """
+
+    export: Callable[[Path], bytes]
+    reference: Callable[[Path, TrainedModel, F32], F32] | None
+    libraries: tuple[str, ...]
+
+
+def _admission_export(folder: Path) -> bytes:
+    from cachezoo.models.onnx_gbdt import export_onnx
+
+    return export_onnx(folder)
+
+
+def _admission_reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
+    from cachezoo.models.admission import load_admission
+
+    return load_admission(folder)[1].scores(features).astype(np.float32)[:, None]
+
+
+SOURCES: dict[str, Source] = {
+    "admission": Source(
+        _admission_export, _admission_reference, ("lightgbm", "numba", "numpy", "onnx", "onnxruntime")
+    ),
+}

@@ -1,0 +1,255 @@
+"""Writes bundles: equal inputs give equal bytes, and what must not be shipped is refused."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachezoo.bundles.archive import archive_bytes
+from cachezoo.bundles.card import model_card
+from cachezoo.bundles.cost import model_cost
+from cachezoo.bundles.golden import compare, golden_files
+from cachezoo.bundles.integrity import Checked
+from cachezoo.bundles.kinds import KINDS, Replay, Session
+from cachezoo.bundles.measured import measured
+from cachezoo.bundles.protocol import CARD, MANIFEST, MODEL, OUTPUT_TOLERANCE, PROTOCOL, SEAL, WEIGHTS, seal
+from cachezoo.bundles.reader import Bundle, load, open_session, tensors
+from cachezoo.bundles.requests import Requests
+from cachezoo.bundles.schema import check_manifest, schema
+from cachezoo.bundles.sources import SOURCES
+from cachezoo.bundles.weights import check_finite
+from cachezoo.errors import BundleError, CachezooError
+from cachezoo.io import atomic_dir, atomic_file, dump_json
+from cachezoo.models.trained import TrainedModel, read_trained
+
+GROWTH = 2
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """What export needs beside the model.
+
+    Attributes:
+        version: semantic version of the bundle.
+        golden_rows: golden requests to start with.
+        golden_rows_max: they are doubled up to this many while a branch is not passed.
+        libraries: versions that requirements.lock pins, by distribution.
+        pinned: digests that must not change, by model id and version (VERSIONS.json).
+    """
+
+    version: str
+    golden_rows: int
+    golden_rows_max: int
+    libraries: Mapping[str, str]
+    pinned: Mapping[str, Mapping[str, str]]
+
+
+def refusal(trained: TrainedModel) -> str | None:
+    """Why a model must not be exported, or None.
+
+    A model that never trained, and an imitator whose teacher loses to the best classic on validation, are
+    reported and not shipped.
+    """
+    if not trained.trained:
+        return f"it never trained: {trained.reason}"
+    if trained.calibration.get("oracle_beats_classic") is False:
+        return f"its oracle is below the best classic on validation: {trained.reason}"
+    return None
+
+
+def write_bundle(
+    trained_dir: Path, requests: Requests, metrics: Mapping[str, Any], settings: ExportSettings, out_dir: Path
+) -> str:
+    """Write a bundle's folder.
+
+    Args:
+        trained_dir: `models/trained/<id>`.
+        requests: raw requests to take golden rows from, in order.
+        metrics: what stage evaluate wrote for the model's category.
+        settings: version, golden rows, pins.
+        out_dir: the folder; replaced whole or left alone.
+
+    Returns:
+        The bundle's digest.
+
+    Raises:
+        BundleError: the model must not be shipped, or its bytes changed under a pinned version.
+        TrainingError: the folder holds no readable model.
+    """
+    files, digest = build_bundle(trained_dir, requests, metrics, settings)
+    with atomic_dir(out_dir) as temporary:
+        for name, data in files.items():
+            (temporary / name).parent.mkdir(exist_ok=True)
+            (temporary / name).write_bytes(data)
+    return digest
+
+
+def write_archive(folder: Path, path: Path) -> None:
+    """Write a bundle's folder as the one .zip of its files.
+
+    Raises:
+        BundleError: the folder is not a sound bundle.
+    """
+    files = dict(load(folder).files)
+    files.update({name: (folder / name).read_bytes() for name in (MANIFEST, SEAL)})
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(archive_bytes(files))
+
+
+def build_bundle(
+    trained_dir: Path, requests: Requests, metrics: Mapping[str, Any], settings: ExportSettings
+) -> tuple[dict[str, bytes], str]:
+    """All files of a bundle by path, manifest and seal included, and its digest; see `write_bundle`."""
+    trained = read_trained(trained_dir)
+    _check_shippable(trained)
+    files = _model_files(trained, trained_dir)
+    session = open_session(files[MODEL], trained.model_id)
+    manifest = _draft(trained, session, files[MODEL], metrics, settings)
+    golden, replay = _choose_golden(manifest, session, requests, settings)
+    _check_parity(trained, trained_dir, replay)
+    files.update(golden_files(golden, replay))
+    files[CARD] = model_card(manifest).encode("utf-8")
+    manifest["files"] = [
+        {"path": name, "sha256": hashlib.sha256(files[name]).hexdigest(), "size": len(files[name])}
+        for name in sorted(files)
+    ]
+    text, digest = _seal(manifest, trained.model_id)
+    _check_pinned(trained.model_id, settings, digest)
+    bundle = Bundle(Checked(trained.model_id, manifest, digest, dict(files)))
+    compare(bundle.golden(), bundle.replay(bundle.golden().requests), manifest["golden"], trained.model_id)
+    return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
+
+
+def _check_shippable(trained: TrainedModel) -> None:
+    reason = refusal(trained)
+    if reason is not None:
+        message = f"{trained.model_id}: is not exported: {reason}"
+        raise BundleError(message)
+    threshold = trained.calibration.get("threshold")
+    uncalibrated = (
+        not isinstance(threshold, int | float) or isinstance(threshold, bool) or not np.isfinite(threshold)
+    )
+    if trained.kind == "admission" and (uncalibrated or not trained.calibration.get("curve")):
+        message = (
+            f"{trained.model_id}: its threshold is not calibrated; train it again with a validation trace"
+        )
+        raise BundleError(message)
+
+
+def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
+    name = WEIGHTS[trained.kind]
+    try:
+        weights = (folder / name).read_bytes()
+    except OSError as error:
+        message = f"{folder / name}: cannot be read ({error.strerror}); train the model again"
+        raise BundleError(message) from error
+    check_finite(name, weights, str(folder))
+    model = SOURCES[trained.kind].export(folder)
+    check_finite(MODEL, model, trained.model_id)
+    return {name: weights, MODEL: model}
+
+
+def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, str]:
+    wanted = SOURCES[trained.kind].libraries
+    if missing := [name for name in wanted if name not in locked]:
+        message = (
+            f"requirements.lock pins no {missing[0]}, which decides the bytes of {trained.model_id}; pin it"
+        )
+        raise BundleError(message)
+    return {name: locked[name] for name in wanted}
+
+
+def _draft(
+    trained: TrainedModel,
+    session: Session,
+    model: bytes,
+    metrics: Mapping[str, Any],
+    settings: ExportSettings,
+) -> dict[str, Any]:
+    """The manifest without golden section and files."""
+    values = trained.model_dump(mode="json")
+    inputs, outputs = tensors(session, KINDS[trained.kind].units)
+    return {
+        "PROTOCOL": PROTOCOL,
+        "id": trained.model_id,
+        "version": settings.version,
+        **{name: values[name] for name in ("kind", "category", "arch", "features", "encodings", "geometry")},
+        **{name: values[name] for name in ("calibration", "policy")},
+        "inputs": inputs,
+        "outputs": outputs,
+        "provenance": {
+            **{name: values[name] for name in ("inputs", "traces", "seeds")},
+            "libraries": _libraries(trained, settings.libraries),
+        },
+        "cost": model_cost(model),
+        "measured": measured(trained, metrics),
+    }
+
+
+def _choose_golden(
+    manifest: dict[str, Any], session: Session, requests: Requests, settings: ExportSettings
+) -> tuple[Requests, Replay]:
+    """The shortest head of the requests, by doubling, that passes every branch; fills the golden section."""
+    kind = KINDS[manifest["kind"]]
+    rows = min(settings.golden_rows, len(requests))
+    last = min(settings.golden_rows_max, len(requests))
+    while True:
+        head = requests.head(rows)
+        context = kind.context(manifest, head)
+        replay = kind.replay(kind.serve(manifest, session), head, context)
+        if rows >= last or all(replay.branches[name] for name in kind.wanted):
+            break
+        rows = min(GROWTH * rows, last)
+    manifest["golden"] = {
+        "rows": rows,
+        "context": context,
+        "outputs": list(kind.outputs),
+        "decisions": list(kind.decisions),
+        "branches": replay.branches,
+    }
+    return head, replay
+
+
+def _check_parity(trained: TrainedModel, folder: Path, replay: Replay) -> None:
+    """Hold the exported model against the one that was trained, on the golden rows."""
+    reference = SOURCES[trained.kind].reference
+    if reference is None:
+        return
+    difference = float(np.abs(reference(folder, trained, replay.features) - replay.outputs).max())
+    if not difference <= OUTPUT_TOLERANCE:
+        message = (
+            f"{trained.model_id}: the exported model differs by {difference:.2g} from the trained one, "
+            f"more than {OUTPUT_TOLERANCE:g}; this is a fault of the exporter, report it"
+        )
+        raise BundleError(message)
+
+
+def _seal(manifest: dict[str, Any], model_id: str) -> tuple[bytes, str]:
+    """The manifest's bytes, checked by both validators, and their sha256."""
+    import jsonschema
+
+    try:
+        text = dump_json(manifest).encode("utf-8")
+        jsonschema.validate(manifest, schema(), cls=jsonschema.Draft202012Validator)
+    except CachezooError as error:
+        message = f"{model_id}: is not exported: {error}"
+        raise BundleError(message) from error
+    except jsonschema.ValidationError as error:
+        what = f"{error.json_path} {error.message[:120]}"
+        message = f"{model_id}: {what}; train.json or the metrics hold what no manifest may"
+        raise BundleError(message) from error
+    check_manifest(manifest, model_id)
+    return text, hashlib.sha256(text).hexdigest()
+
+
+def _check_pinned(model_id: str, settings: ExportSettings, digest: str) -> None:
+    pinned = settings.pinned.get(model_id, {}).get(settings.version)
+    if pinned is not None and pinned != digest:
+        message = (
+            f"{model_id}: its bytes changed under the version {settings.version} that VERSIONS.json pins; "
+            "raise `version` in conf/export/default.yaml"
+        )
+        raise BundleError(message)

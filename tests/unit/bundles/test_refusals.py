@@ -1,0 +1,290 @@
+"""Every damage that PROTOCOL 1 refuses, each with one clear line."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cachezoo.bundles import load, verify
+from cachezoo.bundles.protocol import GOLDEN_DECISIONS, GOLDEN_OUTPUTS, MANIFEST, MODEL, SEAL, WEIGHTS
+from cachezoo.bundles.writer import write_archive
+from cachezoo.errors import BundleError
+from tests.bundle_data import reseal
+
+
+@pytest.fixture
+def copy(bundle_dir: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(bundle_dir, tmp_path / "bundle"))
+
+
+def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> None:
+    with pytest.raises(BundleError, match=match) as caught:
+        check(path)
+    text = str(caught.value)
+    assert "\n" not in text and len(text) < 500 and str(path) in text
+
+
+def test_unknown_protocol(copy: Path) -> None:
+    for number in (0, 2, True, "1", None):
+        reseal(copy, lambda manifest, number=number: manifest.update(PROTOCOL=number))
+        refused(copy, r"PROTOCOL .*; this release reads 1")
+
+
+def test_missing_and_extra_files(copy: Path) -> None:
+    (copy / "notes.txt").write_text("hello")
+    refused(copy, r"'notes.txt' is not listed")
+    (copy / "notes.txt").unlink()
+    (copy / "empty").mkdir()
+    refused(copy, "empty is an empty folder")
+    (copy / "empty").rmdir()
+    (copy / "card.md").unlink()
+    refused(copy, r"card.md is missing")
+    (copy / SEAL).unlink()
+    refused(copy, SEAL)
+    (copy / MANIFEST).unlink()
+    refused(copy, rf"holds no {MANIFEST}")
+    refused(copy / "nowhere", "no such bundle")
+
+
+def test_every_required_file_must_be_listed(copy: Path) -> None:
+    weights = next(path.name for path in copy.iterdir() if path.name in WEIGHTS.values())
+    (copy / weights).unlink()
+    reseal(
+        copy, lambda manifest: manifest.update(files=[e for e in manifest["files"] if e["path"] != weights])
+    )
+    refused(copy, f"lists no {weights}")
+
+
+@pytest.mark.parametrize(
+    "name", ["../model.onnx", "/etc/passwd", "golden/../../x", "a//b", "a\\b", ".hidden", "./a", ""]
+)
+def test_path_traversal(copy: Path, name: str) -> None:
+    (copy.parent / "model.onnx").write_bytes(b"outside")
+    entry = {"path": name, "sha256": "0" * 64, "size": 7}
+    reseal(copy, lambda manifest: manifest["files"].append(entry))
+    refused(copy, "leaves the bundle or is not portable")
+
+
+def test_listed_twice(copy: Path) -> None:
+    reseal(copy, lambda manifest: manifest["files"].append(manifest["files"][0]))
+    refused(copy, "twice")
+    reseal(copy, lambda manifest: manifest["files"].pop())
+    reseal(copy, lambda manifest: manifest["files"].append({"path": MANIFEST, "sha256": "0" * 64, "size": 1}))
+    refused(copy, "lists itself")
+
+
+def test_links_and_devices(copy: Path) -> None:
+    os.symlink(copy / "card.md", copy / "link.md")
+    refused(copy, r"'link.md' is a symbolic link")
+    (copy / "link.md").unlink()
+    outside = Path(shutil.move(copy / "card.md", copy.parent / "card.md"))
+    os.symlink(outside, copy / "card.md")
+    refused(copy, r"'card.md' is a symbolic link")
+    (copy / "card.md").unlink()
+    os.mkfifo(copy / "card.md")
+    refused(copy, "not a plain file")
+    (copy / "card.md").unlink()
+    shutil.move(copy / "golden", copy.parent / "golden")
+    os.symlink(copy.parent / "golden", copy / "golden")
+    refused(copy, r"'golden' is a symbolic link")
+
+
+def test_sizes_and_checksums(copy: Path) -> None:
+    with (copy / "card.md").open("ab") as file:
+        file.write(b"x")
+    refused(copy, r"card.md has \d+ bytes, the manifest says \d+")
+    raw = bytearray((copy / "card.md").read_bytes()[:-1])
+    raw[5] ^= 1
+    (copy / "card.md").write_bytes(raw)
+    refused(copy, r"card.md does not have the sha256")
+
+
+def test_manifest_sealed(copy: Path) -> None:
+    text = (copy / MANIFEST).read_text()
+    (copy / MANIFEST).write_text(text.replace("0.1.0", "0.1.1", 1))
+    refused(copy, "manifest.json does not have the sha256 that manifest.sha256 states")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[1]",
+        b"\xff\xfe",
+        b'{"PROTOCOL": NaN}',
+        b'{"a": 1, "a": 2}',
+        b'{"x": 1e999}',
+        b"[" * 100_000,
+    ],
+)
+def test_manifest_unreadable(copy: Path, raw: bytes) -> None:
+    (copy / MANIFEST).write_bytes(raw)
+    refused(copy, "manifest.json")
+
+
+def test_manifest_breaks_the_schema(copy: Path) -> None:
+    reseal(copy, lambda manifest: manifest.pop("features"))
+    refused(copy, r"\$.features is missing")
+    reseal(copy, lambda manifest: manifest.update(features="none"))
+    refused(copy, r"\$.features is not of type array")
+    reseal(copy, lambda manifest: manifest.update(run_id="x"))
+    refused(copy, "is unknown|not of type")
+
+
+def test_manifest_that_makes_no_model(copy: Path) -> None:
+    reseal(copy, lambda manifest: manifest["features"][0].update(formula="of.another.release"))
+    refused(copy, "does not describe a .* model")
+
+
+def test_id_of_another_kind(copy: Path) -> None:
+    reseal(copy, lambda manifest: manifest.update(id="prefetch.database.lgbm"))
+    refused(copy, "is not of kind")
+
+
+def _poison_onnx(path: Path, value: float) -> None:
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(path)
+    for tensor in model.graph.initializer:
+        array = numpy_helper.to_array(tensor).copy()
+        if array.dtype == np.float32:
+            array.flat[0] = value
+            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+            break
+    else:
+        weights = next(a for n in model.graph.node for a in n.attribute if a.name == "target_weights")
+        weights.floats[0] = value
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_weights_not_finite(copy: Path, value: float) -> None:
+    whole = (copy / MODEL).read_bytes()
+    _poison_onnx(copy / MODEL, value)
+    reseal(copy)
+    refused(copy, "model.onnx holds weights that are not finite")
+    (copy / MODEL).write_bytes(whole)
+    name = next(name for name in set(WEIGHTS.values()) if (copy / name).exists())
+    raw = (copy / name).read_bytes()
+    if name.endswith(".safetensors"):
+        raw = raw[:-4] + np.float32(value).tobytes()
+    else:
+        head, _, tail = raw.partition(b"leaf_value=")
+        raw = head + b"leaf_value=" + str(value).encode() + b" " + tail
+    (copy / name).write_bytes(raw)
+    reseal(copy)
+    refused(copy, f"{name} holds weights that are not finite")
+
+
+def test_model_points_to_another_file(copy: Path) -> None:
+    import onnx
+    from onnx import TensorProto
+
+    model = onnx.load(copy / MODEL)
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="../../etc/passwd")
+    model.graph.initializer.append(tensor)
+    (copy / MODEL).write_bytes(model.SerializeToString())
+    reseal(copy)
+    refused(copy, "a tensor lies in another file")
+
+
+def test_model_that_is_none(copy: Path) -> None:
+    (copy / MODEL).write_bytes(b"\xff" * 40)
+    reseal(copy)
+    refused(copy, "model.onnx is not readable")
+    (copy / MODEL).write_bytes(b"")
+    reseal(copy)
+    refused(copy, "onnxruntime refuses")
+
+
+def test_model_of_other_inputs(copy: Path) -> None:
+    reseal(copy, lambda manifest: manifest["inputs"][0].update(name="others"))
+    refused(copy, "its inputs or outputs are not those")
+
+
+def test_golden_rows_that_do_not_come_out(copy: Path) -> None:
+    outputs = np.load(copy / GOLDEN_OUTPUTS)
+    np.save(copy / GOLDEN_OUTPUTS, outputs + np.float32(1e-3))
+    reseal(copy)
+    load(copy)
+    refused(copy, r"row 1 of golden/outputs.npy", verify)
+    np.save(copy / GOLDEN_OUTPUTS, outputs)
+    decisions = np.load(copy / GOLDEN_DECISIONS)
+    decisions[-1, 0] += 1
+    np.save(copy / GOLDEN_DECISIONS, decisions)
+    reseal(copy)
+    refused(copy, rf"row {len(decisions)} of golden/decisions.npy", verify)
+    np.save(copy / GOLDEN_DECISIONS, decisions[:-1])
+    reseal(copy)
+    refused(copy, "the replay gives", verify)
+    np.save(copy / GOLDEN_DECISIONS, decisions.astype(object), allow_pickle=True)
+    reseal(copy)
+    refused(copy, "not a readable .npy", verify)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"time_us\n1\n", b"time_us,op,offset,size,volume\n1,erase,0,1,v\n", b"\xff"]
+)
+def test_golden_requests_unreadable(copy: Path, text: bytes) -> None:
+    (copy / "golden" / "requests.csv").write_bytes(text)
+    reseal(copy)
+    refused(copy, "not golden requests", verify)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_flipped_byte_is_refused(bundle_dir: Path, tmp_path: Path, data: st.DataObject) -> None:
+    names = sorted(str(p.relative_to(bundle_dir)) for p in bundle_dir.rglob("*") if p.is_file())
+    name = data.draw(st.sampled_from(names))
+    copy = tmp_path / "flipped"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(bundle_dir, copy)
+    _flip(copy / name, data)
+    with pytest.raises(BundleError):
+        load(copy)
+
+
+def _flip(path: Path, data: st.DataObject) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[data.draw(st.integers(0, len(raw) - 1))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(raw)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_flipped_byte_of_an_archive_is_refused(
+    bundle_dir: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    whole = tmp_path / "whole.zip"
+    if not whole.exists():
+        write_archive(bundle_dir, whole)
+    raw = whole.read_bytes()
+    tail = data.draw(st.booleans())
+    low = len(raw) - 1200 if tail else 0
+    at, bits = data.draw(st.integers(low, len(raw) - 1)), data.draw(st.integers(1, 255))
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1 :])
+    with pytest.raises(BundleError):
+        load(damaged)
+
+
+def test_archive_cut_or_grown(bundle_dir: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bundle.zip"
+    write_archive(bundle_dir, path)
+    raw = path.read_bytes()
+    for damaged in (raw[:-1], raw[: len(raw) // 2], b"", raw + b"\n", b"PK" + raw):
+        path.write_bytes(damaged)
+        refused(path, r"zip|archive")
+
+
+def test_archives_of_other_tools(bundle_dir: Path, tmp_path: Path) -> None:
+    shutil.make_archive(str(tmp_path / "packed"), "zip", bundle_dir)
+    refused(tmp_path / "packed.zip", "not the one archive")

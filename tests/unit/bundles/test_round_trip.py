@@ -1,0 +1,149 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.bundles import load, verify
+from cachezoo.bundles.inspect import inspect, render
+from cachezoo.bundles.kinds import KINDS
+from cachezoo.bundles.protocol import CARD, MANIFEST, MODEL, SEAL
+from cachezoo.bundles.requests import Requests
+from cachezoo.bundles.writer import build_bundle, write_archive, write_bundle
+from cachezoo.errors import BundleError, TrainingError
+from tests.bundle_data import EXPORT, metrics, model_id
+
+ROOT = Path(__file__).parents[3]
+Trained = tuple[Path, Requests]
+
+
+def test_verify(bundle_dir: Path) -> None:
+    report = verify(bundle_dir)
+    assert report["ok"] and report["id"] == bundle_dir.name and report["version"] == "0.1.0"
+    assert report["golden_rows"] >= 250 and report["output_difference"] <= 1e-5
+    kind = KINDS[report["kind"]]
+    assert all(report["branches"][name] > 0 for name in kind.wanted)
+    bundle = load(str(bundle_dir))
+    assert bundle.digest == report["digest"] and bundle.files[MODEL]
+
+
+def test_replay_starts_afresh_each_time(bundle_dir: Path) -> None:
+    bundle = load(bundle_dir)
+    golden = bundle.golden()
+    for _ in range(2):
+        replay = bundle.replay(golden.requests)
+        np.testing.assert_array_equal(replay.features, golden.features)
+        np.testing.assert_array_equal(replay.decisions, golden.decisions)
+
+
+def test_equal_inputs_equal_bytes(trained: Trained, bundle_dir: Path, tmp_path: Path) -> None:
+    folder, requests = trained
+    elsewhere = Path(shutil.copytree(folder, tmp_path / "elsewhere" / "trained"))
+    again = tmp_path / "again"
+    write_bundle(elsewhere, requests, metrics(model_id(folder)), EXPORT, again)
+    first = {p.relative_to(bundle_dir): p.read_bytes() for p in bundle_dir.rglob("*") if p.is_file()}
+    assert first == {p.relative_to(again): p.read_bytes() for p in again.rglob("*") if p.is_file()}
+    for name, source in (("a.zip", bundle_dir), ("b.zip", again)):
+        write_archive(source, tmp_path / name)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    everything = b"".join(first.values())
+    assert str(ROOT).encode() not in everything and str(tmp_path).encode() not in everything
+
+
+def test_archive_loads_like_the_folder(bundle_dir: Path, tmp_path: Path) -> None:
+    write_archive(bundle_dir, tmp_path / "bundle.zip")
+    assert verify(tmp_path / "bundle.zip") == verify(bundle_dir)
+
+
+def test_sha256sum_takes_the_seal(bundle_dir: Path) -> None:
+    subprocess.run(["sha256sum", "-c", "--strict", SEAL], cwd=bundle_dir, check=True, capture_output=True)
+
+
+def test_card_and_inspect(bundle_dir: Path) -> None:
+    from rich.console import Console
+
+    card = (bundle_dir / CARD).read_text()
+    for heading in ("## Trained on", "## How well", "## When not to use it", "## How to load it"):
+        assert heading in card
+    assert "database_test" in card and "lru" in card and "0.41" in card
+    report = inspect(bundle_dir)
+    assert json.loads(json.dumps(report))["manifest"] == json.loads((bundle_dir / MANIFEST).read_text())
+    console = Console(record=True, width=160)
+    console.print(render(report))
+    assert report["digest"] in console.export_text()
+
+
+def test_version_that_is_pinned(trained: Trained, bundle_dir: Path) -> None:
+    folder, requests = trained
+    name, digest = model_id(folder), verify(bundle_dir)["digest"]
+    pinned = replace(EXPORT, pinned={name: {"0.1.0": digest}})
+    assert build_bundle(folder, requests, metrics(name), pinned)[1] == digest
+    with pytest.raises(BundleError, match=r"bytes changed under the version 0\.1\.0"):
+        build_bundle(folder, requests, metrics(name, low=0.03), pinned)
+    raised = replace(pinned, version="0.2.0")
+    assert build_bundle(folder, requests, metrics(name, low=0.03), raised)[1] != digest
+
+
+def edited(source: Trained, tmp_path: Path, **changes: object) -> Path:
+    folder = Path(shutil.copytree(source[0], tmp_path / "edited"))
+    path = folder / "train.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return folder
+
+
+def test_never_trained_is_refused(trained: Trained, tmp_path: Path) -> None:
+    folder = edited(trained, tmp_path, trained=False, reason="the loss never fell")
+    with pytest.raises(BundleError, match="never trained: the loss never fell"):
+        build_bundle(folder, trained[1], {}, EXPORT)
+
+
+def test_figures_that_are_not_finite_are_refused(trained: Trained) -> None:
+    bad = metrics(model_id(trained[0]))
+    bad["models"][model_id(trained[0])]["test"]["hit_ratio"] = float("nan")
+    with pytest.raises(BundleError, match="hit_ratio is NaN or infinite"):
+        build_bundle(trained[0], trained[1], bad, EXPORT)
+
+
+def test_lock_without_the_library_is_refused(trained: Trained) -> None:
+    with pytest.raises(BundleError, match=r"requirements\.lock pins no"):
+        build_bundle(trained[0], trained[1], {}, replace(EXPORT, libraries={"numpy": "2.4.6"}))
+
+
+def test_failed_export_leaves_the_old_bundle(trained: Trained, bundle_dir: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(bundle_dir, tmp_path / "old"))
+    with pytest.raises(TrainingError):
+        write_bundle(edited(trained, tmp_path, seeds=None), trained[1], {}, EXPORT, out)
+    assert verify(out)["ok"] and sorted(p.name for p in tmp_path.iterdir()) == ["edited", "old"]
+
+
+HEAVY = "torch lightning mlflow pydantic pyarrow pandas lightgbm onnx jsonschema rich safetensors".split()
+CODE = """
+import importlib.metadata, sys
+heavy = sys.argv[3].split(",")
+if sys.argv[2] == "bare":
+    real = importlib.metadata.version
+    def version(name):
+        if name == "numba":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+    importlib.metadata.version = version
+    for name in [*heavy, "numba"]:
+        sys.modules[name] = None
+from cachezoo.bundles import verify
+print(verify(sys.argv[1])["digest"])
+assert not [name for name in heavy if sys.modules.get(name)]
+"""
+
+
+@pytest.mark.parametrize("mode", ["whole", "bare"])
+def test_runtime_needs_numpy_and_onnxruntime_alone(bundle_dir: Path, mode: str) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", CODE, str(bundle_dir), mode, ",".join(HEAVY)]
+    run = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == verify(bundle_dir)["digest"]
