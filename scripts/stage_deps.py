@@ -21,7 +21,9 @@ def imported(file: Path) -> set[Path]:
     skipped = {
         id(node)
         for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
+        if isinstance(branch, ast.If)
+        and isinstance(branch.test, ast.Name)
+        and branch.test.id == "TYPE_CHECKING"
         for node in ast.walk(branch)
     }
     names: set[str] = set()

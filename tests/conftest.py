@@ -1,4 +1,4 @@
-"""Capabilities of the machine: a test that needs a missing one skips with its reason, or fails when CZ_REQUIRE names it."""
+"""Capabilities of the machine: a test skips, with its reason, without one; CZ_REQUIRE makes the run fail instead."""
 
 import os
 import shutil

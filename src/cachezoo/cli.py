@@ -12,7 +12,9 @@ from cachezoo.errors import CachezooError
 if TYPE_CHECKING:
     from cachezoo.traces.table import PageAccesses, Trace
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Training pipeline and model zoo for storage caches.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Training pipeline and model zoo for storage caches."
+)
 trace_app = typer.Typer(no_args_is_help=True, help="Ingest and describe traces.")
 app.add_typer(trace_app, name="trace")
 
@@ -46,7 +48,7 @@ def _print(value: dict[str, Any], as_json: bool, title: str) -> None:
 
 def _cell(value: object) -> str:
     if value is None:
-        return "–"
+        return "-"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
@@ -58,7 +60,9 @@ def _pages_of(capacity: str, pages: "PageAccesses") -> int:
 
     size = parse_capacity(capacity, pages.n_pages)
     if size > pages.n_pages:
-        err().print(f"warning: a capacity of {size} pages is above the working set of {pages.n_pages}: only first touches miss")
+        err().print(
+            f"warning: a capacity of {size} pages is above the working set of {pages.n_pages}: only first touches miss"
+        )
     return size
 
 
@@ -78,7 +82,11 @@ def trace_ingest(
     trace = read_any(file, fmt, category)
     pages = expand_pages(trace)
     write_trace(trace, output, pages)
-    _print({**describe(trace, pages), "output": str(output)}, as_json, f"ingested {file.name} as {trace.meta.source_format}")
+    _print(
+        {**describe(trace, pages), "output": str(output)},
+        as_json,
+        f"ingested {file.name} as {trace.meta.source_format}",
+    )
 
 
 @trace_app.command("info")
@@ -123,7 +131,9 @@ def simulate(
 def compare(
     trace: TracePath,
     capacity: Capacity = "10%",
-    policy: Annotated[list[str] | None, typer.Option(help="Policy id, repeatable; default every classic.")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Policy id, repeatable; default every classic.")
+    ] = None,
     warmup: Warmup = "auto",
     as_json: Json = False,
 ) -> None:
@@ -147,7 +157,9 @@ def compare(
 
     title = f"{trace.name}: {size:,} pages, counted after {result['warmup']:,} of {len(pages.page_ids):,} page accesses"
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", "ssd_writes"]
-    table = Table(title=title, caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}")
+    table = Table(
+        title=title, caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}"
+    )
     for column in columns:
         table.add_column(column, justify="left" if column in ("policy", "kind") else "right")
     for row in result["rows"]:

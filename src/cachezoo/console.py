@@ -42,7 +42,13 @@ def progress(title: str, total: float) -> Iterator[Advance]:
     if err().is_terminal:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
         with Progress(*columns, console=err()) as bar:
             task = bar.add_task(title, total=total, note="")
             yield lambda done, note="": bar.update(task, completed=done, note=note)

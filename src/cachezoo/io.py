@@ -22,7 +22,9 @@ ROW_GROUP_ROWS = 1 << 20
 def _temporary_name(path: Path) -> Path:
     """A name beside `path` that no other process uses, hidden from globs of outputs."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
+    with tempfile.NamedTemporaryFile(
+        dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
+    ) as file:
         return Path(file.name)
 
 
@@ -68,7 +70,9 @@ def dump_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """JSON text with sorted keys, two spaces, a final newline; NaN and infinities are refused."""
     bad = _first_non_finite(value, "$")
     if bad is not None:
-        message = f"{bad} is NaN or infinite, which no output may hold: write null where a figure is undefined"
+        message = (
+            f"{bad} is NaN or infinite, which no output may hold: write null where a figure is undefined"
+        )
         raise CachezooError(message)
     return json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -144,7 +148,9 @@ def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, 
         message = f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})"
         raise TraceError(message) from error
     if columns is not None and (missing := sorted(set(columns) - set(table.column_names))):
-        message = f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
+        message = (
+            f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
+        )
         raise TraceError(message)
     raw = table.schema.metadata or {}
     return table, {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}

@@ -42,7 +42,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 def repro(folder: Path) -> str:
     done = subprocess.run(
-        [".venv/bin/dvc", "repro"], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=420, check=False
+        [".venv/bin/dvc", "repro"],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=420,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
@@ -69,7 +75,7 @@ def test_every_stage_wrote_its_outputs(first):
 
 def test_results_prints_one_table(first):
     done = subprocess.run(
-        [".venv/bin/python", "-m", "cachezoo.cli", "results"],
+        [".venv/bin/python", "-c", "from cachezoo.cli import main; main()", "results"],
         cwd=first,
         env=environment(first),
         capture_output=True,
@@ -92,7 +98,9 @@ def test_one_knob_reruns_only_its_consumers(first):
     try:
         overrides.write_text(before + "  - evaluate.capacity_fraction=0.2\n")
         out = repro(first)
-        ran = {line.split("'")[1].split("@")[0] for line in out.splitlines() if line.startswith("Running stage")}
+        ran = {
+            line.split("'")[1].split("@")[0] for line in out.splitlines() if line.startswith("Running stage")
+        }
         assert ran == {"compose", "evaluate"}
     finally:
         overrides.write_text(before)
@@ -107,7 +115,13 @@ def test_a_typo_in_conf_is_one_line_and_params_stay(first):
     try:
         overrides.write_text("overrides: [+evaluate.colour=red]\n")
         done = subprocess.run(
-            [".venv/bin/dvc", "repro", "compose"], cwd=first, env=environment(first), capture_output=True, text=True, timeout=60, check=False
+            [".venv/bin/dvc", "repro", "compose"],
+            cwd=first,
+            env=environment(first),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         assert done.returncode != 0
         assert "evaluate.colour" in done.stdout + done.stderr
@@ -122,7 +136,10 @@ def _running(folder: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if os.readlink(entry / "cwd").startswith(str(folder)) and b"pipelines/" in (entry / "cmdline").read_bytes():
+                if (
+                    os.readlink(entry / "cwd").startswith(str(folder))
+                    and b"pipelines/" in (entry / "cmdline").read_bytes()
+                ):
                     found.append(int(entry.name))
             except OSError:
                 continue
@@ -133,7 +150,11 @@ def test_a_killed_run_resumes_to_the_same_lock_in_another_folder(first, tmp_path
     (tmp_path / "home").mkdir()
     folder = clone(tmp_path / "another-name")
     process = subprocess.Popen(
-        [".venv/bin/dvc", "repro"], cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [".venv/bin/dvc", "repro"],
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 120
     while not (folder / "data/labels").exists() and process.poll() is None and time.monotonic() < deadline:

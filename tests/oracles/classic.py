@@ -146,7 +146,9 @@ def min_always(pages, capacity, bypass=False):
             out.append(2)
             continue
         if len(cache) == capacity:
-            farthest = max(cache, key=lambda q: (_next(pages, i, q), max(j for j in range(i) if pages[j] == q)))
+            farthest = max(
+                cache, key=lambda q: (_next(pages, i, q), max(j for j in range(i) if pages[j] == q))
+            )
             if bypass and _next(pages, i, farthest) < _next(pages, i, page):
                 out.append(0)
                 continue

@@ -34,7 +34,12 @@ def trace(tmp_path):
 
 def test_ingest_info_simulate_compare(trace):
     info = json.loads(run("trace", "info", trace, "--json").stdout)
-    assert (info["requests"], info["reads"], info["distinct_pages"], info["source_format"]) == (100, 50, 7, "csv")
+    assert (info["requests"], info["reads"], info["distinct_pages"], info["source_format"]) == (
+        100,
+        50,
+        7,
+        "csv",
+    )
     result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7", "--json").stdout)
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
@@ -119,10 +124,13 @@ def test_msr_sample():
 def test_lru_reaches_the_known_hit_ratios_on_cloudphysics(mebibytes, percent):
     import numpy as np
     import pandas as pd
+
     from cachezoo.policies.simulate import simulate
     from cachezoo.traces.table import Coded, Trace, TraceMeta, expand_pages
 
-    rows = pd.read_csv(Path(os.environ["CACHEZOO_PUBLIC_TRACES"]) / "block/cloudphysics_us.csv.gz", header=None, comment="v")
+    rows = pd.read_csv(
+        Path(os.environ["CACHEZOO_PUBLIC_TRACES"]) / "block/cloudphysics_us.csv.gz", header=None, comment="v"
+    )
     rows = rows.iloc[:, 1:5].set_axis(["time", "op", "size", "lbn"], axis=1)
     rows = rows[rows["size"] > 0]
     trace = Trace(

@@ -1,4 +1,5 @@
 import pytest
+
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_dir, atomic_file, dump_json, read_json, write_json
 from cachezoo.seeds import derive_seed

@@ -129,4 +129,6 @@ class Params(_Strict):
 
     def traces_of(self, category: str, role: str) -> list[str]:
         """Keys of a category's traces of one role, sorted."""
-        return sorted(key for key, entry in self.traces.items() if (entry.category, entry.role) == (category, role))
+        return sorted(
+            key for key, entry in self.traces.items() if (entry.category, entry.role) == (category, role)
+        )

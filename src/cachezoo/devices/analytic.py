@@ -18,7 +18,13 @@ def t_hdd_us(trace: Trace, hdd: Hdd) -> F64:
     """float64[n] µs of each request on the disk, in trace order; volumes share the one disk."""
     rates = np.array([hdd.outer_mb_s, hdd.inner_mb_s])  # 1 MB/s is 1 byte/µs
     times: F64 = hdd_service_us(
-        trace.offset, trace.size, hdd.capacity_bytes, hdd.rotation_us, hdd.seek_base_us, hdd.seek_root_us, rates
+        trace.offset,
+        trace.size,
+        hdd.capacity_bytes,
+        hdd.rotation_us,
+        hdd.seek_base_us,
+        hdd.seek_root_us,
+        rates,
     )
     return times
 

@@ -14,7 +14,7 @@ def block_means(values: npt.NDArray[np.generic], blocks: int) -> F64:
 
 
 def resampled_ratios(hits: npt.NDArray[np.generic], blocks: int, samples: int, seed: int) -> F64:
-    """float64[samples] hit ratios of resampled blocks; the same seed draws the same blocks, so pairs can be differenced.
+    """float64[samples] hit ratios of resampled blocks; the same seed draws the same blocks for each policy.
 
     Args:
         hits: one entry for each page access, 1 a hit.
@@ -25,7 +25,8 @@ def resampled_ratios(hits: npt.NDArray[np.generic], blocks: int, samples: int, s
     means = block_means(hits, blocks)
     draws = np.random.default_rng(seed).integers(0, blocks, (samples, blocks))
     sums = means[draws].sum(axis=1)
-    return sums[:, 0] / np.maximum(sums[:, 1], 1)
+    ratios: F64 = sums[:, 0] / np.maximum(sums[:, 1], 1)
+    return ratios
 
 
 def interval(ratios: F64) -> list[float]:

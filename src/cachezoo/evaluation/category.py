@@ -51,7 +51,9 @@ class _Bench:
     def ratios(self, result: Simulation) -> F64:
         """Resampled hit ratios, paired across policies."""
         hits = result.outcome[self.warmup :] == HIT
-        return resampled_ratios(hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed)
+        return resampled_ratios(
+            hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed
+        )
 
     def mean_response_us(self, result: Simulation) -> float:
         """Mean service time of the counted requests: the SSD's where all pages are resident, else the disk's."""
@@ -60,7 +62,9 @@ class _Bench:
         return float(times[self.pages.request_start[:-1] >= self.warmup].mean())
 
 
-def _row(bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation) -> dict[str, Any]:
+def _row(
+    bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation
+) -> dict[str, Any]:
     closed, points = gap(result.hit_ratio, best.hit_ratio, optimum.hit_ratio)
     mine, theirs, most = bench.ratios(result), bench.ratios(best), bench.ratios(optimum)
     wide = most - theirs >= MIN_GAP
@@ -90,13 +94,18 @@ def evaluate_trace(params: Params, category: str, key: str, model_ids: list[str]
         model_ids: trained admission models to run beside the policies.
     """
     bench = _Bench(params, category, key)
-    ran = {policy_id: bench.classic(policy_id) for policy_id in dict.fromkeys([*params.evaluate.policies, OPTIMUM])}
+    ran = {
+        policy_id: bench.classic(policy_id)
+        for policy_id in dict.fromkeys([*params.evaluate.policies, OPTIMUM])
+    }
     contenders = [result for policy_id, result in ran.items() if policy_id in classics()]
     if not contenders:
         message = f"params.yaml: evaluate.policies names no classic; add one of {', '.join(classics())}"
         raise ConfigError(message)
     best = max(contenders, key=lambda result: result.hits)
-    rows = [_row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
+    rows = [
+        _row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()
+    ]
     rows += [_row(bench, bench.admission(model_id), "model", best, ran[OPTIMUM]) for model_id in model_ids]
     return {
         "role": params.traces[key].role,
@@ -147,7 +156,8 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
                 "reason": model.reason,
                 "validation": model.validation,
                 "test": {
-                    key: next(row for row in traces[key]["rows"] if row["policy"] == model_id) for key in tests
+                    key: next(row for row in traces[key]["rows"] if row["policy"] == model_id)
+                    for key in tests
                 },
             }
         },

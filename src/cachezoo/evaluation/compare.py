@@ -70,7 +70,9 @@ def compare(
     optimum = next(row for row in rows if row["policy"] == OPTIMUM)
     best = ran[0] if ran else None
     for row in rows:
-        closed, points = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
+        closed, points = (
+            gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
+        )
         row["gap_closed"], row["gap_points"] = closed, points
     return {
         "trace_id": trace.meta.trace_id,

@@ -43,7 +43,7 @@ def results_table(rows: list[dict[str, Any]]) -> "Table":
 
 def _cell(row: dict[str, Any] | None) -> str:
     if row is None:
-        return "–"
+        return "-"
     text = f"{row['hit_ratio']:.4f}"
     if row["kind"] != "model":
         return text

@@ -13,7 +13,13 @@ F64 = npt.NDArray[np.float64]
 
 @njit
 def hdd_service_us(
-    offset: I64, size: I64, capacity: int, rotation_us: float, seek_base_us: float, seek_root_us: float, rates: F64
+    offset: I64,
+    size: I64,
+    capacity: int,
+    rotation_us: float,
+    seek_base_us: float,
+    seek_root_us: float,
+    rates: F64,
 ) -> F64:
     """Disk service times: seek + half a rotation unless sequential, then the transfer at the zone's rate.
 

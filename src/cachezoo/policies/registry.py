@@ -60,8 +60,15 @@ POLICIES = build(
         Policy("lfu", "classic", "least frequently used, perfect history, with bypass", ranked.lfu),
         Policy("arc", "classic", "adaptive replacement (FAST 2003)", classic.arc),
         Policy("larc", "classic", "lazy adaptive replacement (MSST 2013)", classic.larc),
-        Policy("rejectx", "classic", "LRU, admission on the second miss within 4 capacities of accesses", _rejectx),
-        Policy("static_hindsight", "bound", "the most accessed pages of the whole trace", ranked.static_hindsight),
+        Policy(
+            "rejectx",
+            "classic",
+            "LRU, admission on the second miss within 4 capacities of accesses",
+            _rejectx,
+        ),
+        Policy(
+            "static_hindsight", "bound", "the most accessed pages of the whole trace", ranked.static_hindsight
+        ),
         Policy("belady", "bound", "MIN that always inserts", ranked.belady),
         Policy("belady_bypass", "bound", "MIN with bypass: the optimum of page hits", ranked.belady_bypass),
     )

@@ -112,7 +112,13 @@ def simulate(trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, w
 
 
 def count(
-    trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, warmup: int, outcome: U8, kernel_s: float = 0.0
+    trace: Trace,
+    pages: PageAccesses,
+    policy_id: str,
+    capacity: int,
+    warmup: int,
+    outcome: U8,
+    kernel_s: float = 0.0,
 ) -> Simulation:
     """Count an outcome array from the warm-up index on."""
     counted = outcome[warmup:]

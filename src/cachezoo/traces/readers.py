@@ -21,7 +21,9 @@ CSV_TYPES = {
     "volume": pa.string(),
 }
 MSR_COLUMNS = ("Timestamp", "Hostname", "DiskNumber", "Type", "Offset", "Size", "ResponseTime")
-MSR_TYPES = dict(zip(MSR_COLUMNS, (pa.int64(), pa.string(), pa.string(), pa.string(), *(pa.int64(),) * 3), strict=True))
+MSR_TYPES = dict(
+    zip(MSR_COLUMNS, (pa.int64(), pa.string(), pa.string(), pa.string(), *(pa.int64(),) * 3), strict=True)
+)
 TICKS_PER_US = 10
 OPS = {"r": 0, "read": 0, "w": 1, "write": 1}
 
@@ -104,7 +106,11 @@ def read_parquet(path: Path, meta: TraceMeta) -> Trace:
     return read_trace(path)
 
 
-READERS: dict[str, Callable[[Path, TraceMeta], Trace]] = {"csv": read_csv, "msr": read_msr, "parquet": read_parquet}
+READERS: dict[str, Callable[[Path, TraceMeta], Trace]] = {
+    "csv": read_csv,
+    "msr": read_msr,
+    "parquet": read_parquet,
+}
 
 
 def detect(path: Path) -> str:
@@ -130,7 +136,7 @@ def detect(path: Path) -> str:
         return "csv"
     if len(fields) == len(MSR_COLUMNS) and fields[0].isdigit() and fields[3].strip().lower() in OPS:
         return "msr"
-    message = f"{path}: row 1 fits none of {', '.join(READERS)}; name the format with --format, or add a header (time_us,op,offset,size)"
+    message = f"{path}: row 1 fits none of {', '.join(READERS)}; use --format, or a header (time_us,op,offset,size)"
     raise TraceError(message)
 
 

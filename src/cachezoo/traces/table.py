@@ -158,9 +158,19 @@ def validate(trace: Trace, where: str) -> Trace:
             trace.time_us,
             "the time runs backwards: sort the rows by time",
         ),
-        (trace.offset < 0, "offset", trace.offset, "offsets are bytes from the volume's start, at 0 or later"),
+        (
+            trace.offset < 0,
+            "offset",
+            trace.offset,
+            "offsets are bytes from the volume's start, at 0 or later",
+        ),
         (trace.size <= 0, "size", trace.size, "a request has at least one byte: drop the row"),
-        (trace.offset > MAX_END_BYTES - trace.size, "offset", trace.offset, "offset + size overflows: check the unit (bytes)"),
+        (
+            trace.offset > MAX_END_BYTES - trace.size,
+            "offset",
+            trace.offset,
+            "offset + size overflows: check the unit (bytes)",
+        ),
         (trace.size >= 2**40, "size", trace.size, "a request of a tebibyte or more: check the unit (bytes)"),
     ]
     for bad, column, values, mend in rules:
@@ -189,13 +199,15 @@ def expand_pages(trace: Trace) -> PageAccesses:
         page = page * volumes + np.repeat(trace.volume.codes.astype(np.int64), count)
     ids, distinct = pd.factorize(page)
     if len(distinct) >= 2**31:
-        message = f"{trace.meta.trace_id}: {len(distinct)} distinct pages are more than int32 ids can number; sample the trace"
+        message = f"{trace.meta.trace_id}: {len(distinct)} distinct pages, more than int32 numbers; sample the trace"
         raise TraceError(message)
     return PageAccesses(start, ids.astype(np.int32), len(distinct))
 
 
 def _coded_array(coded: Coded) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(coded.codes, pa.int32()), pa.array(coded.names, pa.string()))
+    return pa.DictionaryArray.from_arrays(
+        pa.array(coded.codes, pa.int32()), pa.array(coded.names, pa.string())
+    )
 
 
 def write_trace(trace: Trace, path: Path, pages: PageAccesses | None = None) -> None:
@@ -220,7 +232,9 @@ def write_trace(trace: Trace, path: Path, pages: PageAccesses | None = None) -> 
     if trace.count is not None:
         columns["count"] = pa.array(trace.count, pa.int32())
     if pages is not None:
-        columns["page_ids"] = pa.LargeListArray.from_arrays(pages.request_start, pages.page_ids).cast(pa.list_(pa.int32()))
+        columns["page_ids"] = pa.LargeListArray.from_arrays(pages.request_start, pages.page_ids).cast(
+            pa.list_(pa.int32())
+        )
     meta = trace.meta
     metadata = {
         **{f"cachezoo.extra.{key}": value for key, value in meta.extra.items()},
@@ -244,7 +258,7 @@ def _is_canonical(path: Path, metadata: dict[str, str]) -> None:
         message = f"{path}: not a cachezoo trace (no schema version in its metadata); run `cachezoo trace ingest` first"
         raise TraceError(message)
     if version != str(SCHEMA_VERSION):
-        message = f"{path}: schema version {version} is not {SCHEMA_VERSION}, which this release reads; ingest the trace again"
+        message = f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; ingest the trace again"
         raise TraceError(message)
 
 
@@ -270,7 +284,9 @@ def trace_from_table(table: pa.Table, meta: TraceMeta, where: str) -> Trace:
     """
     missing = [name for name in ("time_us", "op", "offset", "size") if name not in table.column_names]
     if missing:
-        message = f"{where}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
+        message = (
+            f"{where}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
+        )
         raise TraceError(message)
 
     def ints(name: str, dtype: pa.DataType) -> Any:  # noqa: ANN401 - an array of the dtype asked for
@@ -334,4 +350,6 @@ def read_pages(path: Path) -> PageAccesses:
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.chunk(0)
     start = np.asarray(lists.offsets).astype(np.int64)
-    return PageAccesses(start - start[0], np.array(lists.flatten(), np.int32), int(metadata["cachezoo.n_pages"]))
+    return PageAccesses(
+        start - start[0], np.array(lists.flatten(), np.int32), int(metadata["cachezoo.n_pages"])
+    )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from cachezoo.config.compose import compose, write_params
 from cachezoo.config.load import load_params
 from cachezoo.errors import ConfigError
@@ -25,19 +26,31 @@ def test_no_overrides_are_committed():
 
 
 def test_matrix_keys_are_disjoint_from_those_of_params():
-    matrix, params = (yaml.safe_load((ROOT / name).read_text()) for name in ("conf/matrix.yaml", "params.yaml"))
+    matrix, params = (
+        yaml.safe_load((ROOT / name).read_text()) for name in ("conf/matrix.yaml", "params.yaml")
+    )
     assert not set(matrix) & set(params)
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("evaluate/default.yaml", "capacity_fraction: 0.10", "capacity_fraction: 0", "evaluate.capacity_fraction"),
+        (
+            "evaluate/default.yaml",
+            "capacity_fraction: 0.10",
+            "capacity_fraction: 0",
+            "evaluate.capacity_fraction",
+        ),
         ("evaluate/default.yaml", "bootstrap_blocks:", "bootstrap_bloks:", "evaluate.bootstrap_bl"),
         ("config.yaml", "seed: 20161", "seed: soon", "seed"),
         ("overrides.yaml", "[]", "[nosuch.key=1]", "nosuch"),
         ("matrix.yaml", "categories: []", "categories: [web]", "categories"),
-        ("matrix.yaml", "traces: {}", "traces: {a: {path: x, format: csv, category: web, role: judge}}", "data.traces.a.role"),
+        (
+            "matrix.yaml",
+            "traces: {}",
+            "traces: {a: {path: x, format: csv, category: web, role: judge}}",
+            "data.traces.a.role",
+        ),
     ],
 )
 def test_a_mistake_in_conf_names_the_key_and_leaves_params(conf, tmp_path, file, old, new, message):

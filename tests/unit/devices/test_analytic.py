@@ -2,19 +2,24 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cachezoo.config.load import load_params
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us, write_responses
 from cachezoo.io import read_table
 from cachezoo.traces.table import Coded, Trace, TraceMeta
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 def make(offset, size, op):
     n = len(offset)
     arrays = (np.array(x, np.int64) for x in (offset, size))
     return Trace(
-        np.arange(n, dtype=np.int64), np.array(op, np.uint8), *arrays, Coded.constant("0", n), TraceMeta("t", "w", "csv", "0")
+        np.arange(n, dtype=np.int64),
+        np.array(op, np.uint8),
+        *arrays,
+        Coded.constant("0", n),
+        TraceMeta("t", "w", "csv", "0"),
     )
 
 
@@ -24,14 +29,22 @@ def naive(trace, hdd):
         start = offset % hdd.capacity_bytes
         wait = 0
         if start != head:
-            wait = hdd.seek_base_us + hdd.seek_root_us * math.sqrt(abs(start - head) / hdd.capacity_bytes) + hdd.rotation_us / 2
+            wait = (
+                hdd.seek_base_us
+                + hdd.seek_root_us * math.sqrt(abs(start - head) / hdd.capacity_bytes)
+                + hdd.rotation_us / 2
+            )
         rate = hdd.outer_mb_s + (hdd.inner_mb_s - hdd.outer_mb_s) * start / hdd.capacity_bytes
         times.append(wait + size / rate)
         head = (start + size) % hdd.capacity_bytes
     return times
 
 
-@given(rows=st.lists(st.tuples(st.integers(0, 2**43), st.integers(1, 2**24), st.integers(0, 1)), min_size=1, max_size=40))
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 2**43), st.integers(1, 2**24), st.integers(0, 1)), min_size=1, max_size=40
+    )
+)
 @settings(deadline=None, max_examples=60)
 def test_hdd_equals_the_naive_model(rows):
     trace, hdd = make(*zip(*rows, strict=True)), load_params().device.hdd

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from cachezoo.kernels import classic, ranked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.kernels import classic, ranked
 from tests.oracles import classic as naive
 
 ACCESSES = st.lists(st.integers(0, 11), min_size=1, max_size=120)
@@ -35,7 +35,9 @@ def test_equals_the_naive_policy(name, pages, capacity):
 def test_equals_the_naive_policy_on_a_long_skewed_trace(name):
     rng = np.random.default_rng(5)
     kernel, oracle = PAIRS[name]
-    ids, n = _dense(np.concatenate([rng.zipf(1.2, 1500) % 300, np.arange(400), rng.zipf(1.4, 1500) % 200]).tolist())
+    ids, n = _dense(
+        np.concatenate([rng.zipf(1.2, 1500) % 300, np.arange(400), rng.zipf(1.4, 1500) % 200]).tolist()
+    )
     assert kernel(ids, n, 40).tolist() == oracle(ids.tolist(), 40)
 
 
@@ -52,7 +54,9 @@ def test_belady_has_the_naive_hits(pages, capacity):
 @settings(deadline=None, max_examples=80)
 def test_belady_with_bypass_is_the_optimum(pages, capacity):
     ids, n = _dense(pages)
-    assert (ranked.belady_bypass(ids, n, capacity) == classic.HIT).sum() == naive.best_hits(ids.tolist(), capacity)
+    assert (ranked.belady_bypass(ids, n, capacity) == classic.HIT).sum() == naive.best_hits(
+        ids.tolist(), capacity
+    )
 
 
 @given(pages=ACCESSES, capacity=st.integers(1, 9))
@@ -78,7 +82,10 @@ def test_no_classic_sees_the_future(pages, capacity, cut):
         assert before[:cut].tolist() == after[:cut].tolist()
 
 
-@given(accesses=st.lists(st.tuples(st.integers(0, 11), st.booleans()), min_size=1, max_size=120), capacity=st.integers(1, 9))
+@given(
+    accesses=st.lists(st.tuples(st.integers(0, 11), st.booleans()), min_size=1, max_size=120),
+    capacity=st.integers(1, 9),
+)
 @settings(deadline=None, max_examples=60)
 def test_lru_behind_an_admission_equals_the_naive_one(accesses, capacity):
     ids, n = _dense([page for page, _ in accesses])

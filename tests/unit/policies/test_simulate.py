@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import POLICIES, Policy, build, policy
 from cachezoo.policies.simulate import auto_warmup, parse_capacity, parse_warmup, simulate

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cachezoo.errors import TraceError
 from cachezoo.traces.table import (
     Coded,
@@ -12,8 +15,6 @@ from cachezoo.traces.table import (
     validate,
     write_trace,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 META = TraceMeta("t", "web", "csv", "0" * 64, extra={"recipe": "{}"})
 
@@ -25,7 +26,13 @@ def make(time, op, offset, size, volume=None):
 
 
 ROWS = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 1), st.integers(0, 90_000), st.integers(1, 20_000), st.integers(0, 1)),
+    st.tuples(
+        st.integers(0, 5),
+        st.integers(0, 1),
+        st.integers(0, 90_000),
+        st.integers(1, 20_000),
+        st.integers(0, 1),
+    ),
     min_size=1,
     max_size=30,
 )
@@ -34,7 +41,9 @@ ROWS = st.lists(
 @given(rows=ROWS)
 @settings(deadline=None, max_examples=60)
 def test_pages_equal_the_naive_expansion(rows):
-    trace = make(np.cumsum([r[0] for r in rows]), *([r[i] for r in rows] for i in (1, 2, 3)), [r[4] for r in rows])
+    trace = make(
+        np.cumsum([r[0] for r in rows]), *([r[i] for r in rows] for i in (1, 2, 3)), [r[4] for r in rows]
+    )
     pages = expand_pages(trace)
     names, start, ids = {}, [0], []
     for _, _, offset, size, volume in rows:
@@ -44,7 +53,9 @@ def test_pages_equal_the_naive_expansion(rows):
     assert pages.page_ids.tolist() == ids
     assert pages.request_start.tolist() == start
     assert pages.n_pages == len(names)
-    assert pages.request_of_access().tolist() == [i for i in range(len(rows)) for _ in range(start[i + 1] - start[i])]
+    assert pages.request_of_access().tolist() == [
+        i for i in range(len(rows)) for _ in range(start[i + 1] - start[i])
+    ]
 
 
 def test_round_trip_and_same_bytes(tmp_path):
