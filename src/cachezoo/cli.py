@@ -17,10 +17,13 @@ app = typer.Typer(
 )
 trace_app = typer.Typer(no_args_is_help=True, help="Ingest and describe traces.")
 app.add_typer(trace_app, name="trace")
+bundle_app = typer.Typer(no_args_is_help=True, help="Verify and inspect bundles.")
+app.add_typer(bundle_app, name="bundle")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Capacity = Annotated[str, typer.Option(help="Pages, or N% of the distinct pages.")]
+BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
 Warmup = Annotated[str, typer.Option(help="Page accesses replayed before counting, or auto.")]
 
 
@@ -131,13 +134,12 @@ def simulate(
 def compare(
     trace: TracePath,
     capacity: Capacity = "10%",
-    policy: Annotated[
-        list[str] | None, typer.Option(help="Policy id, repeatable; default every classic.")
-    ] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="Policy id, repeatable; default every classic.")] = None,
+    bundle: Annotated[list[Path] | None, typer.Option(help="An admission bundle, repeatable.")] = None,
     warmup: Warmup = "auto",
     as_json: Json = False,
 ) -> None:
-    """Run policies side by side, with the optimum."""
+    """Run policies and bundles side by side, with the optimum."""
     from cachezoo.console import progress
     from cachezoo.evaluation.compare import compare as run
     from cachezoo.policies.registry import classics
@@ -146,8 +148,14 @@ def compare(
     rows, pages = _load(trace)
     size = _pages_of(capacity, pages)
     ids = policy or classics()
+    counted_from = parse_warmup(warmup, pages, size)
+    models = []
+    for path in bundle or []:
+        from cachezoo.evaluation.bundle import simulate_bundle
+
+        models.append(simulate_bundle(path, rows, pages, size, counted_from))
     with progress(f"comparing {len(ids)} policies", len(ids) + 1) as advance:
-        result = run(rows, pages, ids, size, parse_warmup(warmup, pages, size), advance)
+        result = run(rows, pages, ids, size, counted_from, models, advance)
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
@@ -157,14 +165,33 @@ def compare(
 
     title = f"{trace.name}: {size:,} pages, counted after {result['warmup']:,} of {len(pages.page_ids):,} page accesses"
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", "ssd_writes"]
-    table = Table(
-        title=title, caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}"
-    )
+    table = Table(title=title, caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}")
     for column in columns:
         table.add_column(column, justify="left" if column in ("policy", "kind") else "right")
     for row in result["rows"]:
         table.add_row(*(_cell(row[column]) for column in columns))
     out().print(table)
+
+
+@bundle_app.command("verify")
+def bundle_verify(path: BundlePath, as_json: Json = False) -> None:
+    """Check every file of a bundle and replay its golden rows."""
+    from cachezoo.bundles.verify import verify
+
+    _print(verify(path), as_json, f"{path}: verified")
+
+
+@bundle_app.command("inspect")
+def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
+    """Show what a bundle says of itself."""
+    from cachezoo.bundles.inspect import inspect, render
+    from cachezoo.console import out
+
+    report = inspect(path)
+    if as_json:
+        typer.echo(json.dumps(report, allow_nan=False))
+    else:
+        out().print(render(report))
 
 
 @app.command()

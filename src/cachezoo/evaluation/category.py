@@ -12,10 +12,10 @@ from cachezoo.evaluation.admission import admission_page_decisions, evaluate_adm
 from cachezoo.evaluation.bootstrap import interval, resampled_ratios
 from cachezoo.evaluation.compare import MIN_GAP, gap
 from cachezoo.io import read_table
-from cachezoo.kernels.classic import HIT, lru_admission
+from cachezoo.kernels.classic import HIT
 from cachezoo.models.trained import read_trained
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
-from cachezoo.policies.simulate import Simulation, auto_warmup, count, parse_capacity, simulate
+from cachezoo.policies.simulate import Simulation, auto_warmup, parse_capacity, simulate, simulate_admission
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import PageAccesses, Trace, read_pages, read_trace
 
@@ -44,16 +44,12 @@ class _Bench:
     def admission(self, model_id: str) -> Simulation:
         """LRU behind the trained admission: it decides on read misses, write misses go around the cache."""
         decided = admission_page_decisions(paths.trained(model_id), self.trace)
-        admit = np.repeat(decided.astype(np.uint8), np.diff(self.pages.request_start))
-        outcome = lru_admission(self.pages.page_ids, self.pages.n_pages, self.capacity, admit)
-        return count(self.trace, self.pages, model_id, self.capacity, self.warmup, outcome)
+        return simulate_admission(self.trace, self.pages, model_id, decided, self.capacity, self.warmup)
 
     def ratios(self, result: Simulation) -> F64:
         """Resampled hit ratios, paired across policies."""
         hits = result.outcome[self.warmup :] == HIT
-        return resampled_ratios(
-            hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed
-        )
+        return resampled_ratios(hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed)
 
     def mean_response_us(self, result: Simulation) -> float:
         """Mean service time of the counted requests: the SSD's where all pages are resident, else the disk's."""
@@ -62,9 +58,7 @@ class _Bench:
         return float(times[self.pages.request_start[:-1] >= self.warmup].mean())
 
 
-def _row(
-    bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation
-) -> dict[str, Any]:
+def _row(bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation) -> dict[str, Any]:
     closed, points = gap(result.hit_ratio, best.hit_ratio, optimum.hit_ratio)
     mine, theirs, most = bench.ratios(result), bench.ratios(best), bench.ratios(optimum)
     wide = most - theirs >= MIN_GAP
@@ -94,18 +88,13 @@ def evaluate_trace(params: Params, category: str, key: str, model_ids: list[str]
         model_ids: trained admission models to run beside the policies.
     """
     bench = _Bench(params, category, key)
-    ran = {
-        policy_id: bench.classic(policy_id)
-        for policy_id in dict.fromkeys([*params.evaluate.policies, OPTIMUM])
-    }
+    ran = {policy_id: bench.classic(policy_id) for policy_id in dict.fromkeys([*params.evaluate.policies, OPTIMUM])}
     contenders = [result for policy_id, result in ran.items() if policy_id in classics()]
     if not contenders:
         message = f"params.yaml: evaluate.policies names no classic; add one of {', '.join(classics())}"
         raise ConfigError(message)
     best = max(contenders, key=lambda result: result.hits)
-    rows = [
-        _row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()
-    ]
+    rows = [_row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
     rows += [_row(bench, bench.admission(model_id), "model", best, ran[OPTIMUM]) for model_id in model_ids]
     return {
         "role": params.traces[key].role,
@@ -155,10 +144,7 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
                 "promoted": model.trained and model.beats_baseline,
                 "reason": model.reason,
                 "validation": model.validation,
-                "test": {
-                    key: next(row for row in traces[key]["rows"] if row["policy"] == model_id)
-                    for key in tests
-                },
+                "test": {key: next(row for row in traces[key]["rows"] if row["policy"] == model_id) for key in tests},
             }
         },
     }

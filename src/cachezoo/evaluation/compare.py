@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
-from cachezoo.policies.simulate import simulate
+from cachezoo.policies.simulate import Simulation, simulate
 from cachezoo.traces.table import PageAccesses, Trace
 
 MIN_GAP = 0.02
@@ -32,6 +32,7 @@ def compare(
     policy_ids: list[str],
     capacity: int,
     warmup: int,
+    models: list[Simulation],
     advance: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
     """Run policies and the optimum over a trace.
@@ -42,37 +43,37 @@ def compare(
         policy_ids: what to run; the optimum is added where it is missing.
         capacity: pages.
         warmup: page accesses replayed before counting, the same for all.
+        models: runs of bundles at the same capacity and warm-up.
         advance: told (policies done, the next one's id).
 
     Returns:
         JSON values: `capacity`, `warmup`, `best_classic`, `optimum`, `rows` (one per policy, best hit ratio first).
     """
     ids = [*dict.fromkeys([*policy_ids, OPTIMUM])]
-    rows: list[dict[str, Any]] = []
+    runs: list[tuple[str, Simulation]] = [("model", result) for result in models]
     for done, policy_id in enumerate(ids):
         if advance is not None:
             advance(done, policy_id)
-        result = simulate(trace, pages, policy_id, capacity, warmup)
-        rows.append(
-            {
-                "policy": policy_id,
-                "kind": POLICIES[policy_id].kind,
-                "requests": result.requests,
-                "page_accesses": result.page_accesses,
-                "hits": result.hits,
-                "hit_ratio": result.hit_ratio,
-                "ssd_writes": result.ssd_writes,
-                "requests_per_s": len(trace) / max(result.kernel_s, 1e-9),
-            }
-        )
+        runs.append((POLICIES[policy_id].kind, simulate(trace, pages, policy_id, capacity, warmup)))
+    rows: list[dict[str, Any]] = [
+        {
+            "policy": result.policy,
+            "kind": kind,
+            "requests": result.requests,
+            "page_accesses": result.page_accesses,
+            "hits": result.hits,
+            "hit_ratio": result.hit_ratio,
+            "ssd_writes": result.ssd_writes,
+            "requests_per_s": len(trace) / max(result.kernel_s, 1e-9),
+        }
+        for kind, result in runs
+    ]
     by_hits = sorted(rows, key=lambda row: (-row["hits"], row["policy"]))
     ran = [row for row in by_hits if row["policy"] in classics()]
     optimum = next(row for row in rows if row["policy"] == OPTIMUM)
     best = ran[0] if ran else None
     for row in rows:
-        closed, points = (
-            gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
-        )
+        closed, points = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
         row["gap_closed"], row["gap_points"] = closed, points
     return {
         "trace_id": trace.meta.trace_id,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.classic import ADMITTED, HIT
+from cachezoo.kernels.classic import ADMITTED, HIT, lru_admission
 from cachezoo.policies.registry import policy
 from cachezoo.traces.table import OP_WRITE, PageAccesses, Trace
 
@@ -135,3 +135,14 @@ def count(
         outcome=outcome,
         kernel_s=kernel_s,
     )
+
+
+def simulate_admission(
+    trace: Trace, pages: PageAccesses, name: str, decided: npt.NDArray[np.bool_], capacity: int, warmup: int
+) -> Simulation:
+    """LRU behind an admission that has decided for every request (bool[n]): True lets in what the request misses."""
+    admit = np.repeat(decided.astype(np.uint8), np.diff(pages.request_start))
+    lru_admission(np.zeros(1, np.int32), 1, 1, np.zeros(1, np.uint8))
+    start = time.perf_counter()
+    outcome = lru_admission(pages.page_ids, pages.n_pages, capacity, admit)
+    return count(trace, pages, name, capacity, warmup, outcome, time.perf_counter() - start)
