@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,17 @@ def train_admission(folder: Path) -> tuple[Path, Requests]:
 TRAINERS: dict[str, Callable[[Path], tuple[Path, Requests]]] = {"admission": train_admission}
 
 
+@pytest.fixture(scope="session")
+def trained_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Requests]]:
+    """Trains a kind once a session: the trained folder, and golden requests."""
+    return cache(lambda kind: TRAINERS[kind](tmp_path_factory.mktemp(kind)))
+
+
 @pytest.fixture(scope="session", params=sorted(TRAINERS))
-def trained(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Requests]:
+def trained(request: pytest.FixtureRequest, trained_of: Callable[[str], Any]) -> tuple[Path, Requests]:
     """A trained folder of each kind, with golden requests."""
-    return TRAINERS[request.param](tmp_path_factory.mktemp(request.param))
+    pair: tuple[Path, Requests] = trained_of(request.param)
+    return pair
 
 
 def model_id(folder: Path) -> str:

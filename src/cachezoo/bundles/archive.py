@@ -45,8 +45,6 @@ def read_archive(data: bytes, where: str) -> dict[str, bytes]:
         message = f"{where}: not a readable zip ({one_line(error)}); copy or export it again"
         raise BundleError(message) from error
     if len(files) != len(entries) or archive_bytes(files) != data:
-        message = (
-            f"{where}: not the one archive of its files; unpack it and load the folder, or export it again"
-        )
+        message = f"{where}: not the one archive of its files; unpack it and load the folder, or export it again"
         raise BundleError(message)
     return files

@@ -14,8 +14,9 @@ ASK = {
     "workload": "",
     "caching": "",
     "admission": """\
-rows = model.features(time_us, op, offset, size, volume, namespace, user)   # every request, writes too
-admit = model.decide(rows)           # ask it about what a read missed
+# rows of every request, writes too; the answer counts for what a read missed
+rows = model.features(time_us, op, offset, size, volume, namespace, user)
+admit = model.decide(rows)
 """,
 }
 AVOID = {
@@ -23,6 +24,11 @@ AVOID = {
     "caching": "a cache far outside the capacities it was labelled for, or requests unlike its training traces",
     "admission": "a cache of another size or write budget than it was calibrated for: take another "
     "threshold from the curve in `calibration`, or calibrate it again",
+}
+PARTS = {
+    "validation": "Evaluated on validation",
+    "test": "Evaluated on test",
+    "flash": "In a flash cache on test, the others at the model's writes (disk-head seconds per second)",
 }
 COLUMNS = ("hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us")
 
@@ -93,9 +99,7 @@ def _facts(manifest: Mapping[str, Any]) -> list[str]:
 def _training(manifest: Mapping[str, Any]) -> list[str]:
     traces = manifest["provenance"]["traces"]
     rows = [[trace["trace"], trace["role"], trace["licence"], trace["sha256"][:12]] for trace in traces]
-    libraries = ", ".join(
-        f"{name} {version}" for name, version in sorted(manifest["provenance"]["libraries"].items())
-    )
+    libraries = ", ".join(f"{name} {version}" for name, version in sorted(manifest["provenance"]["libraries"].items()))
     table = _table(["trace", "role", "licence", "sha256"], rows)
     return ["## Trained on", "", *table, f"With {libraries}.", ""]
 
@@ -107,11 +111,11 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
     if measured["training"]:
         rows = [[name, _number(value)] for name, value in sorted(measured["training"].items())]
         lines += ["On validation, when it was trained:", "", *_table(["figure", "value"], rows)]
-    for part in ("validation", "test"):
+    for part, title in PARTS.items():
         figures = _flat(measured["evaluated"].get(part, {}))
         if figures:
             rows = [[name, _number(value)] for name, value in sorted(figures.items())]
-            lines += [f"Evaluated on {part}:", "", *_table(["figure", "value"], rows)]
+            lines += [f"{title}:", "", *_table(["figure", "value"], rows)]
     for trace, policies in sorted(measured["baselines"].items()):
         shown = [name for name in COLUMNS if any(row.get(name) is not None for row in policies)]
         rows = [[str(row.get("policy")), *(_number(row.get(name)) for name in shown)] for row in policies]
@@ -137,9 +141,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
     if not good:
         points.append(f"- A classic policy is the safer choice here: {why}.")
     if manifest["calibration"].get("unreached"):
-        points.append(
-            "- Its threshold does not meet the write budget it was calibrated for; see `calibration`."
-        )
+        points.append("- Its threshold does not meet the write budget it was calibrated for; see `calibration`.")
     if manifest["calibration"].get("calibrated_on", "validation") != "validation":
         points.append(f"- Its threshold was set on {manifest['calibration']['calibrated_on']} traces.")
     return ["## When not to use it", "", *points, ""]

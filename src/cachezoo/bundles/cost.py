@@ -26,9 +26,7 @@ def model_cost(model: bytes) -> dict[str, int]:
     macs = comparisons = 0
     parameters = sum(array.size for array in constants.values() if array.dtype.kind == "f")
     for node in graph.node:
-        sides = [
-            constants[node.input[i]] for i in WEIGHTED.get(node.op_type, ()) if node.input[i] in constants
-        ]
+        sides = [constants[node.input[i]] for i in WEIGHTED.get(node.op_type, ()) if node.input[i] in constants]
         repeat = steps if node.op_type == "LSTM" else 1
         macs += repeat * sum(int(side.size) for side in sides)
         if node.op_type == "TreeEnsembleRegressor":
@@ -50,11 +48,7 @@ def _dims(value: Any) -> list[int]:  # noqa: ANN401 - onnx.ValueInfoProto
 
 def _steps(graph: Any) -> int:  # noqa: ANN401 - onnx.GraphProto
     """Length of the sequence that an input of three sides holds, batch first or last."""
-    lengths = [
-        max(_dims(value)[:2])
-        for value in graph.input
-        if len(_dims(value)) == 3 and not _is_state(value, graph)
-    ]
+    lengths = [max(_dims(value)[:2]) for value in graph.input if len(_dims(value)) == 3 and not _is_state(value, graph)]
     return max(lengths, default=1)
 
 
@@ -65,9 +59,7 @@ def _is_state(value: Any, graph: Any) -> bool:  # noqa: ANN401 - onnx messages
 
 def _state_bytes(graph: Any) -> int:  # noqa: ANN401 - onnx.GraphProto
     return 4 * sum(
-        int(np.prod(_dims(value)))
-        for value in graph.input
-        if len(_dims(value)) == 3 and _is_state(value, graph)
+        int(np.prod(_dims(value))) for value in graph.input if len(_dims(value)) == 3 and _is_state(value, graph)
     )
 
 

@@ -31,9 +31,7 @@ def read_lock(path: Path) -> dict[str, str]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        message = (
-            f"{path}: cannot be read ({error.strerror}); bundles state the library versions that it pins"
-        )
+        message = f"{path}: cannot be read ({error.strerror}); bundles state the library versions that it pins"
         raise BundleError(message) from error
     pins = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in PIN.findall(text)}
     if not pins:

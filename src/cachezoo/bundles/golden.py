@@ -102,15 +102,11 @@ def compare(golden: Golden, replay: Replay, stated: Mapping[str, Any], where: st
         limit = OUTPUT_TOLERANCE if name == GOLDEN_OUTPUTS else 0.0
         if not (difference <= limit).all():
             row = int(np.argmax(~(difference <= limit).all(axis=1)))
-            message = (
-                f"{where}: row {row + 1} of {name} is not what this runtime computes; export the bundle again"
-            )
+            message = f"{where}: row {row + 1} of {name} is not what this runtime computes; export the bundle again"
             raise BundleError(message)
         if name == GOLDEN_OUTPUTS and difference.size:
             worst = float(difference.max())
     if dict(stated["branches"]) != replay.branches:
-        message = (
-            f"{where}: the golden rows pass other branches than the manifest counts; export the bundle again"
-        )
+        message = f"{where}: the golden rows pass other branches than the manifest counts; export the bundle again"
         raise BundleError(message)
     return worst

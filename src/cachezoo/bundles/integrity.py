@@ -177,9 +177,7 @@ def _listed(manifest: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]
     for entry in manifest["files"]:
         name = entry["path"]
         if FILE_NAME.fullmatch(name) is None:
-            raise _refuse(
-                where, f"{MANIFEST} lists the path {name!r}, which leaves the bundle or is not portable"
-            )
+            raise _refuse(where, f"{MANIFEST} lists the path {name!r}, which leaves the bundle or is not portable")
         if name in listed or name in (MANIFEST, SEAL):
             raise _refuse(where, f"{MANIFEST} lists {name} twice or lists itself")
         listed[name] = entry
@@ -193,9 +191,7 @@ def _compare_names(found: set[str], listed: set[str], where: str) -> None:
     if missing := sorted(listed - found):
         raise _refuse(where, f"{missing[0]} is missing")
     if extra := sorted(found - listed):
-        raise _refuse(
-            where, f"{extra[0]!r} is not listed in {MANIFEST}", "remove it or export the bundle again"
-        )
+        raise _refuse(where, f"{extra[0]!r} is not listed in {MANIFEST}", "remove it or export the bundle again")
 
 
 def _check_content(name: str, data: bytes, entry: Mapping[str, Any], where: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from cachezoo.models.trained import TrainedModel
 
+FLASH_MODEL = "baleen"
 INTERVAL = "paired_difference_interval"
 
 
@@ -18,17 +19,30 @@ def measured(trained: TrainedModel, metrics: Mapping[str, Any]) -> dict[str, Any
     baselines = {
         name: [dict(row) for row in trace.get("rows", [])]
         for name, trace in metrics.get("traces", {}).items()
-        if isinstance(trace, Mapping)
-        and trace.get("role", "test") == "test"
-        and isinstance(trace.get("rows"), list)
+        if isinstance(trace, Mapping) and trace.get("role", "test") == "test" and isinstance(trace.get("rows"), list)
     }
+    evaluated = dict(metrics.get("models", {}).get(trained.model_id, {}))
+    flash = metrics.get("flash") or {}
+    if flash.get("model_id") == trained.model_id:
+        evaluated["flash"] = {name: _flash(trace["deployed"]) for name, trace in flash["traces"].items()}
     return {
         "beats_baseline": trained.beats_baseline,
         "reason": trained.reason,
         "training": dict(trained.validation),
-        "evaluated": dict(metrics.get("models", {}).get(trained.model_id, {})),
+        "evaluated": evaluated,
         "baselines": baselines,
     }
+
+
+def _flash(deployed: Mapping[str, Any]) -> dict[str, Any]:
+    """Read disk-head time with the shipped threshold: the model's, and each other policy's at its writes."""
+    out: dict[str, Any] = {}
+    for policy, row in deployed["rows"].items():
+        prefix = "" if policy == FLASH_MODEL else f"{policy}_"
+        for statistic in ("peak", "mean"):
+            out[f"{prefix}{statistic}_dt"] = row["read_dt"][statistic]
+            out[f"{prefix}{statistic}_dt_interval"] = row.get("read_dt_interval", {}).get(statistic)
+    return {**out, **deployed["gap"]}
 
 
 def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:

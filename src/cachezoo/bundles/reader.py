@@ -62,9 +62,7 @@ def tensors(session: Any, units: Mapping[str, str]) -> tuple[list[dict[str, Any]
         unit = units.get(entry.name, "")
         return {"name": entry.name, "dtype": DTYPES[entry.type], "shape": list(entry.shape), "unit": unit}
 
-    return [describe(entry) for entry in session.get_inputs()], [
-        describe(entry) for entry in session.get_outputs()
-    ]
+    return [describe(entry) for entry in session.get_inputs()], [describe(entry) for entry in session.get_outputs()]
 
 
 class Bundle:
@@ -118,9 +116,7 @@ class Bundle:
     def session(self) -> Session:
         """The onnxruntime session, whose inputs and outputs are those that the manifest states."""
         session = open_session(self._files[MODEL], f"{self.where}/{MODEL}")
-        names = {
-            entry["name"]: entry["unit"] for side in ("inputs", "outputs") for entry in self.manifest[side]
-        }
+        names = {entry["name"]: entry["unit"] for side in ("inputs", "outputs") for entry in self.manifest[side]}
         try:
             found = tensors(session, names)
         except KeyError as error:
@@ -141,9 +137,7 @@ class Bundle:
             return self._kind.serve(self.manifest, self.session)
         except (ConfigError, KeyError, ValueError, TypeError, IndexError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else one_line(error)
-            message = (
-                f"{self.where}: the manifest does not describe a {self.kind} model ({what}); export it again"
-            )
+            message = f"{self.where}: the manifest does not describe a {self.kind} model ({what}); export it again"
             raise BundleError(message) from error
 
     def golden(self) -> Golden:
@@ -165,9 +159,7 @@ class Bundle:
         except BundleError:
             raise
         except Exception as error:
-            message = (
-                f"{self.where}: the model fails on the requests ({one_line(error)}); export the bundle again"
-            )
+            message = f"{self.where}: the model fails on the requests ({one_line(error)}); export the bundle again"
             raise BundleError(message) from error
 
 

@@ -149,9 +149,7 @@ def from_csv(data: bytes, where: str) -> Requests:
             message = f"its header is {','.join(header)[:80]}"
             raise ValueError(message)
         columns = dict(zip(header, zip(*body, strict=True), strict=True))
-        numbers = {
-            name: np.array([int(v) for v in columns[name]], np.int64) for name in NUMBERS if name != "op"
-        }
+        numbers = {name: np.array([int(v) for v in columns[name]], np.int64) for name in NUMBERS if name != "op"}
         op = np.array([OP_NAMES.index(value) for value in columns["op"]], np.uint8)
         if min(int(numbers[name].min()) for name in numbers) < 0 or int(numbers["size"].min()) < 1:
             message = "a number is negative or a size is 0"

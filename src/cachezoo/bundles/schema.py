@@ -83,9 +83,7 @@ def first_problem(value: object, rules: Mapping[str, Any], place: str) -> str | 
         return _object_problem(value, rules, place)
     if isinstance(value, list) and "items" in rules:
         pairs = enumerate(value)
-        return next(
-            (p for i, item in pairs if (p := first_problem(item, rules["items"], f"{place}[{i}]"))), None
-        )
+        return next((p for i, item in pairs if (p := first_problem(item, rules["items"], f"{place}[{i}]"))), None)
     return None
 
 

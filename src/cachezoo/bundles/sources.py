@@ -39,7 +39,5 @@ def _admission_reference(folder: Path, trained: TrainedModel, features: F32) -> 
 
 
 SOURCES: dict[str, Source] = {
-    "admission": Source(
-        _admission_export, _admission_reference, ("lightgbm", "numba", "numpy", "onnx", "onnxruntime")
-    ),
+    "admission": Source(_admission_export, _admission_reference, ("lightgbm", "numba", "numpy", "onnx", "onnxruntime")),
 }

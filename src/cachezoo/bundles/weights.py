@@ -152,9 +152,7 @@ def _tensor_finite(data: memoryview) -> bool:
             message = f"tensors of ONNX type {kind} are unknown"
             raise ValueError(message)
         return True
-    return all(
-        np.isfinite(np.frombuffer(part, DTYPES[kind] if how == "raw" else how)).all() for how, part in parts
-    )
+    return all(np.isfinite(np.frombuffer(part, DTYPES[kind] if how == "raw" else how)).all() for how, part in parts)
 
 
 def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
@@ -175,9 +173,7 @@ def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
         if low != end or high < low:
             message = f"tensor {name} overlaps another or leaves a gap"
             raise ValueError(message)
-        tensors[name] = np.frombuffer(body[low:high], SAFETENSORS_DTYPES[entry["dtype"]]).reshape(
-            entry["shape"]
-        )
+        tensors[name] = np.frombuffer(body[low:high], SAFETENSORS_DTYPES[entry["dtype"]]).reshape(entry["shape"])
         end = high
     if end != len(body):
         message = "bytes are left over after the last tensor"

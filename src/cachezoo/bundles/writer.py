@@ -129,13 +129,9 @@ def _check_shippable(trained: TrainedModel) -> None:
         message = f"{trained.model_id}: is not exported: {reason}"
         raise BundleError(message)
     threshold = trained.calibration.get("threshold")
-    uncalibrated = (
-        not isinstance(threshold, int | float) or isinstance(threshold, bool) or not np.isfinite(threshold)
-    )
+    uncalibrated = not isinstance(threshold, int | float) or isinstance(threshold, bool) or not np.isfinite(threshold)
     if trained.kind == "admission" and (uncalibrated or not trained.calibration.get("curve")):
-        message = (
-            f"{trained.model_id}: its threshold is not calibrated; train it again with a validation trace"
-        )
+        message = f"{trained.model_id}: its threshold is not calibrated; train it again with a validation trace"
         raise BundleError(message)
 
 
@@ -155,9 +151,7 @@ def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
 def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, str]:
     wanted = SOURCES[trained.kind].libraries
     if missing := [name for name in wanted if name not in locked]:
-        message = (
-            f"requirements.lock pins no {missing[0]}, which decides the bytes of {trained.model_id}; pin it"
-        )
+        message = f"requirements.lock pins no {missing[0]}, which decides the bytes of {trained.model_id}; pin it"
         raise BundleError(message)
     return {name: locked[name] for name in wanted}
 

@@ -54,9 +54,7 @@ def test_missing_and_extra_files(copy: Path) -> None:
 def test_every_required_file_must_be_listed(copy: Path) -> None:
     weights = next(path.name for path in copy.iterdir() if path.name in WEIGHTS.values())
     (copy / weights).unlink()
-    reseal(
-        copy, lambda manifest: manifest.update(files=[e for e in manifest["files"] if e["path"] != weights])
-    )
+    reseal(copy, lambda manifest: manifest.update(files=[e for e in manifest["files"] if e["path"] != weights]))
     refused(copy, f"lists no {weights}")
 
 
@@ -230,9 +228,7 @@ def test_golden_rows_that_do_not_come_out(copy: Path) -> None:
     refused(copy, "not a readable .npy", verify)
 
 
-@pytest.mark.parametrize(
-    "text", [b"", b"time_us\n1\n", b"time_us,op,offset,size,volume\n1,erase,0,1,v\n", b"\xff"]
-)
+@pytest.mark.parametrize("text", [b"", b"time_us\n1\n", b"time_us,op,offset,size,volume\n1,erase,0,1,v\n", b"\xff"])
 def test_golden_requests_unreadable(copy: Path, text: bytes) -> None:
     (copy / "golden" / "requests.csv").write_bytes(text)
     reseal(copy)
@@ -260,9 +256,7 @@ def _flip(path: Path, data: st.DataObject) -> None:
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_flipped_byte_of_an_archive_is_refused(
-    bundle_dir: Path, tmp_path: Path, data: st.DataObject
-) -> None:
+def test_any_flipped_byte_of_an_archive_is_refused(bundle_dir: Path, tmp_path: Path, data: st.DataObject) -> None:
     whole = tmp_path / "whole.zip"
     if not whole.exists():
         write_archive(bundle_dir, whole)

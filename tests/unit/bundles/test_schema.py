@@ -51,9 +51,7 @@ def test_schema_states_exactly_what_writers_produce(bundle_dir: Path) -> None:
 def test_own_checker_agrees_with_jsonschema(bundle_dir: Path, data: st.DataObject) -> None:
     manifest = json.loads((bundle_dir / "manifest.json").read_text())
     places = [place for place in leaves(manifest) if "curve" not in place]
-    junk = st.sampled_from(
-        [None, True, 0, -1, 1.5, "", "x", "1.2.3", [], {}, ["a"], {"a": 1}, "admission", 1]
-    )
+    junk = st.sampled_from([None, True, 0, -1, 1.5, "", "x", "1.2.3", [], {}, ["a"], {"a": 1}, "admission", 1])
     damaged = put(manifest, data.draw(st.sampled_from(places)), data.draw(junk))
     assert (first_problem(damaged, schema(), "$") is None) == VALIDATOR.is_valid(damaged)
 

@@ -1,0 +1,180 @@
+"""What there is to track, read from stage outputs alone; MLflow is not needed for it."""
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cachezoo import paths
+from cachezoo.bundles.measured import measured, promotion
+from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
+from cachezoo.bundles.reader import load
+from cachezoo.errors import CachezooError
+from cachezoo.io import dump_json, read_json, sha256_file
+from cachezoo.models.trained import FILE, TrainedModel, read_trained
+
+CURVES = "curves.csv"
+CARD_CHARS = 4500  # MLflow keeps about 5,000 characters of a note
+CHAMPION, CHALLENGER = "champion", "challenger"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One trained model as MLflow shall show it.
+
+    Attributes:
+        model_id: `kind[.category].arch`.
+        digest: the bundle's, or where there is none the sha256 of REFUSED.json or of train.json.
+        alias: `champion` or `challenger`; None where there is no bundle.
+        bundle: the bundle's folder, or None.
+        params: shape, seeds and the like, as text.
+        metrics: figures by name; the same names in every family.
+        curves: (name, step, value) of the training.
+        tags: kind, category, verdict …
+        card: Markdown for the run's page.
+    """
+
+    model_id: str
+    digest: str
+    alias: str | None
+    bundle: Path | None
+    params: dict[str, str]
+    metrics: dict[str, float]
+    curves: list[tuple[str, int, float]]
+    tags: dict[str, str]
+    card: str
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 of everything that is logged, so that a second sync knows there is nothing to do."""
+        content = [self.model_id, self.digest, self.params, self.metrics, self.curves, self.tags, self.card]
+        return hashlib.sha256(dump_json(content).encode()).hexdigest()
+
+
+def gather(root: Path) -> list[Record]:
+    """Records of every trained model below a project's root, by id.
+
+    Raises:
+        CachezooError: a stage output is damaged.
+    """
+    folders = sorted((root / paths.trained("x")).parent.glob(f"*/{FILE}"))
+    return [_record(root, file.parent) for file in folders]
+
+
+def _record(root: Path, folder: Path) -> Record:
+    trained = read_trained(folder)
+    bundle_dir = root / paths.bundle(trained.model_id)
+    digest, alias, section, card, state = sha256_file(folder / FILE), None, None, trained.reason, "no bundle"
+    if (bundle_dir / MANIFEST).exists():
+        bundle = load(bundle_dir)
+        digest, section = bundle.digest, bundle.manifest["measured"]
+        alias = CHAMPION if promotion(section)[0] else CHALLENGER
+        card, state = bundle.files[CARD].decode("utf-8"), bundle.version
+    elif (bundle_dir / REFUSED).exists():
+        digest, state = sha256_file(bundle_dir / REFUSED), "refused"
+        card = f"Not exported: {read_json(bundle_dir / REFUSED)['reason']}"
+    if section is None:
+        section = measured(trained, _metrics(root, trained))
+    good, why = promotion(section)
+    tags = {
+        "kind": trained.kind,
+        "category": trained.category or "all",
+        "bundle": state,
+        "trained": str(trained.trained).lower(),
+        "beats_baseline": str(trained.beats_baseline).lower(),
+        "verdict": why if trained.trained else trained.reason,
+        "promoted": str(good and alias is not None).lower(),
+    }
+    return Record(
+        model_id=trained.model_id,
+        digest=digest,
+        alias=alias,
+        bundle=bundle_dir if alias else None,
+        params=_params(trained),
+        metrics=figures(section),
+        curves=read_curves(folder / CURVES),
+        tags=tags,
+        card=card if len(card) <= CARD_CHARS else f"{card[:CARD_CHARS]} ... (the rest is in bundle/{CARD})",
+    )
+
+
+def _metrics(root: Path, trained: TrainedModel) -> Mapping[str, Any]:
+    path = root / paths.metrics(trained.category or trained.kind)
+    found: Mapping[str, Any] = read_json(path) if path.exists() else {}
+    return found
+
+
+def _params(trained: TrainedModel) -> dict[str, str]:
+    values = {**trained.arch, **{f"seed.{name}": seed for name, seed in trained.seeds.items()}}
+    values["features"] = len(trained.features)
+    return {name: str(value) for name, value in values.items()}
+
+
+def figures(section: Mapping[str, Any]) -> dict[str, float]:
+    """Flat figures of a manifest's `measured`: the same name for the same thing in every family.
+
+    Test figures keep their bare name (`hit_ratio`, `gap_closed`, `peak_dt` …): the mean over the test traces,
+    each trace's own beside it as `NAME.TRACE`. Validation figures are `validation.NAME`; an interval becomes
+    NAME_low and NAME_high.
+    """
+    evaluated = section["evaluated"]
+    flat = _prefixed("validation", {**section["training"], **_scalars(evaluated.get("validation", {}))})
+    for part in ("test", "flash"):
+        flat.update(_over_traces(evaluated.get(part, {})))
+    for name, value in _scalars(evaluated).items():
+        flat.setdefault(f"validation.{name}", value)
+    return {name: float(value) for name, value in flat.items() if value is not None}
+
+
+def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}.{name}": value for name, value in values.items()}
+
+
+def _scalars(values: Mapping[str, Any]) -> dict[str, float]:
+    """Numbers and intervals of a mapping; texts, truth values and nested parts are left out."""
+    out: dict[str, float] = {}
+    for name, value in values.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            out[name] = value
+        elif isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
+            stem = name.removesuffix("_interval")
+            out[f"{stem}_low"], out[f"{stem}_high"] = value
+    return out
+
+
+def _over_traces(values: Mapping[str, Any]) -> dict[str, float]:
+    """Figures given flat, or by trace: then their mean, and each trace's own."""
+    out = _scalars(values)
+    by_trace = {name: _scalars(part) for name, part in values.items() if isinstance(part, Mapping)}
+    names = sorted({name for part in by_trace.values() for name in part})
+    for name in names:
+        found = {trace: part[name] for trace, part in by_trace.items() if name in part}
+        out[name] = sum(found.values()) / len(found)
+        out.update({f"{name}.{trace}": value for trace, value in found.items()})
+    return out
+
+
+def read_curves(path: Path) -> list[tuple[str, int, float]]:
+    """Training curves: the first column is the step, empty cells are left out.
+
+    Raises:
+        CachezooError: a cell is no number.
+    """
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    header, body = (rows[0], rows[1:]) if rows else ([], [])
+    try:
+        cells = [(row[0], name, cell) for row in body for name, cell in zip(header[1:], row[1:], strict=True)]
+        return [(name, int(step), float(cell)) for step, name, cell in cells if cell]
+    except (ValueError, IndexError) as error:
+        message = f"{path}: a cell is no number, or a row has another length ({error}); train the model again"
+        raise CachezooError(message) from error
+
+
+def track_table(records: list[Record]) -> dict[str, dict[str, str | None]]:
+    """What models/track.json holds: of each model the bundle's digest (null where there is none) and alias."""
+    return {r.model_id: {"digest": r.digest if r.bundle else None, "alias": r.alias} for r in records}

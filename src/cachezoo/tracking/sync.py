@@ -1,0 +1,201 @@
+"""MLflow as a view and a registry of stage outputs. Nothing is ever read back from it.
+
+Runs are found by bundle digest: a second sync changes nothing, an interrupted one is completed, and an empty
+MLflow is rebuilt from the files. The backend is one SQLite file beside the project, artifacts lie beside it.
+"""
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cachezoo import paths
+from cachezoo.bundles.card import WHAT
+from cachezoo.bundles.protocol import MODEL, one_line
+from cachezoo.errors import CachezooError
+from cachezoo.io import write_json
+from cachezoo.tracking.records import CHALLENGER, CHAMPION, Record, gather, track_table
+
+DATABASE = "mlflow.db"
+ARTIFACTS = "mlflow-artifacts"
+EXPERIMENT = "cachezoo"
+DIGEST, MODEL_ID, FINGERPRINT, NOTE = (
+    "cachezoo.digest",
+    "cachezoo.model",
+    "cachezoo.fingerprint",
+    "mlflow.note.content",
+)
+BATCH = 1000
+QUIET = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+@dataclass
+class SyncReport:
+    """What a sync did, by model id."""
+
+    created: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    aliases: dict[str, str | None] = field(default_factory=dict)
+
+
+def tracking_uri(root: Path) -> str:
+    """SQLite backend of a project, absolute."""
+    return f"sqlite:///{root.resolve() / DATABASE}"
+
+
+def ui_command(root: Path, port: int = 5000) -> list[str]:
+    """The command that serves MLflow's pages on this machine alone, with one worker and no job runner."""
+    environment = {**QUIET, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    return [
+        "env",
+        *(f"{name}={value}" for name, value in environment.items()),
+        sys.executable,
+        "-m",
+        "mlflow",
+        "server",
+        "--backend-store-uri",
+        tracking_uri(root),
+        "--default-artifact-root",
+        (root.resolve() / ARTIFACTS).as_uri(),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--workers",
+        "1",
+    ]
+
+
+def track(root: Path) -> SyncReport:
+    """Stage track: sync, then write models/track.json (digests and aliases only).
+
+    Raises:
+        CachezooError: a stage output is damaged, or MLflow refuses.
+    """
+    records = gather(root)
+    report = _sync(root, records)
+    write_json(root / paths.TRACK, track_table(records))
+    return report
+
+
+def sync(root: Path) -> SyncReport:
+    """Bring MLflow up to date with the stage outputs below `root`.
+
+    Raises:
+        CachezooError: a stage output is damaged, or MLflow refuses.
+    """
+    return _sync(root, gather(root))
+
+
+def _sync(root: Path, records: list[Record]) -> SyncReport:
+    os.environ.update(QUIET)
+    from mlflow.exceptions import MlflowException
+    from mlflow.tracking import MlflowClient
+
+    uri = tracking_uri(root)
+    report = SyncReport()
+    try:
+        client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+        experiment = _experiment(client, root)
+        for record in records:
+            run = _upsert_run(client, experiment, record, report)
+            report.aliases[record.model_id] = record.alias
+            if record.alias is not None:
+                _register(client, run, record)
+    except MlflowException as error:
+        message = (
+            f"{root / DATABASE}: MLflow refuses ({one_line(error)}); "
+            f"move {DATABASE} and {ARTIFACTS} away and run `cachezoo track sync`, which rebuilds them"
+        )
+        raise CachezooError(message) from error
+    return report
+
+
+def _experiment(client: Any, root: Path) -> str:  # noqa: ANN401 - MlflowClient
+    location = (root.resolve() / ARTIFACTS).as_uri()
+    found = client.get_experiment_by_name(EXPERIMENT)
+    if found is None:
+        created: str = client.create_experiment(EXPERIMENT, artifact_location=location)
+        return created
+    if found.artifact_location != location:
+        message = (
+            f"{root / DATABASE}: was made in another folder ({found.artifact_location}); "
+            f"remove {DATABASE} and {ARTIFACTS} and run `cachezoo track sync`"
+        )
+        raise CachezooError(message)
+    if found.lifecycle_stage == "deleted":
+        client.restore_experiment(found.experiment_id)
+    return str(found.experiment_id)
+
+
+def _upsert_run(client: Any, experiment: str, record: Record, report: SyncReport) -> str:  # noqa: ANN401
+    """Id of the one run of this bundle; one that is incomplete or says something else is replaced."""
+    wanted = f"tags.`{DIGEST}` = '{record.digest}' and tags.`{MODEL_ID}` = '{record.model_id}'"
+    stale = False
+    for run in client.search_runs([experiment], wanted):
+        if run.data.tags.get(FINGERPRINT) == record.fingerprint:
+            report.unchanged.append(record.model_id)
+            return str(run.info.run_id)
+        client.delete_run(run.info.run_id)
+        stale = True
+    (report.replaced if stale else report.created).append(record.model_id)
+    return _create_run(client, experiment, record)
+
+
+def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: ANN401 - MlflowClient
+    from mlflow.entities import Metric, Param
+
+    tags = {**record.tags, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: record.card}
+    run = client.create_run(experiment, run_name=record.model_id, tags=tags)
+    run_id, start = str(run.info.run_id), int(run.info.start_time)
+    metrics = [Metric(name, value, start, 0) for name, value in sorted(record.metrics.items())]
+    metrics += [Metric(name, value, start + step, step) for name, step, value in record.curves]
+    client.log_batch(run_id, params=[Param(name, value) for name, value in sorted(record.params.items())])
+    for low in range(0, len(metrics), BATCH):
+        client.log_batch(run_id, metrics=metrics[low : low + BATCH])
+    if record.bundle is not None:
+        client.log_artifacts(run_id, str(record.bundle), "bundle")
+        _log_model(client, run_id, record.bundle / MODEL)
+    client.set_tag(run_id, FINGERPRINT, record.fingerprint)
+    client.set_terminated(run_id)
+    return run_id
+
+
+def _log_model(client: Any, run_id: str, path: Path) -> None:  # noqa: ANN401 - MlflowClient
+    """Log the ONNX file as an MLflow model; with its requirements given, MLflow need not guess them."""
+    from importlib import metadata
+
+    import mlflow.onnx
+    import onnx
+
+    pins = [f"{name}=={metadata.version(name).split('+')[0]}" for name in ("numpy", "onnxruntime")]
+    with tempfile.TemporaryDirectory(prefix="cachezoo-") as folder:
+        mlflow.onnx.save_model(onnx.load(path), f"{folder}/model", pip_requirements=pins)
+        client.log_artifacts(run_id, f"{folder}/model", "model")
+
+
+def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401 - MlflowClient
+    """Register the bundle as a version of its model and set its alias.
+
+    A challenger leaves the champion that an earlier bundle may be; a champion stops being challenger.
+    """
+    if not client.search_registered_models(f"name = '{record.model_id}'"):
+        client.create_registered_model(record.model_id, description=WHAT[record.tags["kind"]])
+    versions = client.search_model_versions(f"name = '{record.model_id}'")
+    mine = next((version for version in versions if version.run_id == run_id), None)
+    if mine is None:
+        tags = {DIGEST: record.digest, "bundle": record.tags["bundle"]}
+        mine = client.create_model_version(record.model_id, f"runs:/{run_id}/model", run_id, tags=tags)
+    aliases = client.get_registered_model(record.model_id).aliases
+    if str(aliases.get(record.alias)) != str(mine.version):
+        client.set_registered_model_alias(record.model_id, record.alias, mine.version)
+    if record.alias == CHAMPION and str(aliases.get(CHALLENGER)) == str(mine.version):
+        client.delete_registered_model_alias(record.model_id, CHALLENGER)

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from cachezoo.errors import CachezooError
+from cachezoo.tracking.records import figures, read_curves
+
+SECTION = {
+    "beats_baseline": True,
+    "reason": "r",
+    "training": {"accuracy": 0.5, "rejectx_peak_dt": None},
+    "baselines": {},
+    "evaluated": {
+        "promoted": True,
+        "paired_difference_interval": [0.1, 0.2],
+        "validation": {"gap_closed": 0.3},
+        "test": {
+            "a": {"policy": "m", "hit_ratio": 0.4, "hit_ratio_interval": [0.3, 0.5], "gap_closed": None},
+            "b": {"policy": "m", "hit_ratio": 0.6, "gap_closed": 0.1},
+        },
+        "flash": {"a": {"peak_dt": 2.0, "no_more_writes": True}},
+    },
+}
+
+
+def test_figures_have_the_same_names_in_every_family() -> None:
+    assert figures(SECTION) == {
+        "validation.accuracy": 0.5,
+        "validation.gap_closed": 0.3,
+        "validation.paired_difference_low": 0.1,
+        "validation.paired_difference_high": 0.2,
+        "hit_ratio": 0.5,
+        "hit_ratio.a": 0.4,
+        "hit_ratio.b": 0.6,
+        "hit_ratio_low": 0.3,
+        "hit_ratio_low.a": 0.3,
+        "hit_ratio_high": 0.5,
+        "hit_ratio_high.a": 0.5,
+        "gap_closed": 0.1,
+        "gap_closed.b": 0.1,
+        "peak_dt": 2.0,
+        "peak_dt.a": 2.0,
+    }
+    flat = {**SECTION, "evaluated": {"test": {"hit_ratio": 0.45}}}
+    assert figures(flat) == {"validation.accuracy": 0.5, "hit_ratio": 0.45}
+
+
+def test_curves(tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    assert read_curves(path) == []
+    path.write_text("epoch,train_loss,holdout_loss\n1,0.5,0.6\n2,0.4,\n")
+    assert read_curves(path) == [("train_loss", 1, 0.5), ("holdout_loss", 1, 0.6), ("train_loss", 2, 0.4)]
+    path.write_text("epoch,train_loss\n1,low\n")
+    with pytest.raises(CachezooError, match=r"curves\.csv: a cell is no number"):
+        read_curves(path)

@@ -1,0 +1,164 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cachezoo.bundles import load
+from cachezoo.bundles.requests import Requests
+from cachezoo.bundles.writer import write_bundle
+from cachezoo.errors import CachezooError
+from cachezoo.io import read_json, write_json
+from cachezoo.tracking.records import gather
+from cachezoo.tracking.sync import DIGEST, FINGERPRINT, sync, track, tracking_uri, ui_command
+from tests.bundle_data import EXPORT, metrics
+
+Trained = tuple[Path, Requests]
+
+
+@pytest.fixture
+def root(trained: Trained, bundle_dir: Path, tmp_path: Path) -> Path:
+    """A project with a model that has a bundle, one that was refused and one that export has not seen."""
+    root, name = tmp_path / "project", bundle_dir.name
+    shutil.copytree(trained[0], root / "models/trained" / name)
+    shutil.copytree(bundle_dir, root / "models/bundles" / name)
+    kind = name.split(".")[0]
+    for other, changes in (
+        (f"{kind}.web.never", {"trained": False, "reason": "it never moved"}),
+        (f"{kind}.web.new", {}),
+    ):
+        folder = Path(shutil.copytree(trained[0], root / "models/trained" / other))
+        values = json.loads((folder / "train.json").read_text())
+        write_json(folder / "train.json", {**values, "model_id": other, "category": "web", **changes})
+    write_json(root / f"models/bundles/{kind}.web.never/REFUSED.json", {"reason": "it never moved"})
+    write_json(root / "metrics/web.json", metrics(f"{kind}.web.new"))
+    return root
+
+
+def client(root: Path) -> Any:
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(tracking_uri=tracking_uri(root), registry_uri=tracking_uri(root))
+
+
+def state(root: Path) -> Any:
+    """Everything in MLflow that a person sees, run ids left out."""
+    mlflow = client(root)
+    experiment = mlflow.get_experiment_by_name("cachezoo")
+    runs = mlflow.search_runs([experiment.experiment_id])
+    models = {m.name: sorted(m.aliases) for m in mlflow.search_registered_models()}
+    return sorted((r.info.run_name, r.info.status, r.data.metrics, r.data.params, r.data.tags) for r in runs), models
+
+
+def test_sync_is_idempotent_and_rebuilds(root: Path, bundle_dir: Path) -> None:
+    name = bundle_dir.name
+    first = track(root)
+    assert sorted(first.created) == sorted(first.aliases) and len(first.created) == 3
+    before = state(root)
+    second = sync(root)
+    assert (second.created, second.replaced) == ([], []) and sorted(second.unchanged) == sorted(first.created)
+    assert state(root) == before
+    assert len(client(root).search_model_versions(f"name = '{name}'")) == 1
+    table = read_json(root / "models/track.json")
+    alias = first.aliases[name]
+    assert table[name] == {"digest": load(bundle_dir).digest, "alias": alias}
+    assert alias in ("champion", "challenger") and before[1] == {name: [alias]}
+    assert [v for k, v in table.items() if k != name] == [{"digest": None, "alias": None}] * 2
+    track_json = (root / "models/track.json").read_bytes()
+    (root / "mlflow.db").unlink()
+    shutil.rmtree(root / "mlflow-artifacts")
+    track(root)
+    assert state(root) == before and (root / "models/track.json").read_bytes() == track_json
+
+
+def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Path) -> None:
+    import mlflow.onnx
+
+    alias = sync(root).aliases[bundle_dir.name]
+    mlflow.set_tracking_uri(tracking_uri(root))
+    model = mlflow.onnx.load_model(f"models:/{bundle_dir.name}@{alias}")
+    assert model.SerializeToString()
+    api = client(root)
+    runs = {r.info.run_name: r for r in api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])}
+    run = runs[bundle_dir.name]
+    assert run.data.metrics["hit_ratio"] == 0.45 and run.data.metrics["validation.gap_closed"] == 0.25
+    assert len(api.get_metric_history(run.info.run_id, "train_loss")) >= 2
+    names = {file.path for file in api.list_artifacts(run.info.run_id)}
+    assert names == {"bundle", "model"}
+    kind = bundle_dir.name.split(".")[0]
+    assert runs[f"{kind}.web.never"].data.tags["bundle"] == "refused"
+    assert runs[f"{kind}.web.never"].data.tags["verdict"] == "it never moved"
+    assert runs[f"{kind}.web.new"].data.tags["promoted"] == "false"
+    assert runs[f"{kind}.web.new"].data.metrics["hit_ratio"] == 0.45
+
+
+def test_interrupted_run_is_completed(root: Path, bundle_dir: Path) -> None:
+    sync(root)
+    before, api = state(root), client(root)
+    experiment = api.get_experiment_by_name("cachezoo").experiment_id
+    run = api.search_runs([experiment], f"tags.`{DIGEST}` = '{load(bundle_dir).digest}'")[0]
+    api.delete_tag(run.info.run_id, FINGERPRINT)
+    report = sync(root)
+    assert report.replaced == [bundle_dir.name] and state(root) == before
+
+
+def test_aliases_follow_the_validation_verdict(root: Path, trained: Trained, bundle_dir: Path) -> None:
+    name, out = bundle_dir.name, root / "models/bundles" / bundle_dir.name
+    folder = root / "models/trained" / name
+    values = json.loads((folder / "train.json").read_text())
+    write_json(folder / "train.json", {**values, "beats_baseline": True, "reason": "won"})
+    aliases = []
+    for version, low in (("0.1.0", 0.02), ("0.2.0", -0.01), ("0.3.0", 0.01)):
+        settings = EXPORT.__class__(version, 250, 1000, EXPORT.libraries, {})
+        write_bundle(folder, trained[1], metrics(name, low), settings, out)
+        aliases.append(sync(root).aliases[name])
+        found = client(root).get_registered_model(name).aliases
+        if version == "0.2.0":
+            assert set(found) == {"champion", "challenger"}
+            assert int(found["challenger"]) > int(found["champion"])
+    assert aliases == ["champion", "challenger", "champion"]
+    assert int(found["champion"]) == 3
+    write_json(folder / "train.json", {**values, "beats_baseline": False, "reason": "lost"})
+    write_bundle(folder, trained[1], metrics(name), EXPORT, out)
+    assert next(r.alias for r in gather(root) if r.model_id == name) == "challenger"
+
+
+def test_damaged_bundle_stops_the_sync(root: Path, bundle_dir: Path) -> None:
+    card = root / "models/bundles" / bundle_dir.name / "card.md"
+    card.write_text(card.read_text() + "!")
+    with pytest.raises(CachezooError, match=r"card\.md"):
+        sync(root)
+    assert not (root / "mlflow.db").exists()
+
+
+def test_moved_project_and_damaged_database_are_named(root: Path) -> None:
+    sync(root)
+    moved = root.with_name("moved")
+    shutil.move(root, moved)
+    with pytest.raises(CachezooError, match=r"made in another folder .*cachezoo track sync"):
+        sync(moved)
+    (moved / "mlflow.db").write_bytes(b"no database" * 100)
+    with pytest.raises(CachezooError, match=r"mlflow\.db: MLflow refuses .*cachezoo track sync"):
+        sync(moved)
+
+
+def test_ui_stays_on_this_machine(tmp_path: Path) -> None:
+    command = ui_command(tmp_path, 5001)
+    assert command[command.index("--host") + 1] == "127.0.0.1" and command[command.index("--workers") + 1] == "1"
+    assert "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false" in command and "MLFLOW_DISABLE_TELEMETRY=true" in command
+    assert f"sqlite:///{tmp_path}/mlflow.db" in command
+
+
+def test_only_tracking_imports_mlflow() -> None:
+    source = Path(__file__).parents[3] / "src" / "cachezoo"
+    users = {p.relative_to(source).parts[0] for p in source.rglob("*.py") if "import mlflow" in p.read_text()}
+    users |= {p.relative_to(source).parts[0] for p in source.rglob("*.py") if "from mlflow" in p.read_text()}
+    assert users == {"tracking"}
+
+
+def test_importing_the_room_is_cheap() -> None:
+    code = "import sys, cachezoo.tracking.sync; assert 'mlflow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
