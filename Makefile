@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
-.PHONY: install repro test lint bench
+.PHONY: install repro test ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
 PYTEST_ARGS ?=
 
@@ -14,6 +14,11 @@ repro:
 test:
 	@$(DEV)
 	@.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+ui:
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/cachezoo track sync
+	@.venv/bin/cachezoo track ui
 
 lint:
 	@$(DEV)

@@ -19,6 +19,8 @@ trace_app = typer.Typer(no_args_is_help=True, help="Ingest and describe traces."
 app.add_typer(trace_app, name="trace")
 bundle_app = typer.Typer(no_args_is_help=True, help="Verify and inspect bundles.")
 app.add_typer(bundle_app, name="bundle")
+track_app = typer.Typer(no_args_is_help=True, help="MLflow as a view of the stage outputs.")
+app.add_typer(track_app, name="track")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
@@ -192,6 +194,28 @@ def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
         typer.echo(json.dumps(report, allow_nan=False))
     else:
         out().print(render(report))
+
+
+@track_app.command("sync")
+def track_sync(as_json: Json = False) -> None:
+    """Bring the project's MLflow up to date with the stage outputs, or build it anew."""
+    import dataclasses
+
+    from cachezoo.tracking.sync import sync
+
+    report = dataclasses.asdict(sync(Path.cwd()))
+    _print(report, as_json, "MLflow runs")
+
+
+@track_app.command("ui")
+def track_ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000) -> None:
+    """Serve MLflow's pages on 127.0.0.1 until interrupted."""
+    import os
+
+    from cachezoo.tracking.sync import ui_command
+
+    command = ui_command(Path.cwd(), port)
+    os.execvp(command[0], command)
 
 
 @app.command()
