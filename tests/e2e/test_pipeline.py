@@ -19,8 +19,8 @@ GIT = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "comm
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git")]
 
 
-def clone(folder: Path) -> Path:
-    subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True, timeout=120)
+def clone(folder: Path, origin: Path = ROOT) -> Path:
+    subprocess.run(["git", "clone", "-q", str(origin), str(folder)], check=True, timeout=120)
     (folder / ".venv").symlink_to(ROOT / ".venv")
     spec = importlib.util.spec_from_file_location("make_traces", TINY / "make_traces.py")
     make = importlib.util.module_from_spec(spec)
@@ -30,7 +30,7 @@ def clone(folder: Path) -> Path:
         shutil.copy(TINY / name, folder / "conf" / name)
     (folder / ".dvc/config.local").write_text(f"[core]\n    site_cache_dir = {folder}/.cache/dvc\n")
     subprocess.run([*GIT, "add", "-A"], cwd=folder, check=True, timeout=60)
-    subprocess.run([*GIT, "commit", "-qm", "tiny"], cwd=folder, check=True, timeout=60)
+    subprocess.run([*GIT, "commit", "-q", "--allow-empty", "-m", "tiny"], cwd=folder, check=True, timeout=60)
     return folder
 
 
@@ -175,7 +175,7 @@ def _running(folder: Path) -> list[int]:
 
 def test_a_killed_run_resumes_to_the_same_lock_in_another_folder(first, tmp_path):
     (tmp_path / "home").mkdir()
-    folder = clone(tmp_path / "another-name")
+    folder = clone(tmp_path / "another-name", origin=first)
     process = subprocess.Popen(
         [".venv/bin/dvc", "repro"],
         cwd=folder,
