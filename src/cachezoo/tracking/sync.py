@@ -27,6 +27,7 @@ DIGEST, MODEL_ID, FINGERPRINT, NOTE = (
     "cachezoo.fingerprint",
     "mlflow.note.content",
 )
+PAGES = {"mlflow.experimentKind": "custom_model_development"}  # the UI guesses GenAI otherwise
 BATCH = 1000
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -123,7 +124,7 @@ def _experiment(client: Any, root: Path) -> str:  # noqa: ANN401 - MlflowClient
     location = (root.resolve() / ARTIFACTS).as_uri()
     found = client.get_experiment_by_name(EXPERIMENT)
     if found is None:
-        created: str = client.create_experiment(EXPERIMENT, artifact_location=location)
+        created: str = client.create_experiment(EXPERIMENT, artifact_location=location, tags=PAGES)
         return created
     if found.artifact_location != location:
         message = (
