@@ -56,7 +56,7 @@ def rewritten(text: str) -> str:
     for line in text.splitlines():
         if match := COMMAND.search(line) if line.strip().startswith("cmd:") else None:
             stage = match[1]
-        if in_deps and re.match(r"\s+- (src|pipelines)/", line):
+        if in_deps and re.match(r"\s+- (src|pipelines)/.*\.py$", line):
             continue
         in_deps = in_deps and line.strip().startswith("- ")
         out.append(line)

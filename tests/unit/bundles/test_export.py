@@ -1,0 +1,135 @@
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from cachezoo import paths
+from cachezoo.bundles import load, verify
+from cachezoo.bundles.export import export_model, golden_requests, read_lock, read_versions
+from cachezoo.bundles.requests import Requests, from_csv, join, requests_of, to_csv
+from cachezoo.config.export import Export
+from cachezoo.errors import BundleError
+from cachezoo.io import read_json, write_json
+from cachezoo.models.trained import read_trained
+from cachezoo.traces.table import expand_pages, write_trace
+from tests.baleen_data import make_trace
+from tests.bundle_data import LIBRARIES, metrics, model_id
+
+CATEGORIES = ("database", "web")
+
+
+class _Params(SimpleNamespace):
+    categories: ClassVar[list[str]] = list(CATEGORIES)
+    export = Export(version="0.1.0", golden_rows=200, golden_rows_max=800)
+
+    def traces_of(self, category: str, role: str) -> list[str]:
+        return [f"{category}_{role}"] if category in CATEGORIES else []
+
+
+@pytest.fixture
+def project(trained: tuple[Path, Requests], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's root, made the current folder, with one trained model and validation traces."""
+    monkeypatch.chdir(tmp_path)
+    name = model_id(trained[0])
+    shutil.copytree(trained[0], paths.trained(name))
+    for seed, category in enumerate(CATEGORIES):
+        write_trace(make_trace(2_000, seed + 5), paths.requests(category, f"{category}_validation"))
+    category = read_trained(paths.trained(name)).category
+    write_json(paths.metrics(category or name.split(".")[0]), metrics(name))
+    Path("requirements.lock").write_text("".join(f"{n}=={v}+cpu\n" for n, v in LIBRARIES.items()))
+    return tmp_path
+
+
+def test_export(project: Path, trained: tuple[Path, Requests]) -> None:
+    name = model_id(trained[0])
+    digest = export_model(_Params(), name)
+    report = verify(paths.bundle(name))
+    assert report["digest"] == digest and report["golden_rows"] >= 200
+    libraries = load(paths.bundle(name)).manifest["provenance"]["libraries"]
+    assert libraries["numpy"] == LIBRARIES["numpy"] and not any("+" in v for v in libraries.values())
+    assert export_model(_Params(), name) == digest
+    write_json(Path("VERSIONS.json"), {name: {"0.1.0": "0" * 64}})
+    with pytest.raises(BundleError, match=r"VERSIONS\.json pins"):
+        export_model(_Params(), name)
+    assert verify(paths.bundle(name))["digest"] == digest
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"trained": False, "reason": "it never moved"}, {"oracle": False, "reason": "the oracle\nloses"}],
+    ids=["never trained", "oracle below the best classic"],
+)
+def test_refusal_is_written_and_read(project: Path, trained: tuple[Path, Requests], changes: dict[str, Any]) -> None:
+    name = model_id(trained[0])
+    path = paths.trained(name) / "train.json"
+    values = read_json(path)
+    if not changes.pop("oracle", True):
+        values["calibration"]["oracle_beats_classic"] = False
+    write_json(path, {**values, **changes})
+    export_model(_Params(), name)
+    assert [p.name for p in paths.bundle(name).iterdir()] == ["REFUSED.json"]
+    content = read_json(paths.bundle(name) / "REFUSED.json")
+    assert content["id"] == name and changes["reason"] in content["reason"]
+    with pytest.raises(BundleError, match="export refused this model: it") as caught:
+        load(paths.bundle(name))
+    assert "\n" not in str(caught.value)
+
+
+def test_golden_requests_of_all_categories(project: Path) -> None:
+    params: Any = _Params()
+    one, both = golden_requests(params, "web", 300), golden_requests(params, None, 300)
+    assert len(one) == 300 and len(both) == 600
+    np.testing.assert_array_equal(both.offset[300:], one.offset)
+    assert (np.diff(both.time_us) >= 0).all() and both.time_us[0] == 0
+    texts = [[c.names[k] for k in c.codes] for c in (both.user, one.user) if c is not None]
+    assert texts[0][300:] == texts[1]
+    with pytest.raises(BundleError, match=r"conf/matrix\.yaml has no validation trace of mail"):
+        golden_requests(params, "mail", 300)
+
+
+def test_requests_round_trip_and_pages() -> None:
+    trace = make_trace(500, 4)
+    requests = requests_of(trace, 400)
+    again = from_csv(to_csv(requests), "x")
+    for name in ("time_us", "op", "offset", "size"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(requests, name))
+    assert again.namespace is None and again.volume is not None
+    pages = expand_pages(trace.rows(0, 400))
+    start, ids = again.pages()
+    np.testing.assert_array_equal(start, pages.request_start)
+    np.testing.assert_array_equal(ids, pages.page_ids)
+    odd = join([requests, requests])
+    assert len(odd) == 800 and len(from_csv(to_csv(odd), "x")) == 800
+
+
+def test_lock(tmp_path: Path) -> None:
+    lock = tmp_path / "requirements.lock"
+    lock.write_text('# by hand\nTorch_Geometric==1.2+cpu ; python_version > "3"\nnumpy == 2.4.6\n')
+    assert read_lock(lock) == {"torch-geometric": "1.2", "numpy": "2.4.6"}
+    lock.write_text("numpy>=2\n")
+    with pytest.raises(BundleError, match="pins no name==version"):
+        read_lock(lock)
+    with pytest.raises(BundleError, match="cannot be read"):
+        read_lock(tmp_path / "nowhere")
+    real = read_lock(Path(__file__).parents[3] / "requirements.lock")
+    assert set(LIBRARIES) <= set(real)
+
+
+@pytest.mark.parametrize("content", [[1], {"a": "b"}, {"a": {"0.1.0": 1}}])
+def test_versions_that_are_none(tmp_path: Path, content: object) -> None:
+    path = tmp_path / "VERSIONS.json"
+    assert read_versions(path) == {}
+    write_json(path, content)
+    with pytest.raises(BundleError, match="restore it from Git"):
+        read_versions(path)
+
+
+def test_schema_of_the_parameters() -> None:
+    good = {"version": "1.0.0", "golden_rows": 5, "golden_rows_max": 5}
+    Export(**good)
+    for bad in ({"version": "1.0"}, {"golden_rows": 0}, {"golden_rows_max": 4}, {"rows": 1}):
+        with pytest.raises(ValueError, match=r"version|golden_rows|rows"):
+            Export(**{**good, **bad})
