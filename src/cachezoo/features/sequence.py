@@ -1,0 +1,249 @@
+"""Inputs of RC-RNN's two LSTMs: one code for training and serving, numpy only.
+
+Every value comes from the present request and the ones before it. Formulas (`Feature.formula`):
+    time.log1p_gap          ln(1 + µs since the previous request)
+    address.slog_delta      ± log2(1 + sectors between the previous request's end and this one's start)
+    address.page            4 KiB page of the start; mean and scale make it the fraction of the trained range
+    size.log2_bytes         log2 of the size
+    request.op              0 read, 1 write
+    address.run             log2(1 + requests so far that each began where the one before ended)
+    history.age             log2 of the page accesses since a page's last, over the capacity
+    history.fresh           share of the request's pages never seen, or forgotten
+    history.count           log2(1 + accesses so far)
+    history.past_gap        log2 of the page accesses between a page's last two, over the capacity
+    history.written         share of pages whose last access was a write
+    region.age              log2 of the page accesses since the address region's last, over the capacity
+    capacity.ratio          log2(capacity / distinct pages of the recent window)
+    history.heat            log2(1 + accesses so far, each halved every capacity of page accesses)
+    history.long_heat       the same, halved every eight capacities
+    region.heat             log2(1 + page accesses of the address region, halved every capacity)
+    feedback.cached         1 if the previous request was cached, or was a hit
+    feedback.soon .mean .late   1 for the queue its page is in
+
+A request's pages are averaged. A page without history counts as last used `memory` page accesses ago. Ages, counts
+and heats go beyond the paper's five inputs: without a page's past no model can know its reuse.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels import sequence as kernel
+
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+U8 = npt.NDArray[np.uint8]
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+
+# name, formula, unit, column of the kernel's common table (or, from 100, of the capacity's), minus log2(capacity)?
+_SIZED = 100
+_REQUEST = (
+    ("gap", "time.log1p_gap", "ln µs", kernel.GAP, False),
+    ("delta", "address.slog_delta", "log2 sectors", kernel.DELTA, False),
+    ("address", "address.page", "pages", kernel.ADDRESS, False),
+    ("size", "size.log2_bytes", "log2 bytes", kernel.SIZE, False),
+    ("op", "request.op", "0 read, 1 write", kernel.OP, False),
+)
+_HISTORY = (
+    ("run", "address.run", "log2 requests", kernel.RUN, False),
+    ("age", "history.age", "log2 capacities", kernel.AGE, True),
+    ("fresh", "history.fresh", "share", kernel.FRESH, False),
+    ("count", "history.count", "log2 accesses", kernel.COUNT, False),
+    ("past_gap", "history.past_gap", "log2 capacities", kernel.PAST_GAP, True),
+    ("written", "history.written", "share", kernel.WRITTEN, False),
+    ("region_age", "region.age", "log2 capacities", kernel.REGION_AGE, True),
+    ("ratio", "capacity.ratio", "log2", _SIZED + kernel.RATIO, False),
+    ("heat", "history.heat", "log2 accesses", _SIZED + kernel.HEAT, False),
+    ("long_heat", "history.long_heat", "log2 accesses", _SIZED + kernel.LONG_HEAT, False),
+    ("region_heat", "region.heat", "log2 accesses", _SIZED + kernel.REGION_HEAT, False),
+)
+_FEEDBACK = tuple(
+    (f"previous_{name}", f"feedback.{name}", "0 or 1") for name in ("cached", "soon", "mean", "late")
+)
+WINDOW_WIDTH = len(_REQUEST)
+REQUEST_FORMULAS = tuple(entry[1] for entry in _REQUEST)
+OPEN_WIDTH = len(_REQUEST) + len(_HISTORY)
+FEEDBACK_WIDTH = len(_FEEDBACK)
+COMMON_NAMES = ("gap", "delta", "address", "size", "op", "run", "age", "fresh", "count", "past_gap", "written",
+                "region_age")  # fmt: skip
+SIZED_NAMES = ("ratio", "heat", "long_heat", "region_heat")
+_ENTRIES = {entry[1]: entry for entry in (*_REQUEST, *_HISTORY)}
+MIN_SCALE = 1e-3
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a runtime has to remember, part of a bundle's `policy.memory`.
+
+    Attributes:
+        memory_accesses, window_accesses, region_bytes, region_bits, clip: as in `SequenceFeatures`.
+    """
+
+    memory_accesses: int
+    window_accesses: int
+    region_bytes: int
+    region_bits: int
+    clip: float
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Memory":
+        """From a bundle's dict."""
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Raw inputs of a trace's requests.
+
+    Attributes:
+        common: float32[n, 12], columns `COMMON_NAMES`.
+        sized: float32[K, n, 4] for each capacity, columns `SIZED_NAMES`.
+        capacities: float64[K] pages.
+    """
+
+    common: F32
+    sized: F32
+    capacities: F64
+
+
+def raw_columns(
+    time_us: I64, op: U8, offset: I64, size: I64, request_start: I64, page_ids: I32,
+    capacities: Sequence[float], memory: Memory,
+) -> Columns:  # fmt: skip
+    """Compute the raw inputs.
+
+    Args:
+        time_us: int64[n], as in the canonical table.
+        op: uint8[n], as there.
+        offset: int64[n], as there.
+        size: int64[n], as there.
+        request_start: int64[n + 1] bounds of each request's page accesses.
+        page_ids: int32[m] dense page ids.
+        capacities: cache sizes in pages.
+        memory: what is remembered.
+
+    Raises:
+        ConfigError: a capacity below 1.
+    """
+    sizes = np.asarray(capacities, np.float64)
+    if not (sizes >= 1).all():
+        message = f"capacities {list(capacities)}: a cache has at least one page"
+        raise ConfigError(message)
+    common, sized = kernel.request_columns(
+        np.ascontiguousarray(time_us), np.ascontiguousarray(op), np.ascontiguousarray(offset),
+        np.ascontiguousarray(size), np.ascontiguousarray(request_start), np.ascontiguousarray(page_ids),
+        sizes, memory.memory_accesses, memory.window_accesses, (memory.region_bytes, memory.region_bits),
+    )  # fmt: skip
+    return Columns(common, sized, sizes)
+
+
+def request_columns(time_us: I64, op: U8, offset: I64, size: I64) -> Columns:
+    """Raw inputs that need no page's history, for models of kind ``workload``; no capacity enters them."""
+    numbers = [np.ascontiguousarray(column) for column in (time_us, offset, size)]
+    common = kernel.plain_columns(numbers[0], np.ascontiguousarray(op), numbers[1], numbers[2])
+    return Columns(common, np.zeros((0, len(common), kernel.N_SIZED), np.float32), np.zeros(0, np.float64))
+
+
+def _column(columns: Columns, lane: int, formula: str) -> F64:
+    _, _, _, place, relative = _ENTRIES[formula]
+    values = columns.common[:, place] if place < _SIZED else columns.sized[lane, :, place - _SIZED]
+    shift = math.log2(columns.capacities[lane]) if relative else 0.0
+    return values.astype(np.float64) - shift
+
+
+def _moments(parts: list[F64], formula: str) -> tuple[float, float]:
+    """Mean and scale of a column; an address is placed in the range it was trained on."""
+    joined = np.concatenate(parts)
+    if formula == "address.page":
+        low, high = float(joined.min()), float(joined.max())
+        return low, max(high - low, 1.0)
+    mean = float(joined.mean())
+    return mean, max(float(np.sqrt(np.mean((joined - mean) ** 2))), MIN_SCALE)
+
+
+def fit_features(parts: Sequence[Columns], kind: str) -> list[dict[str, Any]]:
+    """The inputs in order with their normalisation, as plain dicts of `cachezoo.models.trained.Feature`.
+
+    Args:
+        parts: raw inputs of the train traces, and of no other.
+        kind: ``workload`` (the request's own five) or ``caching`` (those, its history and the previous tags).
+    """
+    rows: list[dict[str, Any]] = []
+    for name, formula, unit, place, relative in (*_REQUEST, *(_HISTORY if kind == "caching" else ())):
+        lanes_differ = relative or place >= _SIZED
+        columns = [
+            _column(part, lane, formula)
+            for part in parts
+            for lane in range(len(part.capacities) if lanes_differ else 1)
+        ]
+        mean, scale = _moments(columns, formula)
+        rows.append({"name": name, "formula": formula, "unit": unit, "mean": mean, "scale": scale})
+    if kind == "caching":
+        rows += [
+            {"name": n, "formula": f, "unit": u, "mean": 0.0, "scale": 1.0} for n, f, u in _FEEDBACK
+        ]
+    return [{"encoding": "number", **row} for row in rows]
+
+
+def check_formulas(features: Sequence[Mapping[str, Any]], known: Iterable[str] | None = None) -> None:
+    """Refuse inputs that this release cannot compute.
+
+    Args:
+        features: the model's inputs, as in train.json or a manifest; fed-back tags pass.
+        known: formulas to accept; None takes every one that the module lists.
+
+    Raises:
+        ConfigError: a formula that is not known.
+    """
+    accepted = set(_ENTRIES if known is None else known)
+    for entry in features:
+        if not str(entry["formula"]).startswith("feedback.") and entry["formula"] not in accepted:
+            message = f"feature {entry['name']}: formula {entry['formula']} is unknown; use a newer release"
+            raise ConfigError(message)
+
+
+def open_inputs(columns: Columns, lane: int, features: Sequence[Mapping[str, Any]], clip: float) -> F32:
+    """Normalised inputs of one capacity, without the previous requests' tags.
+
+    Args:
+        columns: raw inputs.
+        lane: which of its capacities.
+        features: the model's inputs, as in train.json or a manifest.
+        clip: values are cut to ± this.
+
+    Returns:
+        float32[n, F']: every feature that is not fed back, in order.
+
+    Raises:
+        ConfigError: a formula that this release does not know.
+    """
+    check_formulas(features)
+    wanted = [entry for entry in features if not str(entry["formula"]).startswith("feedback.")]
+    out = np.empty((len(columns.common), len(wanted)), np.float32)
+    for place, entry in enumerate(wanted):
+        values = (_column(columns, lane, entry["formula"]) - entry["mean"]) / entry["scale"]
+        out[:, place] = np.clip(values, -clip, clip)
+    return out
+
+
+def feedback(tags_cached: npt.NDArray[Any], queue: npt.NDArray[Any]) -> F32:
+    """The inputs that a tag becomes at the next request.
+
+    Args:
+        tags_cached: [n] 1 where cached or a hit.
+        queue: [n] 0 none or unknown, 1 soon, 2 mean, 3 late.
+
+    Returns:
+        float32[n, 4].
+    """
+    out = np.zeros((len(queue), FEEDBACK_WIDTH), np.float32)
+    out[:, 0] = tags_cached
+    for place in (1, 2, 3):
+        out[:, place] = queue == place
+    return out

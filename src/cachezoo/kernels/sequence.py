@@ -1,0 +1,203 @@
+"""Per-request model inputs in one causal pass: what a request is, and what its pages did before it.
+
+Only `math` functions on float64 are used and the results rounded to float32, so that compiled and interpreted runs
+agree.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.jit import njit
+
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+U8 = npt.NDArray[np.uint8]
+U64 = npt.NDArray[np.uint64]
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+
+SECTOR = 512
+PAGE_BYTES = 4096
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+# Columns that no capacity enters.
+GAP, DELTA, ADDRESS, SIZE, OP, RUN, AGE, FRESH, COUNT, PAST_GAP, WRITTEN, REGION_AGE = range(12)
+N_COMMON = 12
+# Columns of each capacity.
+RATIO, HEAT, LONG_HEAT, REGION_HEAT = range(4)
+N_SIZED = 4
+LONG_HALF_LIVES = 8.0
+
+# Rows of the page table and of the region table.
+LAST, USES, GAP_BEFORE, WROTE = range(4)
+PAGE_FIELDS = 4
+
+
+def region_slots(offset: I64, region_bytes: int, bits: int) -> I64:
+    """Slot of each request's region in a table of 2**bits: a multiplicative hash, collisions accepted.
+
+    On whole arrays, whose products wrap silently, compiled or not.
+    """
+    keys = (offset // region_bytes + 1).astype(np.uint64)
+    slots: I64 = ((keys * HASH_MULTIPLIER) >> np.uint64(64 - bits)).astype(np.int64)
+    return slots
+
+
+@njit
+def _plain(time_us: I64, op: U8, offset: I64, size: I64, common: F32) -> None:
+    """Columns that come from the requests alone."""
+    run = 0
+    for i in range(time_us.size):
+        gap = 0 if i == 0 else int(time_us[i] - time_us[i - 1])
+        delta = 0 if i == 0 else int(offset[i] - offset[i - 1] - size[i - 1])
+        run = run + 1 if delta == 0 and i > 0 else 0
+        steps = math.log2(1.0 + abs(delta) / SECTOR)
+        common[i, GAP] = math.log1p(float(gap))
+        common[i, DELTA] = steps if delta >= 0 else -steps
+        common[i, ADDRESS] = float(offset[i] // PAGE_BYTES)
+        common[i, SIZE] = math.log2(float(size[i]))
+        common[i, OP] = float(op[i])
+        common[i, RUN] = math.log2(1.0 + run)
+
+
+def plain_columns(time_us: I64, op: U8, offset: I64, size: I64) -> F32:
+    """Columns that come from the requests alone: float32[n, RUN + 1], `GAP` to `RUN` as numbered above."""
+    common = np.zeros((len(time_us), RUN + 1), np.float32)
+    _plain(time_us, op, offset, size, common)
+    return common
+
+
+@njit
+def _decayed(heat: float, age: int, half_life: float) -> float:
+    return float(heat * math.exp(-0.6931471805599453 * age / half_life))
+
+
+@njit
+def _use_page(
+    p: int, page: int, write: int, table: I64, heats: F64, capacities: F64, memory: int, sums: F64
+) -> None:
+    """Add one page's history to the request's sums, then record the access."""
+    never = math.log2(1.0 + memory)
+    seen = table[USES, page]
+    age = int(p - table[LAST, page])
+    lanes = capacities.size
+    if seen == 0 or age > memory:
+        seen = 0
+        table[GAP_BEFORE, page] = 0
+        heats[:, page] = 0.0
+        sums[0] += never
+        sums[1] += 1.0
+        sums[3] += never
+    else:
+        sums[0] += math.log2(float(age))
+        sums[2] += math.log2(1.0 + seen)
+        before = table[GAP_BEFORE, page]
+        sums[3] += math.log2(float(before)) if before > 0 else never
+        sums[4] += float(table[WROTE, page])
+        for k in range(lanes):
+            short = _decayed(heats[k, page], age, capacities[k])
+            long = _decayed(heats[lanes + k, page], age, LONG_HALF_LIVES * capacities[k])
+            sums[5 + k] += math.log2(1.0 + short)
+            sums[5 + lanes + k] += math.log2(1.0 + long)
+            heats[k, page] = short
+            heats[lanes + k, page] = long
+        table[GAP_BEFORE, page] = age
+    for k in range(2 * lanes):
+        heats[k, page] += 1.0
+    table[LAST, page] = p
+    table[USES, page] = seen + 1
+    table[WROTE, page] = write
+
+
+@njit
+def _use_region(
+    p: int, pages: int, slot: int, last: I64, heats: F64, capacities: F64, memory: int, row: F32
+) -> float:
+    """Write the region's heat into `row[k]` for each capacity and return its age's logarithm."""
+    age = int(p - last[slot])
+    known = last[slot] >= 0 and age <= memory
+    for k in range(capacities.size):
+        heat = _decayed(heats[k, slot], age, capacities[k]) if known else 0.0
+        row[k] = math.log2(1.0 + heat)
+        heats[k, slot] = heat + pages
+    last[slot] = p
+    return math.log2(float(age)) if known else math.log2(1.0 + memory)
+
+
+@njit
+def _history(
+    op: U8, start: I64, page_ids: I32, slots: I64, n_slots: int, capacities: F64, limits: I64,
+    common: F32, sized: F32,
+) -> None:  # fmt: skip
+    """Columns that come from earlier accesses of the same pages and regions."""
+    n_pages, memory, window = limits[0], limits[1], limits[2]
+    lanes = capacities.size
+    table = np.zeros((PAGE_FIELDS, n_pages), np.int64)
+    heats = np.zeros((2 * lanes, n_pages), np.float64)
+    last_region = np.full(n_slots, -1, np.int64)
+    region_heats = np.zeros((lanes, n_slots), np.float64)
+    newest = np.full(n_pages, -1, np.int64)
+    region_row = np.zeros(lanes, np.float32)
+    live = 0
+    for i in range(op.size):
+        sums = np.zeros(5 + 2 * lanes, np.float64)
+        count = start[i + 1] - start[i]
+        for k in range(lanes):
+            sized[k, i, RATIO] = math.log2(capacities[k] / max(live, 1))
+        common[i, REGION_AGE] = _use_region(
+            start[i], count, slots[i], last_region, region_heats, capacities, memory, region_row
+        )
+        for p in range(start[i], start[i + 1]):
+            page = page_ids[p]
+            _use_page(p, page, op[i], table, heats, capacities, memory, sums)
+            leaving = p - window
+            if leaving >= 0 and newest[page_ids[leaving]] == leaving:
+                newest[page_ids[leaving]] = -1
+                live -= 1
+            if newest[page] < 0:
+                live += 1
+            newest[page] = p
+        common[i, AGE] = sums[0] / count
+        common[i, FRESH] = sums[1] / count
+        common[i, COUNT] = sums[2] / count
+        common[i, PAST_GAP] = sums[3] / count
+        common[i, WRITTEN] = sums[4] / count
+        for k in range(lanes):
+            sized[k, i, HEAT] = sums[5 + k] / count
+            sized[k, i, LONG_HEAT] = sums[5 + lanes + k] / count
+            sized[k, i, REGION_HEAT] = region_row[k]
+
+
+def request_columns(
+    time_us: I64, op: U8, offset: I64, size: I64, start: I64, page_ids: I32, capacities: F64, memory: int,
+    window: int, region: tuple[int, int],
+) -> tuple[F32, F32]:  # fmt: skip
+    """Raw model inputs of each request, from it and the requests before it.
+
+    Args:
+        time_us: int64[n] µs, in issue order.
+        op: uint8[n] 0 read, 1 write.
+        offset: int64[n] bytes.
+        size: int64[n] bytes, at least 1.
+        start: int64[n + 1] bounds of each request's page accesses.
+        page_ids: int32[m] dense page ids.
+        capacities: float64[K] cache sizes in pages.
+        memory: page accesses after which a page or region is forgotten; bounds what a runtime must remember.
+        window: page accesses over which the recent working set is counted.
+        region: bytes of an address region, and bits of the table of regions.
+
+    Returns:
+        float32[n, N_COMMON] and float32[K, n, N_SIZED]; columns as numbered above, units in
+        `cachezoo.features.sequence`.
+    """
+    n = len(time_us)
+    common = np.zeros((n, N_COMMON), np.float32)
+    sized = np.zeros((len(capacities), n, N_SIZED), np.float32)
+    _plain(time_us, op, offset, size, common)
+    slots = region_slots(offset, region[0], region[1])
+    n_pages = int(page_ids.max()) + 1 if page_ids.size else 1
+    limits = np.array([n_pages, memory, window], np.int64)
+    _history(op, start, page_ids, slots, 1 << region[1], capacities, limits, common, sized)
+    return common, sized

@@ -1,0 +1,220 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.config.rcrnn import BenefitLabel
+from cachezoo.errors import TraceError
+from cachezoo.io import read_table, write_table
+from cachezoo.kernels.benefit import page_benefit
+from cachezoo.kernels.oracle_cache import HIT, oracle_cache
+from cachezoo.kernels.ranked import belady_bypass
+from cachezoo.labels.benefit import (
+    BELADY,
+    Labels,
+    Tags,
+    belady_worth,
+    capacity_pages,
+    label_trace,
+    percent,
+    reach_of,
+    read_benefit_labels,
+    tag_column,
+    tags_of,
+    teacher_names,
+    write_benefit_labels,
+)
+from cachezoo.traces.table import PageAccesses, expand_pages
+from tests.oracles.benefit import naive_benefit
+from tests.oracles.oracle_cache import naive_decided, naive_oracle, naive_tags, naive_useful
+from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, seeded_trace, service_times
+
+LABEL = BenefitLabel(oracle="benefit", horizons=[1, 3], capacities=[0.05, 0.2])
+TRACE = seeded_trace(500, 120, 6)
+PAGES = expand_pages(TRACE)
+HDD, SSD = service_times(len(TRACE), 9)
+
+
+def label(params: BenefitLabel = LABEL) -> Labels:
+    return label_trace(TRACE, PAGES, HDD, SSD, params)
+
+
+def test_matches_the_naive_oracles() -> None:
+    labels = label()
+    requests, ids, m = lists_of(PAGES), PAGES.page_ids.tolist(), len(PAGES.page_ids)
+    assert set(labels.tags) == {(t, c) for t in ("benefit_1", "benefit_3", "belady") for c in (5, 20)}
+    for (teacher, size), tags in labels.tags.items():
+        capacity = round(size / 100 * PAGES.n_pages)
+        if teacher == BELADY:
+            later = [next((q for q in range(p + 1, m) if ids[q] == ids[p]), None) for p in range(m)]
+            worth = [-float("inf") if q is None else -float(q) for q in later]
+            reach = min(3 * capacity, m // 4)
+            oracle = naive_oracle(ids, worth, capacity)
+            run = naive_useful(ids, oracle, reach)
+            ends = [max(oracle.contested, m - reach)] * 2
+        else:
+            reach = int(teacher[-1]) * capacity
+            worth = naive_benefit(requests, TRACE.op.tolist(), HDD.tolist(), SSD.tolist(), reach)
+            run = oracle = naive_oracle(ids, worth, capacity)
+            run = replace(run, reuse=[r if r <= reach else 0 for r in run.reuse])
+            ends = [m - reach, m - 2 * reach]
+        expected = naive_tags(requests, run, *ends, capacity)
+        for name in expected[0]:
+            assert getattr(tags, name).tolist() == [row[name] for row in expected], (teacher, size, name)
+        assert labels.hit_ratio[teacher, size] == oracle.outcome.count("hit") / m
+        hits = naive_decided(requests, worth, [int(row["cached"]) for row in expected], capacity)
+        assert labels.decided_hit_ratio[teacher, size] == pytest.approx(sum(hits) / m)
+        if (teacher, size) == ("benefit_1", 5):
+            means, p = [], 0
+            for request in requests:
+                means.append(sum(worth[p : p + len(request)]) / len(request))
+                p += len(request)
+            np.testing.assert_allclose(labels.benefit, means, rtol=1e-6)
+
+
+def test_belady_is_the_optimum_and_no_oracle_beats_it() -> None:
+    labels = label()
+    for fraction in LABEL.capacities:
+        capacity = capacity_pages(fraction, PAGES.n_pages)
+        optimum = (belady_bypass(PAGES.page_ids, PAGES.n_pages, capacity) == HIT).mean()
+        ratios = {teacher: labels.hit_ratio[teacher, percent(fraction)] for teacher in teacher_names(LABEL)}
+        assert ratios[BELADY] == optimum == max(ratios.values())
+        decided = [labels.decided_hit_ratio[t, percent(fraction)] for t in teacher_names(LABEL)]
+        assert max(decided) <= optimum
+
+
+def test_what_is_taught() -> None:
+    for tags in label().tags.values():
+        assert tags.taught.any() and not (tags.taught & ~tags.consulted).any()
+        assert not (tags.taught & tags.forced).any() and not (tags.taught & ~tags.settled).any()
+        assert tags.cached[~tags.consulted].all()
+        assert (tags.kept_settled <= tags.settled).all()
+
+
+def tags_at(requests: list[list[int]], rest: list[list[int]], teacher: str, capacity: int, reach: int) -> Tags:
+    """Tags of `requests` when the trace goes on with `rest`; all else equal."""
+    pages = pages_of([*requests, *rest])
+    n = pages.n_requests
+    rng = np.random.default_rng(1)
+    op, hdd, ssd = rng.integers(0, 2, 4000).astype(np.uint8)[:n], *(times[:n] for times in service_times(4000, 1))
+    worth = belady_worth(pages)
+    if teacher != BELADY:
+        worth = page_benefit(pages.request_start, pages.page_ids, op, hdd, ssd, pages.n_pages, reach)
+    run = oracle_cache(pages.page_ids, worth, pages.n_pages, capacity)
+    return Tags(tags_of(teacher, run, pages, capacity, reach).bits[: len(requests)])
+
+
+def settled_stays(requests: list[list[int]], rest: list[list[int]], teacher: str, capacity: int, reach: int) -> float:
+    """Assert that a longer trace changes nothing that is settled; returns the settled share."""
+    part = tags_at(requests, [], teacher, capacity, reach)
+    whole = tags_at(requests, rest, teacher, capacity, reach)
+    sure, kept, known = part.settled, part.kept_settled, part.settled & (part.duration > 0)
+    assert (whole.settled >= sure).all() and (whole.kept_settled >= kept).all()
+    for name in ("cached", "consulted", "forced"):
+        np.testing.assert_array_equal(getattr(part, name)[sure], getattr(whole, name)[sure], name)
+    np.testing.assert_array_equal(part.kept[kept], whole.kept[kept])
+    np.testing.assert_array_equal(part.duration[known], whole.duration[known])
+    return float(sure.mean())
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    page_requests(most=60, pages=8), page_requests(most=40, pages=12), st.sampled_from(["benefit", BELADY]),
+    st.integers(1, 6), st.integers(1, 25),
+)  # fmt: skip
+def test_whatever_follows_a_part_changes_no_settled_tag(
+    requests: list[list[int]], rest: list[list[int]], teacher: str, capacity: int, reach: int
+) -> None:
+    settled_stays(requests, rest, teacher, capacity, reach)
+
+
+@pytest.mark.parametrize("teacher", ["benefit", BELADY])
+@pytest.mark.parametrize("capacity", [1, 4, 20, 60])
+def test_whatever_follows_a_longer_part_changes_no_settled_tag(teacher: str, capacity: int) -> None:
+    requests = seeded_requests(400, 100, 5)
+    reach = 3 * capacity
+    for rest in (requests, requests[::-1], seeded_requests(400, 150, 6), [[200 + k] for k in range(400)]):
+        assert settled_stays(requests, rest, teacher, capacity, reach) > 0.5
+
+
+def test_a_page_idle_in_an_uncontested_cache_is_not_settled_for_belady_within_its_reach() -> None:
+    # A cache of 2 with one page in use: the other place is for whatever page the continuation asks for.
+    requests = [[0], [1], *([page] for k in range(10) for page in (0, 2 + k))]
+    asked = tags_at(requests, [[1]], BELADY, 2, 30)
+    part = tags_at(requests, [], BELADY, 2, 30)
+    assert asked.cached[1] and not part.cached[1] and not part.settled[1]
+    # A use beyond a reach of 5 is none.
+    asked = tags_at(requests, [[1]], BELADY, 2, 5)
+    part = tags_at(requests, [], BELADY, 2, 5)
+    assert not asked.cached[1] and not part.cached[1] and part.settled[1]
+
+
+def test_the_reach_of_belady_is_the_longest_horizon_and_at_most_a_quarter() -> None:
+    assert reach_of(BELADY, 10, 1000, LABEL) == 30
+    assert reach_of(BELADY, 100, 1000, LABEL) == 250
+    assert reach_of(BELADY, 1, 1, LABEL) == 1
+    assert reach_of("benefit_3", 100, 10, LABEL) == 300
+
+
+def test_cut_first_label_after(tmp_path: Path) -> None:
+    cut = 300
+    other = seeded_trace(500, 120, 77)
+    columns = {
+        name: np.concatenate([getattr(TRACE, name)[:cut], getattr(other, name)[cut:]])
+        for name in ("op", "offset", "size")
+    }
+    late = np.where(np.arange(500) < cut, 1, 7)
+    for name, trace, factor in (("a", TRACE, np.ones(500)), ("b", replace(TRACE, **columns), late)):
+        part = trace.rows(0, cut)
+        hdd, ssd = (HDD * factor)[:cut], (SSD / factor)[:cut]
+        write_benefit_labels(part, expand_pages(part), hdd, ssd, LABEL, tmp_path / f"{name}.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    written = write_benefit_labels(TRACE, PAGES, HDD, SSD, LABEL, path)
+    table, metadata = read_table(path)
+    assert len(table) == len(TRACE) and metadata["cachezoo.trace_id"] == "seeded"
+    read = read_benefit_labels(path, LABEL)
+    assert (read.hit_ratio, read.decided_hit_ratio) == (written.hit_ratio, written.decided_hit_ratio)
+    assert read.benefit.tobytes() == written.benefit.tobytes()
+    for key, tags in written.tags.items():
+        assert read.tags[key].bits.tobytes() == tags.bits.tobytes()
+    fewer = LABEL.model_copy(update={"capacities": [0.2], "horizons": [3]})
+    assert set(read_benefit_labels(path, fewer).tags) == {("benefit_3", 20), ("belady", 20)}
+
+
+def test_rules(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"seeded: 499 responses for 500 requests"):
+        label_trace(TRACE, PAGES, HDD[:-1], SSD, LABEL)
+    with pytest.raises(TraceError, match="replay the trace again"):
+        label_trace(TRACE, PAGES, HDD, SSD[:-1], LABEL)
+    path = tmp_path / "labels.parquet"
+    with pytest.raises(TraceError, match="no such file"):
+        read_benefit_labels(path, LABEL)
+    write_benefit_labels(TRACE, PAGES, HDD, SSD, LABEL, path)
+    more = LABEL.model_copy(update={"horizons": [1, 3, 10]})
+    with pytest.raises(TraceError, match=r"no tags_benefit_10_05; run the stage label_benefit"):
+        read_benefit_labels(path, more)
+    table, _ = read_table(path)
+    write_table(path, table, {})
+    with pytest.raises(TraceError, match="no labels; run the stage label_benefit"):
+        read_benefit_labels(path, LABEL)
+    write_table(path, pa.table({"benefit": [1.0]}), {"cachezoo.benefit_labels": "{}"})
+    with pytest.raises(TraceError, match="no tags_benefit_1_05"):
+        read_benefit_labels(path, LABEL)
+
+
+def test_names() -> None:
+    assert [tag_column(t, 5) for t in teacher_names(LABEL)] == [
+        "tags_benefit_1_05", "tags_benefit_3_05", "tags_belady_05",
+    ]  # fmt: skip
+    assert [percent(f) for f in (0.05, 0.1, 0.29, 0.57, 1.0)] == [5, 10, 29, 57, 100]
+    assert capacity_pages(0.05, 3) == 1
+    worth = belady_worth(PageAccesses(np.arange(4), np.array([0, 1, 0], np.int32), 2))
+    assert worth.tolist() == [-2.0, -np.inf, -np.inf]
