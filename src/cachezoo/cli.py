@@ -103,6 +103,29 @@ def trace_info(trace: TracePath, as_json: Json = False) -> None:
     _print(describe(rows, pages), as_json, str(trace))
 
 
+@trace_app.command("capture")
+def trace_capture(
+    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="database or web.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")],
+    recipe: Annotated[Path | None, typer.Option(help="Default: conf/capture/WORKLOAD_train.yaml.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.")] = None,
+    duration: Annotated[int | None, typer.Option(help="Seconds, instead of the recipe's days.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Record the block requests of a real workload (as root)."""
+    import dataclasses
+
+    from cachezoo.console import progress
+    from cachezoo.traces.capture.run import capture, choose_recipe
+
+    chosen = choose_recipe(workload, recipe, seed, duration)
+    with progress(f"capturing {workload}", chosen.schedule.days * chosen.schedule.day_s) as advance:
+        report = capture(chosen, output, advance)
+    value = dataclasses.asdict(report)
+    value |= value.pop("counts")
+    _print(value, as_json, f"captured {workload}")
+
+
 @app.command()
 def simulate(
     trace: TracePath,

@@ -1,0 +1,208 @@
+"""A capture's recipe: conf/capture/*.yaml, validated, unknown keys refused."""
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from cachezoo.errors import ConfigError
+
+
+class Strict(BaseModel):
+    """Base of recipes: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class JobPlan(Strict):
+    """A job of every day.
+
+    Attributes:
+        kind: what the workload calls it.
+        at: time of day as a part of the day, 0 midnight, 0.5 noon.
+    """
+
+    kind: str
+    at: float = Field(ge=0, lt=1)
+
+
+class SchedulePlan(Strict):
+    """How the rate changes over time.
+
+    Attributes:
+        days: repeated days, at least 2.
+        day_s: seconds that stand for a day.
+        segment_s: seconds of constant rate.
+        rate: mean rate over the schedule, transactions or requests a second.
+        amplitude: of the sinusoid, as a part of its mean.
+        bursts: bursts of a day, each one segment long.
+        burst_factor: how much a burst multiplies the rate.
+        jobs: what runs beside the load.
+    """
+
+    days: int = Field(ge=2, le=14)
+    day_s: int = Field(ge=3, le=3600)
+    segment_s: int = Field(ge=1, le=60)
+    rate: float = Field(gt=0, le=20_000)
+    amplitude: float = Field(ge=0, lt=1)
+    bursts: int = Field(ge=0, le=100)
+    burst_factor: float = Field(ge=1, le=20)
+    jobs: list[JobPlan]
+
+    @model_validator(mode="after")
+    def _whole_segments(self) -> Self:
+        if self.day_s % self.segment_s or self.day_s < 3 * self.segment_s:
+            message = f"day_s {self.day_s} is not three or more whole segments of segment_s {self.segment_s}"
+            raise ValueError(message)
+        return self
+
+
+class DatabaseLoad(Strict):
+    """PostgreSQL under pgbench with scripts of our own.
+
+    Attributes:
+        scale: pgbench's scale; 100,000 accounts (about 15 MB) each.
+        ledger_mib: size of the ledger, the table that reports scan and orders append to.
+        shared_buffers_mib: PostgreSQL's own cache; counts as memory of the group.
+        clients: connections of a segment.
+        theta: Zipf exponent over the account pages, above 1.
+        drift_pages: account pages a day by which the hot set moves.
+        lookups, updates, recents, orders: weights of the transactions.
+        report_mib_s: pace of a report's scan.
+        batch_rows: ledger rows that a batch job appends.
+    """
+
+    scale: int = Field(ge=1, le=200)
+    ledger_mib: int = Field(ge=1, le=1024)
+    shared_buffers_mib: int = Field(ge=1, le=256)
+    clients: int = Field(ge=1, le=64)
+    theta: float = Field(gt=1, le=3)
+    drift_pages: int = Field(ge=0)
+    lookups: int = Field(ge=1)
+    updates: int = Field(ge=1)
+    recents: int = Field(ge=1)
+    orders: int = Field(ge=1)
+    report_mib_s: float = Field(gt=0, le=200)
+    batch_rows: int = Field(ge=1, le=1_000_000)
+
+
+class WebLoad(Strict):
+    """Nginx and wrk on a site of articles, each a page and its assets.
+
+    Attributes:
+        articles: articles of the site; files are about `1 + assets` times as many.
+        assets: mean number of assets of an article (geometric).
+        median_kib, sigma: lognormal file sizes.
+        max_kib: larger files are cut to this.
+        clients: connections of a segment.
+        theta: Zipf exponent over the articles by age, 0 uniform.
+        drift_articles: new articles a day; an article enters as the most popular and grows old.
+        publish_articles: articles that a publish job writes.
+        crawl_rate: pages a second that the crawler fetches, in order.
+        crawl_share: part of the site it fetches.
+        backup_mib_s: pace of the backup.
+        backup_share: part of the site's folders that it reads.
+    """
+
+    articles: int = Field(ge=10, le=1_000_000)
+    assets: float = Field(ge=0, le=20)
+    median_kib: float = Field(gt=0)
+    sigma: float = Field(ge=0, le=3)
+    max_kib: int = Field(ge=1)
+    clients: int = Field(ge=1, le=256)
+    theta: float = Field(ge=0, le=3)
+    drift_articles: int = Field(ge=0)
+    publish_articles: int = Field(ge=1)
+    crawl_rate: float = Field(gt=0)
+    crawl_share: float = Field(gt=0, le=1)
+    backup_mib_s: float = Field(gt=0, le=200)
+    backup_share: float = Field(gt=0, le=1)
+
+
+class Recipe(Strict):
+    """Everything a capture is made from.
+
+    Attributes:
+        workload: which programs, as the registry of workloads names them.
+        category: workload category of the trace.
+        seed: base of all random draws.
+        disk_mib: size of the loop device.
+        memory_mib: memory of the workload's programs and their page cache together.
+        readahead_kib: read-ahead of the loop device.
+        buffer_kib: trace buffer of each processor.
+        warmup_s: seconds of load at the mean rate before events are kept, which fill the page cache.
+        schedule: the load over time.
+        database, web: the workload's own part; exactly the one that `workload` names.
+    """
+
+    workload: Literal["database", "web"]
+    category: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    seed: int = Field(ge=0, lt=2**31)
+    disk_mib: int = Field(ge=64, le=65_536)
+    memory_mib: int = Field(ge=32, le=65_536)
+    readahead_kib: int = Field(ge=0, le=4096)
+    buffer_kib: int = Field(ge=64, le=262_144)
+    warmup_s: int = Field(ge=0, le=600)
+    schedule: SchedulePlan
+    database: DatabaseLoad | None = None
+    web: WebLoad | None = None
+
+    @model_validator(mode="after")
+    def _one_load(self) -> Self:
+        given = [name for name in ("database", "web") if getattr(self, name) is not None]
+        if given != [self.workload]:
+            message = f"workload is {self.workload}, so the recipe needs the section {self.workload} and no other's"
+            raise ValueError(message)
+        return self
+
+    def lasting(self, seconds: int) -> "Recipe":
+        """This recipe with its days shortened or lengthened to fill `seconds`.
+
+        Raises:
+            ConfigError: fewer than three one-second segments a day.
+        """
+        plan = self.schedule
+        segment = min(plan.segment_s, max(1, seconds // plan.days // 10))
+        day = seconds // plan.days // segment * segment
+        bursts = min(plan.bursts, max(1, day // segment // 5))
+        changed = plan.model_dump() | {"day_s": day, "segment_s": segment, "bursts": bursts}
+        warmup = min(self.warmup_s, seconds // 2)
+        return parse_recipe(self.model_dump() | {"schedule": changed, "warmup_s": warmup}, f"a duration of {seconds} s")
+
+
+def parse_recipe(values: Any, where: str) -> Recipe:  # noqa: ANN401 - whatever the YAML holds
+    """Validate a recipe.
+
+    Args:
+        values: the parsed YAML.
+        where: what to name in an error.
+
+    Raises:
+        ConfigError: a key is unknown or missing or its value unusable.
+    """
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "recipe"
+        message = f"{where}: {key}: {first['msg']}; mend the recipe"
+        raise ConfigError(message) from error
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read conf/capture/NAME.yaml.
+
+    Raises:
+        ConfigError: not readable, not YAML, or no valid recipe.
+    """
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: not readable as a recipe ({error}); give a file of conf/capture"
+        raise ConfigError(message) from error
+    except yaml.YAMLError as error:
+        message = f"{path}: not YAML ({' '.join(str(error).split())[:120]})"
+        raise ConfigError(message) from error
+    return parse_recipe(values, str(path))

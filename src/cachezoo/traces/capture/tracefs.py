@@ -1,0 +1,161 @@
+"""A tracefs instance of our own that records the block events of one device."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from cachezoo.errors import CaptureError
+
+MOUNT_POINT = Path("/sys/kernel/tracing")
+EVENTS = ("block_rq_issue", "block_rq_complete", "block_rq_requeue")
+POLL_S = 0.05
+READ_BYTES = 1 << 16
+LOST_COUNTERS = ("overrun", "commit overrun", "dropped events")
+
+
+@contextmanager
+def mounted_tracefs(mount_point: Path = MOUNT_POINT) -> Iterator[Path]:
+    """Tracefs at its usual place; mounted when it is not, and then unmounted at the end.
+
+    Raises:
+        CaptureError: the kernel has no tracefs or refuses it.
+    """
+    if (mount_point / "instances").is_dir():
+        yield mount_point
+        return
+    try:
+        done = subprocess.run(
+            ["mount", "-t", "tracefs", "nodev", str(mount_point)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            message = f"{mount_point}: tracefs does not mount ({done.stderr.strip()}); the kernel needs CONFIG_FTRACE"
+            raise CaptureError(message)
+        yield mount_point
+    finally:
+        # Refused only while somebody else uses it by now; then it is theirs to unmount.
+        subprocess.run(["umount", str(mount_point)], capture_output=True, check=False)
+
+
+class Recorder:
+    """Writes the events of one device to a file while it runs.
+
+    Nothing global is changed: instance, filter, clock and buffer are the recorder's own. Use as a context manager.
+    """
+
+    def __init__(self, tracefs: Path, name: str, device: tuple[int, int], buffer_kib: int, spool: Path) -> None:
+        """Name the instance; nothing happens yet.
+
+        Args:
+            tracefs: mount point.
+            name: of the instance.
+            device: (major, minor).
+            buffer_kib: buffer of each processor.
+            spool: file that receives the text.
+        """
+        self.instance = tracefs / "instances" / name
+        self._device = device
+        self._buffer_kib = buffer_kib
+        self._spool = spool
+        self._stop = threading.Event()
+        self._failure: OSError | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> "Recorder":
+        try:
+            self._set_up()
+        except OSError as error:
+            self.remove()
+            message = f"{self.instance}: {error.strerror}; block events need root and CONFIG_BLK_DEV_IO_TRACE"
+            raise CaptureError(message) from error
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+    def _set_up(self) -> None:
+        self.instance.mkdir()
+        major, minor = self._device
+        self._write("tracing_on", "0")
+        self._write("trace_clock", "mono")
+        self._write("buffer_size_kb", str(self._buffer_kib))
+        for event in EVENTS:
+            folder = f"events/block/{event}"
+            self._write(f"{folder}/filter", f"dev == {major << 20 | minor}")
+            self._write(f"{folder}/enable", "1")
+
+    def _write(self, name: str, value: str) -> None:
+        (self.instance / name).write_text(value)
+
+    def start(self) -> None:
+        """Keep events from now on."""
+        self._thread = threading.Thread(target=self._copy, name="capture-events", daemon=True)
+        self._thread.start()
+        self._write("tracing_on", "1")
+
+    def _copy(self) -> None:
+        try:
+            pipe = os.open(self.instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+            try:
+                with self._spool.open("wb") as spool:
+                    # One more round after the stop, so that what was recorded before it is read.
+                    last = False
+                    while not last:
+                        last = self._stop.wait(POLL_S)
+                        self._drain(pipe, spool.write)
+            finally:
+                os.close(pipe)
+        except OSError as error:
+            self._failure = error
+
+    @staticmethod
+    def _drain(pipe: int, write: Callable[[bytes], int]) -> None:
+        with suppress(BlockingIOError):
+            while data := os.read(pipe, READ_BYTES):
+                write(data)
+
+    def stop(self) -> None:
+        """Keep no more events and check that none was lost.
+
+        Raises:
+            CaptureError: events were overrun or dropped, or could not be copied.
+        """
+        self._write("tracing_on", "0")
+        self._join()
+        if self._failure is not None:
+            message = f"{self._spool}: the events could not be copied ({self._failure})"
+            raise CaptureError(message) from self._failure
+        lost = lost_events(self.instance)
+        if lost:
+            message = f"the kernel lost {lost} block events (ring buffer overrun); raise buffer_kib in the recipe"
+            raise CaptureError(message)
+
+    def _join(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+            self._thread = None
+
+    def remove(self) -> None:
+        """Remove the instance; harmless when there is none."""
+        self._join()
+        if self.instance.is_dir():
+            with suppress(OSError):
+                self._write("events/enable", "0")
+            self.instance.rmdir()
+
+
+def lost_events(instance: Path) -> int:
+    """Events that the instance's per-processor statistics call overrun or dropped."""
+    lost = 0
+    for stats in instance.glob("per_cpu/cpu*/stats"):
+        for line in stats.read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() in LOST_COUNTERS:
+                lost += int(value)
+    return lost

@@ -1,0 +1,50 @@
+"""The workloads: one file each, registered here."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cachezoo.errors import CaptureError, ConfigError
+from cachezoo.traces.capture.programs import find_program
+from cachezoo.traces.capture.workloads.base import Workload
+from cachezoo.traces.capture.workloads.database import DatabaseWorkload
+from cachezoo.traces.capture.workloads.web import WebWorkload
+
+COMMON_PACKAGES = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "setpriv": "util-linux"}
+
+
+def _registry(*workloads: type[Workload]) -> Mapping[str, type[Workload]]:
+    known: dict[str, type[Workload]] = {}
+    for workload in workloads:
+        if workload.id in known:
+            message = f"workload {workload.id} is registered twice"
+            raise ValueError(message)
+        known[workload.id] = workload
+    return MappingProxyType(known)
+
+
+WORKLOADS = _registry(DatabaseWorkload, WebWorkload)
+
+
+def workload_class(name: str) -> type[Workload]:
+    """The workload of this id.
+
+    Raises:
+        ConfigError: unknown.
+    """
+    if name not in WORKLOADS:
+        message = f"unknown workload {name!r}; there are {', '.join(sorted(WORKLOADS))}"
+        raise ConfigError(message)
+    return WORKLOADS[name]
+
+
+def check_programs(workload: type[Workload]) -> None:
+    """See that everything the workload runs is installed.
+
+    Raises:
+        CaptureError: names the missing Debian packages.
+    """
+    wanted = {**COMMON_PACKAGES, **workload.packages}
+    missing = sorted({package for program, package in wanted.items() if find_program(program) is None})
+    if missing:
+        message = f"{workload.id} needs Debian packages that are missing: apt-get install {' '.join(missing)}"
+        raise CaptureError(message)

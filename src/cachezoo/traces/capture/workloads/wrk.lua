@@ -1,0 +1,78 @@
+-- wrk is closed-loop; this script makes its arrivals follow a rate, by a clock of its own (exponential gaps).
+-- Arguments: site file, mode (visit or crawl), rate, seed, theta, shift, first, last.
+-- A line of the site file is an article: its page, then its assets. A visit fetches the page, then the assets.
+local ffi = require("ffi")
+ffi.cdef [[
+typedef struct { long s; long ns; } cz_time;
+int clock_gettime(int clock, cz_time *time);
+]]
+local clock = ffi.new("cz_time")
+
+local function now_ms()
+  ffi.C.clock_gettime(1, clock)
+  return tonumber(clock.s) * 1000 + tonumber(clock.ns) / 1e6
+end
+
+local articles, cumulative, queue = {}, {}, {}
+local mode, rate, shift, at, last, due, head
+
+local function words(line)
+  local list = {}
+  for word in line:gmatch("%S+") do
+    list[#list + 1] = word
+  end
+  return list
+end
+
+function init(args)
+  mode, rate, shift = args[2], tonumber(args[3]), tonumber(args[6])
+  math.randomseed(tonumber(args[4]))
+  for line in io.lines(args[1]) do
+    articles[#articles + 1] = words(line)
+  end
+  local theta, sum = tonumber(args[5]), 0
+  for rank = 1, #articles do
+    sum = sum + rank ^ -theta
+    cumulative[rank] = sum
+  end
+  at, last = tonumber(args[7]), tonumber(args[8])
+  head, due = 1, now_ms()
+end
+
+local function draw()
+  local target, low, high = math.random() * cumulative[#cumulative], 1, #cumulative
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if cumulative[middle] < target then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return low
+end
+
+-- Article of a rank: the newest is the most popular, and `shift` new ones have come since the start.
+local function visit()
+  return articles[(draw() - 1 - shift) % #articles + 1]
+end
+
+local function crawl()
+  local article = articles[at]
+  at = at < last and at + 1 or 1
+  return { article[1] }
+end
+
+function delay()
+  due = due - math.log(1 - math.random()) / rate * 1000
+  return math.max(0, math.floor(due - now_ms()))
+end
+
+function request()
+  if head > #queue then
+    queue = mode == "crawl" and crawl() or visit()
+    head = 1
+  end
+  head = head + 1
+  return wrk.format("GET", queue[head - 1])
+end

@@ -1,0 +1,230 @@
+"""Real captures of a few seconds, and what is left of them afterwards: nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.errors import CaptureError
+from cachezoo.traces.capture import sandbox
+from cachezoo.traces.capture.recipe import load_recipe
+from cachezoo.traces.capture.run import capture
+from cachezoo.traces.capture.sandbox import PREFIX, Sandbox, sweep
+from cachezoo.traces.capture.tracefs import MOUNT_POINT
+from cachezoo.traces.capture.workloads.web import WebWorkload
+from cachezoo.traces.table import expand_pages, read_trace
+
+ROOT = Path(__file__).resolve().parents[4]
+CONF = ROOT / "conf" / "capture"
+needs = pytest.mark.needs("root", "tracefs", "loop", "capture")
+
+
+def leftovers():
+    """Everything of a capture that can outlive it, on the whole machine."""
+    folders = [Path("/var/tmp"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"), MOUNT_POINT / "instances"]
+    found = [str(path) for folder in folders for path in folder.glob(f"{PREFIX}*")]
+    loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+    mounts = Path("/proc/self/mounts").read_text()
+    commands = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            commands.append(path.read_bytes().decode(errors="replace"))
+        except OSError:
+            continue
+    lines = [*loops.splitlines(), *mounts.splitlines(), *commands]
+    return found + [line for line in lines if f"/var/tmp/{PREFIX}" in line]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    tracefs = os.path.ismount(MOUNT_POINT)
+    before = leftovers()
+    yield
+    for _ in range(30):
+        if set(leftovers()) <= set(before):
+            break
+        time.sleep(0.1)
+    assert set(leftovers()) <= set(before)
+    assert os.path.ismount(MOUNT_POINT) == tracefs
+
+
+def silent(done, note=""):
+    pass
+
+
+def command(workload, out, *options):
+    code = "from cachezoo.cli import main; main()"
+    arguments = ["trace", "capture", workload, "-o", out, "--recipe", CONF / f"{workload}_tiny.yaml", *options]
+    return [sys.executable, "-c", code, *map(str, arguments)]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+
+
+@needs
+@pytest.mark.slow
+@pytest.mark.parametrize(("workload", "server"), [("database", "postgres"), ("web", "nginx")])
+def test_a_capture_of_six_seconds(tmp_path, workload, server):
+    out = tmp_path / "t.parquet"
+    done = subprocess.run(
+        command(workload, out, "--seed", "7", "--json"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    trace = read_trace(out)
+    assert report["requests"] == len(trace) > 200
+    assert report["unmatched_complete"] == report["unmatched_issue"] == report["failed"] == 0
+    assert 4 < trace.time_us[-1] / 1e6 < 9
+    assert (trace.latency_us >= 0).all()
+    assert np.median(trace.latency_us) > 0
+    assert server in trace.user.names
+    assert {"R", "W"} <= {name.lstrip("F")[0] for name in trace.flags.names}
+    assert expand_pages(trace).n_pages > 100
+    assert (trace.offset + trace.size).max() <= load_recipe(CONF / f"{workload}_tiny.yaml").disk_mib << 20
+    meta = trace.meta
+    assert (meta.trace_id, meta.category, meta.source_format, meta.licence) == ("t", workload, "capture", "CC0-1.0")
+    assert json.loads(meta.extra["recipe"])["seed"] == 7
+    assert server in json.loads(meta.extra["programs"])
+    assert json.loads(meta.extra["machine"])["cgroup_version"] in (1, 2)
+    assert json.loads(meta.extra["schedule"])["peak_to_mean"] >= 2
+    assert float(meta.extra["time_scale"]) == 28_800
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@needs
+def test_a_failure_in_the_middle_leaves_nothing(tmp_path, monkeypatch):
+    def fail(self, segment):
+        message = "the segment failed"
+        raise CaptureError(message)
+
+    monkeypatch.setattr(WebWorkload, "segment", fail)
+    with pytest.raises(CaptureError, match="the segment failed"):
+        capture(load_recipe(CONF / "web_tiny.yaml"), tmp_path / "t.parquet", silent)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs
+def test_a_failing_job_is_the_captures_failure(tmp_path, monkeypatch):
+    def fail(self, job):
+        message = "the job failed"
+        raise CaptureError(message)
+
+    monkeypatch.setattr(WebWorkload, "_publish", fail)
+    with pytest.raises(CaptureError, match="the job failed"):
+        capture(load_recipe(CONF / "web_tiny.yaml"), tmp_path / "t.parquet", silent)
+
+
+@needs
+def test_lost_events_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("cachezoo.traces.capture.tracefs.lost_events", lambda instance: 3)
+    with pytest.raises(CaptureError, match="lost 3 block events .*raise buffer_kib"):
+        capture(load_recipe(CONF / "web_tiny.yaml"), tmp_path / "t.parquet", silent)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("after", [0.8, 4.0])
+def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, number, after):
+    """Once while the filesystem is filled, once under load."""
+    workload = "web" if after > 1 else "database"
+    process = subprocess.Popen(
+        command(workload, tmp_path / "t.parquet"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    deadline = time.monotonic() + 30
+    while not (Path("/var/tmp") / f"{PREFIX}{process.pid}" / "mnt").is_dir() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(after)
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 1, errors
+    assert out == ""
+    lines = [line for line in errors.splitlines() if line.startswith("cachezoo: ")]
+    assert lines == [f"cachezoo: interrupted by {number.name}; nothing was written"]
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs
+def test_the_next_capture_sweeps_what_a_killed_one_left(tmp_path):
+    process = subprocess.Popen(command("web", tmp_path / "t.parquet"), stderr=subprocess.PIPE, env=environment())
+    mount = Path("/var/tmp") / f"{PREFIX}{process.pid}" / "mnt"
+    deadline = time.monotonic() + 30
+    while not os.path.ismount(mount) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(3)
+    tracefs = os.path.ismount(MOUNT_POINT)
+    process.kill()
+    process.communicate(timeout=30)
+    assert leftovers()
+    sweep()
+    assert not [line for line in leftovers() if f"{PREFIX}{process.pid}" in line]
+    if tracefs:
+        subprocess.run(["umount", str(MOUNT_POINT)], check=False, capture_output=True)
+
+
+@needs
+def test_memory_is_no_place_for_the_image(tmp_path):
+    box = Sandbox(64, 32, 128, Path("/dev/shm"))
+    with pytest.raises(CaptureError, match="is memory, not a disk"), box:
+        pass
+    assert not box.work.exists()
+
+
+@needs
+def test_too_little_room_is_said(tmp_path):
+    with pytest.raises(CaptureError, match=r"MiB free, the recipe's disk_mib is 999999999; make room"):
+        Sandbox(999_999_999, 32, 128, tmp_path).__enter__()
+
+
+def test_only_root_captures(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(CaptureError, match="needs root"):
+        capture(load_recipe(CONF / "web_tiny.yaml"), tmp_path / "t.parquet", silent)
+
+
+def test_bad_arguments_end_in_one_line(tmp_path):
+    for arguments, message in [
+        (["mail"], "unknown workload 'mail'"),
+        (["web", "--recipe", str(CONF / "database_tiny.yaml")], "a recipe for database, not for web"),
+        (["web", "--recipe", "none.yaml"], "not readable as a recipe"),
+        (["web", "--duration", "2"], "a duration of 2 s"),
+        (["web", "--seed", "-1"], "--seed: seed"),
+    ]:
+        code = "from cachezoo.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, "trace", "capture", *arguments, "-o", str(tmp_path / "t.parquet")],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=ROOT,
+            env=environment(),
+            check=False,
+        )
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_command_says_its_last_line():
+    with pytest.raises(CaptureError, match="failed with status 3: second"):
+        sandbox.call(["sh", "-c", "echo first; echo second; exit 3"])
+    with pytest.raises(CaptureError, match="did not end within"):
+        sandbox.call(["sleep", "5"], timeout_s=0.1)
