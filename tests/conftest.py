@@ -9,6 +9,7 @@ CHECKS = {
     "root": lambda: os.geteuid() == 0,
     "tracefs": lambda: os.path.isdir("/sys/kernel/tracing"),
     "loop": lambda: os.path.exists("/dev/loop-control"),
+    "capture": lambda: all(shutil.which(name) for name in ("pgbench", "nginx", "wrk", "mkfs.ext4")),
     "gcc": lambda: shutil.which("gcc") is not None,
     "git": lambda: shutil.which("git") is not None,
     "chromium": lambda: shutil.which("chromium") is not None,

@@ -129,7 +129,7 @@ def test_a_failing_job_is_the_captures_failure(tmp_path, monkeypatch):
 @needs
 def test_lost_events_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("cachezoo.traces.capture.tracefs.lost_events", lambda instance: 3)
-    with pytest.raises(CaptureError, match="lost 3 block events .*raise buffer_kib"):
+    with pytest.raises(CaptureError, match=r"lost 3 block events .*raise buffer_kib"):
         capture(load_recipe(CONF / "web_tiny.yaml"), tmp_path / "t.parquet", silent)
     assert list(tmp_path.iterdir()) == []
 
