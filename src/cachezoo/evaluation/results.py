@@ -10,13 +10,14 @@ if TYPE_CHECKING:
 
 
 def rows_of_tests(files: list[Path]) -> list[dict[str, Any]]:
-    """Rows of every test trace in the evaluate stages' outputs, with the trace's name in each."""
+    """Page-cache rows of every test trace in the evaluate stages' outputs, with the trace's name in each."""
     return [
         {"trace": key, "promoted": result["models"].get(row["policy"], {}).get("promoted"), **row}
         for result in map(read_json, files)
         for key, trace in result["traces"].items()
         if trace["role"] == "test"
         for row in trace["rows"]
+        if "hit_ratio" in row
     ]
 
 
@@ -25,7 +26,9 @@ def results_table(rows: list[dict[str, Any]]) -> "Table":
     from rich.table import Table
 
     traces = list(dict.fromkeys(row["trace"] for row in rows))
-    policies = list(dict.fromkeys(row["policy"] for row in sorted(rows, key=lambda row: -row["hit_ratio"])))
+    found = {(_name(row), row["trace"]): row for row in rows}
+    ratios = {name: [row["hit_ratio"] for (own, _), row in found.items() if own == name] for name, _ in found}
+    names = sorted(ratios, key=lambda name: (-sum(ratios[name]) / len(ratios[name]), name))
     table = Table(
         title="page hit ratio on the test traces",
         caption="models: share of the gap from the best classic to the optimum; * promoted on validation",
@@ -33,12 +36,17 @@ def results_table(rows: list[dict[str, Any]]) -> "Table":
     table.add_column("policy")
     for trace in traces:
         table.add_column(trace, justify="right")
-    found = {(row["policy"], row["trace"]): row for row in rows}
-    for policy_id in policies:
-        cells = [_cell(found.get((policy_id, trace))) for trace in traces]
-        kind = next(row["kind"] for row in rows if row["policy"] == policy_id)
-        table.add_row(f"{policy_id} ({kind})" if kind != "classic" else policy_id, *cells)
+    for name in names:
+        table.add_row(name, *(_cell(found.get((name, trace))) for trace in traces))
     return table
+
+
+def _name(row: dict[str, Any]) -> str:
+    """A policy in the table; the models of a kind, one for each category, share a row."""
+    if row["kind"] == "classic":
+        return str(row["policy"])
+    parts = str(row["policy"]).split(".")
+    return f"{parts[0]} {parts[-1]} (model)" if row["kind"] == "model" else f"{row['policy']} ({row['kind']})"
 
 
 def _cell(row: dict[str, Any] | None) -> str:

@@ -195,15 +195,15 @@ def check_formulas(features: Sequence[Mapping[str, Any]], known: Iterable[str] |
     """Refuse inputs that this release cannot compute.
 
     Args:
-        features: the model's inputs, as in train.json or a manifest; fed-back tags pass.
-        known: formulas to accept; None takes every one that the module lists.
+        features: the model's inputs, as in train.json or a manifest.
+        known: formulas to accept; None takes every one that the module lists, the fed-back tags too.
 
     Raises:
         ConfigError: a formula that is not known.
     """
-    accepted = set(_ENTRIES if known is None else known)
+    accepted = {*_ENTRIES, *(entry[1] for entry in _FEEDBACK)} if known is None else set(known)
     for entry in features:
-        if not str(entry["formula"]).startswith("feedback.") and entry["formula"] not in accepted:
+        if entry["formula"] not in accepted:
             message = f"feature {entry['name']}: formula {entry['formula']} is unknown; use a newer release"
             raise ConfigError(message)
 

@@ -1,0 +1,131 @@
+"""Seeded requests and tiny models for the LSTMs' tests."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachezoo.config.rcrnn import ManagerPolicy, SequenceFeatures, WorkloadModel, WorkloadTrain
+from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, fit_features, raw_columns, request_columns
+from cachezoo.models.lstm_step import write_weights
+from cachezoo.models.trained import Feature, TracePart, TrainedModel
+from cachezoo.traces.table import Coded, Trace, TraceMeta, expand_pages
+from cachezoo.training.windows import Part
+from cachezoo.training.workload import Settings
+
+FEATURES = SequenceFeatures(memory_accesses=5000, window_accesses=500, region_bytes=1 << 20, region_bits=8, clip=6.0)
+MANAGER = ManagerPolicy(
+    capacity=0.1,
+    demote_capacities=5,
+    protected_percent=20,
+    fill_free=True,
+    vote_windows=3,
+    switch_votes=2,
+)
+SETTINGS = Settings(
+    features=FEATURES,
+    model=WorkloadModel(arch="lstm8", layers=1, units=8, window=12),
+    train=WorkloadTrain(
+        max_epochs=4, batch=16, learning_rate=0.02, clip_norm=1.0, precision="32-true", threads=1, stride=5
+    ),
+    manager=MANAGER,
+    blocks=20,
+    samples=100,
+    seed=7,
+)
+
+
+def make_stream(n: int, seed: int, category: str) -> Trace:
+    """Requests of two programs that differ in the order of reads and writes, and in no statistic of a window.
+
+    `pairs` reads twice and writes twice, `turns` takes turns; everything else is drawn alike.
+    """
+    rng = np.random.default_rng(seed)
+    step = np.arange(n) + int(rng.integers(0, 4))
+    op = (step // 2 if category == "pairs" else step) % 2
+    return Trace(
+        time_us=np.cumsum(rng.integers(1, 3000, n)),
+        op=op.astype(np.uint8),
+        offset=rng.integers(0, 2000, n) * 4096,
+        size=rng.integers(1, 5, n) * 4096,
+        volume=Coded.constant("vda", n),
+        meta=TraceMeta(f"{category}_{seed}", category, "test", f"{seed:064d}", "CC0"),
+    )
+
+
+def part(trace: Trace, key: str | None = None) -> Part:
+    """A trace as the classifier's training takes it."""
+    columns = request_columns(trace.time_us, trace.op, trace.offset, trace.size)
+    meta = trace.meta
+    return Part(key or meta.trace_id, meta.category, columns, meta.source_sha256, meta.licence)
+
+
+def random_weights(sides: dict[str, tuple[int, ...]], seed: int, scale: float) -> dict[str, Any]:
+    """Seeded float32 tensors by name."""
+    rng = np.random.default_rng(seed)
+    return {name: (scale * rng.standard_normal(shape)).astype(np.float32) for name, shape in sides.items()}
+
+
+def lstm_sides(inputs: int, layers: int, units: int, heads: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Shapes of an LSTM's tensors, named as torch does."""
+    sides: dict[str, tuple[int, ...]] = {}
+    for layer in range(layers):
+        sides[f"lstm.weight_ih_l{layer}"] = (4 * units, units if layer else inputs)
+        sides[f"lstm.weight_hh_l{layer}"] = (4 * units, units)
+        sides[f"lstm.bias_ih_l{layer}"] = sides[f"lstm.bias_hh_l{layer}"] = (4 * units,)
+    for head, outputs in heads.items():
+        sides |= {f"{head}.weight": (outputs, units), f"{head}.bias": (outputs,)}
+    return sides
+
+
+def write_caching(
+    trace: Trace, folder: Path, layers: int = 1, units: int = 8, state: str = "carried", sequence: int = 100
+) -> TrainedModel:
+    """A caching model of random weights that uses every queue, as its training would leave it behind."""
+    pages = expand_pages(trace)
+    memory = Memory.of(FEATURES.model_dump())
+    requests = (trace.time_us, trace.op, trace.offset, trace.size)
+    columns = raw_columns(*requests, pages.request_start, pages.page_ids, [pages.n_pages // 10], memory)
+    features = [Feature(**row) for row in fit_features([columns], "caching")]
+    model = TrainedModel(
+        model_id=f"caching.database.lstm{layers}x{units}",
+        kind="caching",
+        category="database",
+        arch={"layers": layers, "units": units, "precision": "32-true", "threads": 1},
+        features=features,
+        geometry={"page_bytes": 4096},
+        calibration={
+            "threshold": 0.5,
+            "teacher": "benefit_3",
+            "capacity": 0.1,
+            "capacities": [0.1],
+            "oracle_beats_classic": True,
+            "calibrated_on": "validation",
+        },
+        policy={
+            "type": "three_queue_manager",
+            "state": state,
+            "sequence": sequence,
+            "memory": FEATURES.model_dump(),
+            "demote_capacities": 5,
+            "protected_percent": 20,
+            "fill_free": True,
+        },
+        traces=[TracePart(trace=trace.meta.trace_id, role="train", sha256="0" * 64, licence="CC0")],
+        inputs={"data/requests/database/t.parquet": "1" * 64},
+        seeds={"train_caching": 5},
+        trained=True,
+        validation={"hit_ratio": 0.5, "best_classic_hit_ratio": 0.4},
+        beats_baseline=True,
+        reason="page hit ratio 0.5000 against lru's 0.4000 on validation",
+    )
+    weights = random_weights(lstm_sides(len(features), layers, units, {"cached": 1, "duration": 3}), 3, 0.6)
+    weights["duration.weight"] *= 4
+    for name in ("cached.bias", "duration.bias"):
+        weights[name][:] = 0
+    assert weights["lstm.weight_ih_l0"].shape[1] > FEEDBACK_WIDTH
+    folder.mkdir(parents=True)
+    write_weights(weights, folder / "weights.safetensors")
+    model.write(folder)
+    (folder / "curves.csv").write_text("epoch,train_loss,validation_loss\n1,0.5,0.6\n")
+    return model

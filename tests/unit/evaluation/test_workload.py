@@ -1,0 +1,129 @@
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachezoo import paths
+from cachezoo.bundles.measured import measured, promotion
+from cachezoo.errors import TrainingError
+from cachezoo.evaluation.workload import Stream, evaluate_workload, interleave, stream_of
+from cachezoo.io import dump_json
+from cachezoo.models.trained import read_trained
+from cachezoo.models.workload_step import load_workload
+from cachezoo.traces.table import write_trace
+from cachezoo.tracking.records import figures
+from cachezoo.training.fitted import write_fitted
+from cachezoo.training.workload import fit_workload
+from tests.lstm_data import SETTINGS, make_stream, part
+
+CLASSES = ["pairs", "turns"]
+PARAMS: Any = SimpleNamespace(
+    traces_of=lambda category, role: [f"{category}_{role}"],
+    evaluate=SimpleNamespace(bootstrap_blocks=20, bootstrap_samples=100),
+    seed=7,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    parts = [part(make_stream(2000, seed, name)) for seed, name in ((1, "pairs"), (2, "turns"))]
+    held = [part(make_stream(1000, seed, name)) for seed, name in ((3, "pairs"), (4, "turns"))]
+    path = tmp_path_factory.mktemp("trained") / "workload.lstm8"
+    write_fitted(fit_workload(CLASSES, parts, held, SETTINGS), path)
+    return path
+
+
+@pytest.fixture
+def result(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(tmp_path)
+    for seed, category in ((5, "pairs"), (6, "turns")):
+        write_trace(make_stream(1505, seed, category), paths.requests(category, f"{category}_test"))
+    return evaluate_workload(folder, PARAMS)
+
+
+def test_traces_and_pooled_figures(result: dict[str, Any], folder: Path) -> None:
+    assert json.loads(dump_json(result)) == result == evaluate_workload(folder, PARAMS)
+    test = result["models"]["workload.lstm8"]["test"]
+    assert test["windows"] == 250 and np.sum(test["confusion"]) == np.sum(test["tree_confusion"]) == 250
+    assert test["accuracy"] == sum(test["confusion"][k][k] for k in (0, 1)) / 250 > 0.9
+    assert test["balanced_accuracy_interval"][0] <= test["balanced_accuracy"] <= test["balanced_accuracy_interval"][1]
+    assert test["tree_accuracy"] < 0.7 and test["difference_interval"][0] > 0 and test["vote_accuracy"] > 0.9
+    _, serving = load_workload(folder)
+    for label, (key, trace) in enumerate(sorted(result["traces"].items())):
+        stream = make_stream(1505, 5 + label, CLASSES[label])
+        seen = serving.run(stream.time_us, stream.op, stream.offset, stream.size)
+        model, tree = trace["rows"]
+        assert key == f"{CLASSES[label]}_test" and trace["requests"] == 1505 and trace["role"] == "test"
+        assert model["accuracy"] == (seen.classes == label).mean() and model["windows"] == 125
+        assert model["votes"] == 41 and model["in_force_accuracy"] == (seen.in_force[2:] == label).mean()
+        assert tree["policy"] == "tree4" and tree["kind"] == "baseline"
+
+
+def test_mixtures_name_the_majority(result: dict[str, Any]) -> None:
+    cases = [(case["major"], case["minor"], case["share"]) for case in result["mixtures"]]
+    pairs = [("pairs", "turns"), ("turns", "pairs")]
+    assert cases == [(*pair, share) for pair in pairs for share in (0.6, 0.8)]
+    for case in result["mixtures"]:
+        assert abs(case["share_found"] - case["share"]) < 0.05
+        assert case["enough_windows"] and case["windows"] >= 100
+        assert case["majority_share"] > 0.6 and 0 <= case["rows"][0]["accuracy"] <= 1
+        assert case["windows"] + case["ties"] == case["rows"][0]["windows"] + case["ties"]
+        assert [row["policy"] for row in case["rows"]] == ["workload.lstm8", "tree4"]
+
+
+def test_what_the_manifest_and_tracking_take_of_it(result: dict[str, Any], folder: Path) -> None:
+    section = measured(read_trained(folder), result)
+    assert promotion(section)[0] and set(section["baselines"]) == {"pairs_test", "turns_test"}
+    flat = figures(section)
+    test = result["models"]["workload.lstm8"]["test"]
+    assert flat["accuracy"] == test["accuracy"] and flat["tree_accuracy"] == test["tree_accuracy"]
+    assert flat["validation.paired_difference_low"] > 0
+
+
+def test_interleave_by_hand() -> None:
+    def stream(times: list[int], label: int) -> Stream:
+        n = len(times)
+        column = np.arange(n) + 100 * label
+        return Stream(np.array(times), np.zeros(n, np.uint8), column, column + 1, np.full(n, label, np.int64))
+
+    major, minor = stream([0, 10, 20, 30, 40, 50], 0), stream([7, 8, 9, 10], 1)
+    merged = interleave(major, minor, 0.75)
+    assert merged.source.tolist() == [0, 1, 0, 0, 1, 0, 0, 0]
+    assert merged.offset.tolist() == [0, 100, 1, 2, 101, 3, 4, 5][: len(merged.offset)]
+    assert (np.diff(merged.time_us) >= 0).all()
+    short = interleave(major, stream([0, 1], 1), 0.5)
+    assert short.time_us.max() <= 50 and set(short.source.tolist()) == {0, 1}
+
+
+def test_interleave_keeps_each_stream_in_order() -> None:
+    streams = [stream_of(make_stream(500, seed, name), label) for label, (seed, name) in enumerate(
+        ((1, "pairs"), (2, "turns")))]  # fmt: skip
+    merged = interleave(*streams, 0.6)
+    for label, stream in enumerate(streams):
+        mine = merged.offset[merged.source == label]
+        np.testing.assert_array_equal(mine, stream.offset[: len(mine)])
+
+
+def test_too_few_windows_have_no_interval(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for seed, category in ((5, "pairs"), (6, "turns")):
+        write_trace(make_stream(95, seed, category), paths.requests(category, f"{category}_test"))
+    result = evaluate_workload(folder, PARAMS)
+    test = result["models"]["workload.lstm8"]["test"]
+    assert test["windows"] == 14 and test["difference_interval"] is None
+    assert not any(case["enough_windows"] for case in result["mixtures"])
+    assert all(row["accuracy_interval"] is None for case in result["mixtures"] for row in case["rows"])
+
+
+def test_without_test_traces_or_training_there_are_no_figures(folder: Path, tmp_path: Path) -> None:
+    nothing: Any = SimpleNamespace(**{**vars(PARAMS), "traces_of": lambda category, role: []})
+    assert evaluate_workload(folder, nothing)["models"]["workload.lstm8"]["test"] == {}
+    write_fitted(fit_workload(["pairs"], [part(make_stream(300, 1, "pairs"))], [], SETTINGS), tmp_path / "model")
+    entry = evaluate_workload(tmp_path / "model", PARAMS)["models"]["workload.lstm8"]
+    assert not entry["trained"] and not entry["promoted"] and entry["test"] == {}
+    with pytest.raises(TrainingError, match=r"weights\.safetensors: not readable"):
+        (tmp_path / "model" / "weights.safetensors").unlink()
+        load_workload(tmp_path / "model")
