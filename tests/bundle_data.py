@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,19 @@ from typing import Any
 import pytest
 
 from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
-from cachezoo.bundles.requests import Requests, requests_of
+from cachezoo.bundles.requests import Requests, join, requests_of
 from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.labels.episodes import read_episode_labels, write_episode_labels
 from cachezoo.training.admission import Part, fit, write_trained
+from cachezoo.training.fitted import write_fitted
+from cachezoo.training.workload import fit_workload
 from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
+from tests.lstm_data import SETTINGS as WORKLOAD
+from tests.lstm_data import make_stream, part, write_caching
 
 LIBRARIES = {
     "numpy": "2.4.6", "numba": "0.68.1", "onnx": "1.23.2", "onnxruntime": "1.31.1", "lightgbm": "4.7.0",
-    "torch": "2.13.0", "lightning": "2.6.6", "safetensors": "0.8.0",
+    "torch": "2.13.0", "lightning": "2.6.6", "safetensors": "0.8.0", "scikit-learn": "1.9.1",
 }  # fmt: skip
 EXPORT = ExportSettings("0.1.0", golden_rows=250, golden_rows_max=1000, libraries=LIBRARIES, pinned={})
 
@@ -55,7 +60,28 @@ def train_admission(folder: Path) -> tuple[Path, Requests]:
     return folder / "model", requests_of(parts[1].trace, 1000)
 
 
-TRAINERS: dict[str, Callable[[Path], tuple[Path, Requests]]] = {"admission": train_admission}
+def train_caching(folder: Path) -> tuple[Path, Requests]:
+    """A tiny caching LSTM, and requests to take golden rows from."""
+    trace = make_trace(1_000, 2)
+    trace = replace(trace, offset=trace.offset % (1 << 22))
+    write_caching(trace, folder / "model")
+    return folder / "model", requests_of(trace, 1000)
+
+
+def train_workload(folder: Path) -> tuple[Path, Requests]:
+    """A tiny classifier of two programs, and requests of one after the other."""
+    parts = [part(make_stream(2_000, seed, name)) for seed, name in ((1, "pairs"), (2, "turns"))]
+    held = [part(make_stream(1_000, seed, name)) for seed, name in ((3, "pairs"), (4, "turns"))]
+    write_fitted(fit_workload(["pairs", "turns"], parts, held, WORKLOAD), folder / "model")
+    golden = [requests_of(make_stream(400, seed, name), 400) for seed, name in ((3, "pairs"), (4, "turns"))]
+    return folder / "model", join(golden)
+
+
+TRAINERS: dict[str, Callable[[Path], tuple[Path, Requests]]] = {
+    "admission": train_admission,
+    "caching": train_caching,
+    "workload": train_workload,
+}
 
 
 @pytest.fixture(scope="session")

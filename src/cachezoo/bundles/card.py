@@ -11,8 +11,16 @@ WHAT = {
     "admission": "Decides whether what a read missed is worth its flash writes.",
 }
 ASK = {
-    "workload": "",
-    "caching": "",
+    "workload": """\
+seen = model.run(time_us, op, offset, size)   # from the first request on
+names = [model.classes[k] for k in seen.classes]   # the category of every window
+serving = seen.of_requests(len(time_us))   # the category in force for each request, -1 before the first vote
+""",
+    "caching": """\
+# requests in order, with dense page ids; the model runs its own three-queue cache
+served = model.run(time_us, op, offset, size, request_start, page_ids, [capacity_pages])
+queues = served.decisions[0]   # 0 bypass, 1 soon, 2 mean, 3 late, -1 nothing was missing
+""",
     "admission": """\
 # rows of every request, writes too; the answer counts for what a read missed
 rows = model.features(time_us, op, offset, size, volume, namespace, user)
@@ -25,12 +33,20 @@ AVOID = {
     "admission": "a cache of another size or write budget than it was calibrated for: take another "
     "threshold from the curve in `calibration`, or calibrate it again",
 }
+SAFER = {
+    "workload": "The decision tree of `calibration.baseline`",
+    "caching": "A classic policy",
+    "admission": "A classic policy",
+}
 PARTS = {
     "validation": "Evaluated on validation",
     "test": "Evaluated on test",
     "flash": "In a flash cache on test, the others at the model's writes (disk-head seconds per second)",
 }
-COLUMNS = ("hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us")
+COLUMNS = (
+    "hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us", "accuracy", "vote_accuracy",
+    "in_force_accuracy",
+)  # fmt: skip
 
 
 def model_card(manifest: Mapping[str, Any]) -> str:
@@ -139,7 +155,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
     points = [f"- Not for {AVOID[manifest['kind']]}."]
     good, why = promotion(manifest["measured"])
     if not good:
-        points.append(f"- A classic policy is the safer choice here: {why}.")
+        points.append(f"- {SAFER[manifest['kind']]} is the safer choice here: {why}.")
     if manifest["calibration"].get("unreached"):
         points.append("- Its threshold does not meet the write budget it was calibrated for; see `calibration`.")
     if manifest["calibration"].get("calibrated_on", "validation") != "validation":

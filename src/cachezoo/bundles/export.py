@@ -59,7 +59,7 @@ def read_versions(path: Path) -> dict[str, dict[str, str]]:
 def golden_requests(params: "Params", category: str | None, rows: int) -> Requests:
     """The first requests of a category's first validation trace.
 
-    A model of all categories gets those of every category in turn.
+    A model of all categories gets an equal share of every category's, one after the other.
 
     Raises:
         BundleError: there is no validation trace.
@@ -69,7 +69,8 @@ def golden_requests(params: "Params", category: str | None, rows: int) -> Reques
     for name in categories:
         keys = params.traces_of(name, "validation")
         if keys:
-            parts.append(requests_of(read_trace(paths.requests(name, keys[0])), rows))
+            share = max(1, rows // len(categories))
+            parts.append(requests_of(read_trace(paths.requests(name, keys[0])), share))
     if not parts:
         names = ", ".join(categories)
         message = f"conf/matrix.yaml has no validation trace of {names}; golden rows are taken from it"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from cachezoo.bundles.kinds.base import F32
-from cachezoo.models.trained import TrainedModel
+from cachezoo.models.trained import TrainedModel, read_trained
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,40 @@ def _admission_reference(folder: Path, trained: TrainedModel, features: F32) -> 
     return load_admission(folder)[1].scores(features).astype(np.float32)[:, None]
 
 
+def _lstm_export(folder: Path) -> bytes:
+    from cachezoo.models.onnx_lstm import export_step
+
+    return export_step(folder, read_trained(folder))
+
+
+def _caching_reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
+    """The network over the golden rows in one run, the state carried or reset as the policy says."""
+    import torch
+
+    from cachezoo.models.caching_lstm import CachingLstm, probabilities
+    from cachezoo.models.lstm_step import read_weights
+
+    network = CachingLstm(features.shape[1], int(trained.arch["layers"]), int(trained.arch["units"]))
+    network.load_state_dict({name: torch.from_numpy(np.array(t)) for name, t in read_weights(folder).items()})
+    every = int(trained.policy["sequence"]) if trained.policy["state"] == "reset100" else len(features)
+    parts = []
+    with torch.inference_mode():
+        for low in range(0, len(features), every):
+            rows = torch.from_numpy(np.array(features[low : low + every]))[None]
+            cached, duration, _ = network(rows)
+            parts.append(probabilities(cached, duration)[0].numpy())
+    return np.concatenate(parts)
+
+
+def _workload_reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
+    from cachezoo.models.workload_step import load_workload
+
+    return load_workload(folder)[1].probabilities(features)
+
+
+LSTM_LIBRARIES = ("lightning", "numba", "numpy", "onnx", "onnxruntime", "safetensors", "torch")
 SOURCES: dict[str, Source] = {
     "admission": Source(_admission_export, _admission_reference, ("lightgbm", "numba", "numpy", "onnx", "onnxruntime")),
+    "caching": Source(_lstm_export, _caching_reference, LSTM_LIBRARIES),
+    "workload": Source(_lstm_export, _workload_reference, (*LSTM_LIBRARIES, "scikit-learn")),
 }

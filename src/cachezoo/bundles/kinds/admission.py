@@ -42,7 +42,7 @@ def _replay(serving: AdmissionServing, requests: Requests, context: Mapping[str,
 
 
 ADMISSION = Kind(
-    outputs=("score",),
+    outputs=lambda manifest: ("score",),
     decisions=("admit",),
     units={
         "features": "as each feature states",

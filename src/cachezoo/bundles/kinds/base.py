@@ -29,12 +29,15 @@ class Replay:
         outputs: float32[k, O]; columns as the kind names them.
         decisions: int32[r, D]; columns as the kind names them.
         branches: how often each branch of the runtime was passed.
+        steady: leading requests whose decisions do not hang on digits within the outputs' tolerance, which
+            runtimes may differ in; None where outputs are exact.
     """
 
     features: F32
     outputs: F32
     decisions: I32
     branches: dict[str, int]
+    steady: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Kind:
     """A kind of model.
 
     Attributes:
-        outputs: columns of `Replay.outputs`.
+        outputs: columns of `Replay.outputs`, by manifest.
         decisions: columns of `Replay.decisions`.
         units: unit of each ONNX input and output, by name.
         wanted: branches that golden rows should pass.
@@ -51,7 +54,7 @@ class Kind:
         context: what a replay of these requests is given beside them.
     """
 
-    outputs: tuple[str, ...]
+    outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
     decisions: tuple[str, ...]
     units: Mapping[str, str]
     wanted: tuple[str, ...]

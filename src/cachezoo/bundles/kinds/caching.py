@@ -1,0 +1,81 @@
+"""Kind `caching`: an LSTM that decides on every miss between bypass and three queues, with the cache it runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cachezoo.bundles.kinds.base import F32, I32, Kind, Replay, Session
+from cachezoo.bundles.protocol import OUTPUT_TOLERANCE
+from cachezoo.bundles.requests import Requests
+from cachezoo.policies.rcrnn import OUTPUTS, CachingServing, onnx_infer
+
+KEYS = ("features", "policy", "calibration", "geometry", "encodings")
+QUEUES = ("bypass", "soon", "mean", "late")
+GOLDEN_SHARE = 0.1
+
+
+def _serve(manifest: Mapping[str, Any], session: Session) -> CachingServing:
+    arch = manifest["arch"]
+    infer = onnx_infer(session.run, int(arch["layers"]), int(arch["units"]))
+    return CachingServing(**{key: manifest[key] for key in KEYS}, infer=infer)
+
+
+def _context(manifest: Mapping[str, Any], requests: Requests) -> dict[str, Any]:
+    """A cache of a tenth of the golden rows' pages."""
+    _, pages = requests.pages()
+    return {"capacity_pages": max(1, int(GOLDEN_SHARE * (int(pages.max()) + 1)))}
+
+
+def _steady(outputs: F32, queues: I32, threshold: float) -> int:
+    """Requests before the first decision that another runtime's last digits could turn."""
+    stays = np.sort(outputs[:, 1:], axis=1)
+    at_threshold = np.abs(outputs[:, 0] - np.float32(threshold)) <= 2 * OUTPUT_TOLERANCE
+    between_queues = (outputs[:, 0] >= np.float32(threshold)) & (stays[:, -1] - stays[:, -2] <= 2 * OUTPUT_TOLERANCE)
+    near = (queues >= 0) & (at_threshold | between_queues)
+    return int(np.argmax(near)) if near.any() else len(queues)
+
+
+def _replay(serving: CachingServing, requests: Requests, context: Mapping[str, Any]) -> Replay:
+    start, pages = requests.pages()
+    served = serving.run(
+        requests.time_us,
+        requests.op,
+        requests.offset,
+        requests.size,
+        start,
+        pages,
+        [int(context["capacity_pages"])],
+        keep=True,
+    )
+    queue = served.decisions[0]
+    hits = np.add.reduceat(served.hits(0).astype(np.int32), start[:-1])
+    decisions = np.stack([queue, hits, served.replaced[0], served.dirty_evicted[0]], axis=1).astype(np.int32)
+    branches = {name: int((queue == code).sum()) for code, name in enumerate(QUEUES)}
+    branches |= {
+        "hit": int((queue < 0).sum()),
+        "partial_hit": int(((queue >= 0) & (hits > 0)).sum()),
+        "replaced": int(served.replaced[0].sum()),
+        "dirty_evicted": int(served.dirty_evicted[0].sum()),
+    }
+    steady = _steady(served.outputs[0], queue, serving.threshold)
+    return Replay(served.features[0], served.outputs[0], decisions, branches, steady)
+
+
+CACHING = Kind(
+    outputs=lambda manifest: OUTPUTS,
+    decisions=("queue", "page_hits", "replaced_pages", "dirty_evicted_pages"),
+    units={
+        "features": "as each feature states, normalised",
+        "h": "hidden state before the step, zero at first",
+        "c": "cell state before the step, zero at first",
+        "cached": "probability that the pages are worth caching",
+        "duration": "probabilities of soon, mean, late",
+        "h_out": "hidden state after the step",
+        "c_out": "cell state after the step",
+    },
+    wanted=(*QUEUES, "hit", "replaced"),
+    serve=_serve,
+    replay=_replay,
+    context=_context,
+)

@@ -1,0 +1,115 @@
+import io
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.bundles import load, sources, verify
+from cachezoo.bundles.kinds.caching import _steady
+from cachezoo.bundles.requests import Requests, requests_of
+from cachezoo.bundles.writer import build_bundle, write_bundle
+from cachezoo.errors import BundleError
+from cachezoo.evaluation.caching import serving_of
+from cachezoo.models.lstm_step import read_weights
+from cachezoo.models.trained import read_trained
+from cachezoo.traces.table import expand_pages
+from tests.baleen_data import make_trace
+from tests.bundle_data import EXPORT, metrics
+from tests.lstm_data import write_caching
+
+
+@pytest.fixture
+def folder(trained_of: Callable[[str], tuple[Path, Requests]], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained_of("caching")[0], tmp_path / "trained"))
+
+
+def test_bundle_decides_like_the_trained_network(folder: Path, tmp_path: Path) -> None:
+    trace = make_trace(800, 9)
+    model = read_trained(folder)
+    write_bundle(folder, requests_of(trace, 500), metrics(model.model_id), EXPORT, tmp_path / "bundle")
+    ours, theirs = serving_of(model, read_weights(folder), 1), load(tmp_path / "bundle").serving()
+    pages = expand_pages(trace)
+    columns = (trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids, [50, 300])
+    one, two = ours.run(*columns), theirs.run(*columns)
+    np.testing.assert_array_equal(one.decisions, two.decisions)
+    np.testing.assert_array_equal(one.outcome, two.outcome)
+    assert one.totals == two.totals
+    assert set(np.unique(two.decisions)) == {-1, 0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(("state", "sequence", "layers"), [("reset100", 100, 1), ("carried", 100, 2)])
+def test_states_and_layers_replay(state: str, sequence: int, layers: int, tmp_path: Path) -> None:
+    trace = make_trace(400, 9)
+    model = write_caching(trace, tmp_path / "trained", layers, 4, state, sequence)
+    write_bundle(tmp_path / "trained", requests_of(trace, 400), metrics(model.model_id), EXPORT, tmp_path / "bundle")
+    report = verify(tmp_path / "bundle")
+    assert report["ok"] and report["golden_rows"] >= 250
+    manifest = load(tmp_path / "bundle").manifest
+    assert manifest["policy"]["state"] == state and manifest["golden"]["context"]["capacity_pages"] > 1
+    assert [entry["shape"] for entry in manifest["inputs"]][1] == [layers, "L", 4]
+
+
+def test_golden_decisions_are_the_whole_cache(folder: Path, tmp_path: Path) -> None:
+    trace = make_trace(1000, 2)
+    write_bundle(folder, requests_of(trace, 1000), {}, EXPORT, tmp_path / "bundle")
+    bundle = load(tmp_path / "bundle")
+    golden, stated = bundle.golden(), bundle.manifest["golden"]
+    queue, hits, replaced, dirty = golden.decisions.T
+    _, pages = golden.requests.pages()
+    assert stated["context"]["capacity_pages"] == int(0.1 * (pages.max() + 1))
+    branches = stated["branches"]
+    assert branches["hit"] == (queue == -1).sum() and branches["replaced"] == replaced.sum()
+    assert branches["dirty_evicted"] == dirty.sum() and branches["partial_hit"] == ((queue >= 0) & (hits > 0)).sum()
+    assert sum(branches[name] for name in ("bypass", "soon", "mean", "late", "hit")) == stated["rows"]
+    np.testing.assert_array_equal(golden.features[1:, -4] > 0, (golden.features[1:, -3:] > 0).any(axis=1))
+
+
+def test_a_teacher_below_the_best_classic_is_refused(folder: Path) -> None:
+    path = folder / "train.json"
+    values = json.loads(path.read_text())
+    values["calibration"]["oracle_beats_classic"] = False
+    path.write_text(json.dumps(values))
+    with pytest.raises(BundleError, match="its oracle is below the best classic on validation"):
+        build_bundle(folder, requests_of(make_trace(300, 9), 300), {}, EXPORT)
+
+
+def test_exporter_that_lies_is_caught(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "weights.safetensors"
+    whole = sources.SOURCES["caching"].export(folder)
+    raw = bytearray(path.read_bytes())
+    raw[-40:] = (np.frombuffer(raw[-40:], np.float32) + np.float32(0.05)).tobytes()
+    path.write_bytes(raw)
+    monkeypatch.setitem(
+        sources.SOURCES, "caching", replace(sources.SOURCES["caching"], export=lambda trained: whole)
+    )
+    with pytest.raises(BundleError, match=r"differs by .* from the trained one"):
+        build_bundle(folder, requests_of(make_trace(300, 9), 300), {}, EXPORT)
+
+
+def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path) -> None:
+    requests = requests_of(make_trace(300, 9), 300)
+    files, _ = build_bundle(folder, requests, {}, EXPORT)
+    outputs, decisions = (np.load(io.BytesIO(files[f"golden/{name}.npy"])) for name in ("outputs", "decisions"))
+    # The consulted row nearest to the threshold: no other row's decision turns with a threshold moved there.
+    row = int(np.argmin(np.where(decisions[:, 0] >= 0, np.abs(outputs[:, 0] - 0.5), 1.0)))
+    path = folder / "train.json"
+    values = json.loads(path.read_text())
+    values["calibration"]["threshold"] = float(outputs[row, 0])
+    path.write_text(json.dumps(values))
+    cut = json.loads(build_bundle(folder, requests, {}, EXPORT)[0]["manifest.json"])["golden"]
+    assert cut["rows"] == row > 1
+    assert cut["context"] == json.loads(files["manifest.json"])["golden"]["context"]
+
+
+def test_steady_by_hand() -> None:
+    sure, at_threshold = [0.9, 0.5, 0.3, 0.2], [0.5, 0.8, 0.1, 0.1]
+    passed, between = [0.1, 0.4, 0.4, 0.2], [0.9, 0.4, 0.4, 0.2]
+    outputs = np.array([sure, at_threshold, passed, between], np.float32)
+    queues = np.array([1, -1, 0, 1], np.int32)
+    assert _steady(outputs, queues, 0.5) == 3
+    assert _steady(outputs[:3], queues[:3], 0.5) == 3
+    assert _steady(outputs, np.array([1, 1, 0, 1], np.int32), 0.5) == 1

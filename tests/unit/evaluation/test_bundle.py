@@ -1,0 +1,77 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cachezoo.bundles.requests import Requests
+from cachezoo.bundles.writer import write_bundle
+from cachezoo.errors import BundleError
+from cachezoo.evaluation.bundle import simulate_bundle
+from cachezoo.evaluation.caching import evaluate_caching
+from cachezoo.policies.simulate import auto_warmup, count
+from cachezoo.traces.table import expand_pages, write_trace
+from tests.baleen_data import make_trace
+from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
+
+Trained = Callable[[str], tuple[Path, Requests]]
+
+
+@pytest.fixture
+def bundle_of(trained_of: Trained, tmp_path: Path) -> Callable[[str], Path]:  # noqa: F811
+    def write(kind: str) -> Path:
+        folder, requests = trained_of(kind)
+        out = tmp_path / model_id(folder)
+        write_bundle(folder, requests, metrics(model_id(folder)), EXPORT, out)
+        return out
+
+    return write
+
+
+def test_a_caching_bundle_runs_its_own_cache(
+    bundle_of: Callable[[str], Path], trained_of: Trained  # noqa: F811
+) -> None:
+    trace = make_trace(900, 21)
+    pages = expand_pages(trace)
+    capacity = pages.n_pages // 5
+    path = bundle_of("caching")
+    run = evaluate_caching(trained_of("caching")[0], trace, pages, capacity)
+    whole = simulate_bundle(path, trace, pages, capacity, 0)
+    assert (whole.hits, whole.ssd_writes) == (run.totals["hits"], run.totals["ssd_writes"])
+    assert whole.policy == path.name and whole.kernel_s > 0 and 0 < whole.hits < whole.page_accesses
+    warmup = auto_warmup(pages, capacity)
+    later, want = simulate_bundle(path, trace, pages, capacity, warmup), count(
+        trace, pages, path.name, capacity, warmup, run.outcome
+    )  # fmt: skip
+    assert (later.hits, later.ssd_writes, later.requests) == (want.hits, want.ssd_writes, want.requests)
+
+
+def test_a_workload_bundle_is_one_line(bundle_of: Callable[[str], Path]) -> None:
+    trace = make_trace(50, 21)
+    with pytest.raises(BundleError, match="a workload bundle does not decide on misses") as caught:
+        simulate_bundle(bundle_of("workload"), trace, expand_pages(trace), 10, 0)
+    assert "\n" not in str(caught.value)
+
+
+def test_compare_takes_both_kinds(bundle_of: Callable[[str], Path], tmp_path: Path) -> None:
+    write_trace(make_trace(600, 21), tmp_path / "t.parquet")
+    bundles = [bundle_of(kind) for kind in ("admission", "caching")]
+    options = [text for path in bundles for text in ("--bundle", str(path))]
+    command = ["compare", str(tmp_path / "t.parquet"), "--capacity", "20%", *options, "--policy", "lru", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", "from cachezoo.cli import main; main()", *command],
+        env={**os.environ, "PYTHONPATH": "src"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    rows = {row["policy"]: row for row in result["rows"]}
+    trace = make_trace(600, 21)
+    pages = expand_pages(trace)
+    for path in bundles:
+        row = rows[path.name]
+        want = simulate_bundle(path, trace, pages, result["capacity"], result["warmup"])
+        assert (row["hits"], row["ssd_writes"], row["kind"]) == (want.hits, want.ssd_writes, "model")
+        assert row["gap_points"] is not None
