@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
-.PHONY: install repro test ui lint bench
+.PHONY: install repro test exp ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
 PYTEST_ARGS ?=
 
@@ -14,6 +14,14 @@ repro:
 test:
 	@$(DEV)
 	@.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+# An experiment in a temporary workspace: make exp O='"train.caching.max_epochs=3"' M=models.caching=lstm_small
+O ?=
+M ?=
+exp:
+	@scripts/bootstrap.sh requirements.lock
+	@CACHEZOO_PYTHON='$(CURDIR)/.venv/bin/python' .venv/bin/dvc exp run --temp \
+		-S 'conf/overrides.yaml:overrides=[$(O)]' $(if $(M),-S 'conf/matrix.yaml:$(M)')
 
 ui:
 	@scripts/bootstrap.sh requirements.lock

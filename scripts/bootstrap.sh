@@ -18,7 +18,7 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 free_mib=$(df -Pm . | awk 'NR == 2 {print $4}')
 if [ "$free_mib" -lt 6144 ]; then
-    echo "bootstrap: $free_mib MiB free here, 6144 MiB are needed (environment, pip's cache, outputs)" >&2
+    echo "bootstrap: $free_mib MiB free here, 6144 MiB are needed (environment, downloads, outputs)" >&2
     exit 1
 fi
 echo "bootstrap: installing $(grep -c == "$lock") pinned packages from $lock into .venv."
@@ -26,7 +26,7 @@ echo "bootstrap: about 0.9 GB of downloads with a CPU build of PyTorch; the inde
 echo "bootstrap: for a CPU build: make PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu' ..."
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 # shellcheck disable=SC2086 # PIP_ARGS is a list of arguments
-.venv/bin/python -m pip install --quiet --disable-pip-version-check ${PIP_ARGS:-} -r "$lock"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir ${PIP_ARGS:-} -r "$lock"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 # DVC's own caches stay inside the clone; its option wants an absolute path, so it is written here and not committed.
 printf '[core]\n    site_cache_dir = %s/.cache/dvc\n' "$PWD" > .dvc/config.local

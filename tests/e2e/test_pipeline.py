@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("git")]
 
 
 def clone(folder: Path, origin: Path = ROOT) -> Path:
+    for name in ("home", "tmp"):
+        (folder.parent / name).mkdir()
     subprocess.run(["git", "clone", "-q", str(origin), str(folder)], check=True, timeout=120)
     (folder / ".venv").symlink_to(ROOT / ".venv")
     spec = importlib.util.spec_from_file_location("make_traces", TINY / "make_traces.py")
@@ -37,7 +39,8 @@ def clone(folder: Path, origin: Path = ROOT) -> Path:
 def environment(folder: Path) -> dict[str, str]:
     # The shared environment's editable install points at this checkout; the clone's own sources come first.
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return {**kept, "HOME": str(folder.parent / "home"), "PYTHONPATH": str(folder / "src")}
+    outside = {"HOME": str(folder.parent / "home"), "TMPDIR": str(folder.parent / "tmp")}
+    return {**kept, **outside, "PYTHONPATH": str(folder / "src")}
 
 
 def repro(folder: Path) -> str:
@@ -68,9 +71,7 @@ def cachezoo(folder: Path, *args: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory):
-    base = tmp_path_factory.mktemp("first")
-    (base / "home").mkdir()
-    folder = clone(base / "clone")
+    folder = clone(tmp_path_factory.mktemp("first") / "clone")
     repro(folder)
     return folder
 
@@ -80,7 +81,9 @@ def test_every_stage_wrote_its_outputs(first):
         metrics = json.loads((first / f"metrics/{category}.json").read_text())
         trace = metrics["traces"][f"{category}_test"]
         ratios = {row["policy"]: row["hit_ratio"] for row in trace["rows"]}
-        assert {"lru", "lfu", "larc", "rejectx", "belady_bypass", f"admission.{category}.lgbm"} <= set(ratios)
+        models = {f"admission.{category}.lgbm", f"caching.{category}.lstm_small"}
+        assert {"lru", "lfu", "larc", "rejectx", "belady_bypass", *models} <= set(ratios)
+        assert models == set(metrics["models"])
         assert max(ratios.values()) == ratios["belady_bypass"] > ratios["lru"] > 0
         assert 0.1 * trace["page_accesses"] - 1 <= trace["warmup"] <= trace["page_accesses"] / 3 + 1
 
@@ -114,6 +117,13 @@ def test_a_damaged_bundle_is_one_line(first, tmp_path):
     assert done.returncode == 1
     assert "model.onnx" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_nothing_outside_the_clone_was_written(first):
+    for name in ("home", "tmp"):
+        assert [str(path) for path in (first.parent / name).rglob("*")] == []
+    sites = [Path(name) for name in ("/var/cache/dvc", "/var/tmp/dvc", "/tmp/dvc")]
+    assert not [site for site in sites if str(first) in " ".join(map(str, site.rglob("*")))]
 
 
 def test_a_second_repro_does_nothing(first):
@@ -174,7 +184,6 @@ def _running(folder: Path) -> list[int]:
 
 
 def test_a_killed_run_resumes_to_the_same_lock_in_another_folder(first, tmp_path):
-    (tmp_path / "home").mkdir()
     folder = clone(tmp_path / "another-name", origin=first)
     process = subprocess.Popen(
         [".venv/bin/dvc", "repro"],

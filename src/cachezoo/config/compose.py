@@ -5,10 +5,29 @@ from pathlib import Path
 import yaml
 
 from cachezoo.config.load import read_yaml, validate_params
+from cachezoo.config.schema import Model
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
 
 BANNER = "# Generated from conf/ by the compose stage. Never edit: change conf/ and run `dvc repro`.\n"
+
+
+def _architectures(models: object, conf: Path) -> list[str]:
+    """Hydra's choices of conf/model/<kind>/ that the matrix makes."""
+    kinds = set(Model.model_fields)
+    if not isinstance(models, dict) or set(models) != kinds:
+        message = f"{conf / 'matrix.yaml'}: models must name an architecture of each of {', '.join(sorted(kinds))}"
+        raise ConfigError(message)
+    return [f"model/{kind}={arch}" for kind, arch in models.items()]
+
+
+def _overrides(conf: Path) -> list[str]:
+    overrides: list[str] = (read_yaml(conf / "overrides.yaml") or {}).get("overrides", [])
+    chosen = next((text for text in overrides if text.lstrip("+~").startswith("model/")), None)
+    if chosen is not None:
+        message = f"{conf / 'overrides.yaml'}: {chosen}: DVC names folders by it; choose it under models in matrix.yaml"
+        raise ConfigError(message)
+    return overrides
 
 
 def compose(conf: Path) -> str:
@@ -27,18 +46,22 @@ def compose(conf: Path) -> str:
     from omegaconf.errors import OmegaConfBaseException
 
     matrix = read_yaml(conf / "matrix.yaml")
-    overrides = (read_yaml(conf / "overrides.yaml") or {}).get("overrides", [])
+    if not isinstance(matrix, dict) or set(matrix) != {"traces", "categories", "models"}:
+        message = f"{conf / 'matrix.yaml'}: its keys must be traces, categories and models"
+        raise ConfigError(message)
+    overrides = [*_architectures(matrix["models"], conf), *_overrides(conf)]
     try:
         with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
             tree = OmegaConf.to_container(hydra_compose("config", overrides=overrides), resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
         message = f"{conf}: {' '.join(str(error).split())[:300]}; mend it in conf/"
         raise ConfigError(message) from error
-    if not isinstance(tree, dict) or not isinstance(matrix, dict) or set(matrix) != {"traces", "categories"}:
-        message = f"{conf / 'matrix.yaml'}: its keys must be traces and categories"
-        raise ConfigError(message)
-    tree["data"] = {"traces": matrix["traces"]}
-    params = validate_params(tree, str(conf))
+    tree = dict(tree) if isinstance(tree, dict) else {}
+    params = validate_params({**tree, "data": {"traces": matrix["traces"]}}, str(conf))
+    for kind, arch in matrix["models"].items():
+        if getattr(params.model, kind).arch != arch:
+            message = f"{conf}: model.{kind}.arch is {getattr(params.model, kind).arch!r}; the file {arch}.yaml must say {arch}"
+            raise ConfigError(message)
     if sorted(matrix["categories"]) != params.categories:
         message = f"{conf / 'matrix.yaml'}: categories is {matrix['categories']}, the traces' are {params.categories}; list them"
         raise ConfigError(message)

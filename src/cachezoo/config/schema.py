@@ -7,6 +7,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.config.export import Export
+from cachezoo.config.rcrnn import (
+    BenefitLabel,
+    CachingModel,
+    CachingTrain,
+    ManagerPolicy,
+    SequenceFeatures,
+    WorkloadModel,
+    WorkloadTrain,
+)
 
 
 class _Strict(BaseModel):
@@ -23,7 +32,10 @@ class TraceEntry(_Strict):
     part: tuple[float, float] = (0.0, 1.0)
 
     @model_validator(mode="after")
-    def _rising_part(self) -> "TraceEntry":
+    def _sensible(self) -> "TraceEntry":
+        if self.category == "workload":
+            message = "category workload: metrics/workload.json is the classifier's; take another name"
+            raise ValueError(message)
         if not 0 <= self.part[0] < self.part[1] <= 1:
             message = f"part {list(self.part)} must rise within 0 and 1"
             raise ValueError(message)
@@ -67,6 +79,7 @@ class Device(_Strict):
 class Label(_Strict):
     """`label`."""
 
+    benefit: BenefitLabel
     episodes: EpisodeLabel
 
 
@@ -74,30 +87,52 @@ class Features(_Strict):
     """`features`."""
 
     history: HistoryFeatures
+    sequence: SequenceFeatures
 
 
 class Model(_Strict):
     """`model`."""
 
     admission: AdmissionModel
+    caching: CachingModel
+    workload: WorkloadModel
 
 
 class Train(_Strict):
     """`train`."""
 
     admission: AdmissionTrain
+    caching: CachingTrain
+    workload: WorkloadTrain
 
 
 class PolicySection(_Strict):
     """`policy`."""
 
     flash: FlashPolicy
+    manager: ManagerPolicy
+
+
+class DecisionCost(_Strict):
+    """`evaluate.decision_cost_us`: µs that a decision of each kind of model adds to a request."""
+
+    admission: float = Field(ge=0)
+    caching: float = Field(ge=0)
 
 
 class Evaluate(_Strict):
-    """`evaluate`: the common comparison on test traces."""
+    """`evaluate`: the common comparison on test traces.
+
+    Attributes:
+        capacity_fraction: cache size as a part of a trace's distinct pages.
+        policies: what models are compared with.
+        decision_cost_us: what models' decisions cost; classics cost nothing.
+        bootstrap_blocks: time blocks of the bootstrap.
+        bootstrap_samples: its resamples.
+    """
 
     capacity_fraction: float = Field(gt=0, le=1)
+    decision_cost_us: DecisionCost
     policies: list[str] = Field(min_length=1)
     bootstrap_blocks: int = Field(ge=20)
     bootstrap_samples: int = Field(ge=100)

@@ -7,15 +7,18 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.config.schema import Params
+from cachezoo.console import progress
+from cachezoo.devices.responses import read_responses
 from cachezoo.errors import ConfigError
 from cachezoo.evaluation.admission import admission_page_decisions, evaluate_admission
 from cachezoo.evaluation.bootstrap import interval, resampled_ratios
+from cachezoo.evaluation.caching import evaluate_caching
 from cachezoo.evaluation.compare import MIN_GAP, gap
-from cachezoo.io import read_table
 from cachezoo.kernels.classic import HIT
-from cachezoo.models.trained import read_trained
+from cachezoo.labels.benefit import percent, read_benefit_labels
+from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
-from cachezoo.policies.simulate import Simulation, auto_warmup, parse_capacity, simulate, simulate_admission
+from cachezoo.policies.simulate import Simulation, auto_warmup, count, parse_capacity, simulate, simulate_admission
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import PageAccesses, Trace, read_pages, read_trace
 
@@ -29,13 +32,13 @@ class _Bench:
         self.settings = params.evaluate
         self.trace: Trace = read_trace(paths.requests(category, key))
         self.pages: PageAccesses = read_pages(paths.requests(category, key))
-        table, _ = read_table(paths.responses(category, key), ["t_hdd_us", "t_ssd_us"])
-        self.t_hdd_us: F64 = table.column("t_hdd_us").to_numpy()
-        self.t_ssd_us: F64 = table.column("t_ssd_us").to_numpy()
+        self.t_hdd_us, self.t_ssd_us = read_responses(paths.responses(category, key))
+        self.labels = read_benefit_labels(paths.labels("benefit", category, key), params.label.benefit)
         share = f"{100 * self.settings.capacity_fraction}%"
         self.capacity = parse_capacity(share, self.pages.n_pages)
         self.warmup = auto_warmup(self.pages, self.capacity)
         self.seed = derive_seed(params.seed, "evaluate", category, key)
+        self.key = key
 
     def classic(self, policy_id: str) -> Simulation:
         """A registered policy."""
@@ -46,19 +49,35 @@ class _Bench:
         decided = admission_page_decisions(paths.trained(model_id), self.trace)
         return simulate_admission(self.trace, self.pages, model_id, decided, self.capacity, self.warmup)
 
+    def caching(self, model_id: str) -> tuple[Simulation, dict[str, float | None]]:
+        """RC-RNN's manager with the trained model; beside it the tags' metrics, where the capacity is labelled."""
+        share = self.settings.capacity_fraction
+        labelled = any(capacity == percent(share) for _, capacity in self.labels.tags)
+        with progress(f"{model_id}: cache on {self.key}", len(self.trace)) as advance:
+            run = evaluate_caching(
+                paths.trained(model_id), self.trace, self.pages, self.capacity,
+                self.labels if labelled else None, share, advance,
+            )  # fmt: skip
+        return count(self.trace, self.pages, model_id, self.capacity, self.warmup, run.outcome), run.figures
+
     def ratios(self, result: Simulation) -> F64:
         """Resampled hit ratios, paired across policies."""
         hits = result.outcome[self.warmup :] == HIT
         return resampled_ratios(hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed)
 
-    def mean_response_us(self, result: Simulation) -> float:
-        """Mean service time of the counted requests: the SSD's where all pages are resident, else the disk's."""
+    def mean_response_us(self, result: Simulation, decision_us: float) -> float:
+        """Mean service time of the counted requests: the SSD's where all pages are resident, else the disk's.
+
+        A model's decision is charged to every request.
+        """
         missed = np.add.reduceat((result.outcome != HIT).astype(np.int64), self.pages.request_start[:-1])
         times = np.where(missed == 0, self.t_ssd_us, self.t_hdd_us)
-        return float(times[self.pages.request_start[:-1] >= self.warmup].mean())
+        return float(times[self.pages.request_start[:-1] >= self.warmup].mean()) + decision_us
 
 
-def _row(bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation) -> dict[str, Any]:
+def _row(
+    bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation, decision_us: float = 0.0
+) -> dict[str, Any]:
     closed, points = gap(result.hit_ratio, best.hit_ratio, optimum.hit_ratio)
     mine, theirs, most = bench.ratios(result), bench.ratios(best), bench.ratios(optimum)
     wide = most - theirs >= MIN_GAP
@@ -71,21 +90,22 @@ def _row(bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum
         "hit_ratio_interval": interval(mine),
         "ssd_writes": result.ssd_writes,
         "ssd_writes_per_100_io": 100 * result.ssd_writes / max(result.requests, 1),
-        "mean_response_us": bench.mean_response_us(result),
+        "mean_response_us": bench.mean_response_us(result, decision_us),
+        "decision_us": decision_us,
         "gap_closed": closed,
         "gap_closed_interval": interval(shares) if closed is not None and len(shares) else None,
         "gap_points": points,
     }
 
 
-def evaluate_trace(params: Params, category: str, key: str, model_ids: list[str]) -> dict[str, Any]:
+def evaluate_trace(params: Params, category: str, key: str, models: list[TrainedModel]) -> dict[str, Any]:
     """Every policy and model on one trace, best hit ratio first.
 
     Args:
         params: the whole of params.yaml.
         category: the trace's.
         key: the trace.
-        model_ids: trained admission models to run beside the policies.
+        models: trained admission and caching models to run beside the policies.
     """
     bench = _Bench(params, category, key)
     ran = {policy_id: bench.classic(policy_id) for policy_id in dict.fromkeys([*params.evaluate.policies, OPTIMUM])}
@@ -95,7 +115,14 @@ def evaluate_trace(params: Params, category: str, key: str, model_ids: list[str]
         raise ConfigError(message)
     best = max(contenders, key=lambda result: result.hits)
     rows = [_row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
-    rows += [_row(bench, bench.admission(model_id), "model", best, ran[OPTIMUM]) for model_id in model_ids]
+    tags = {}
+    for model in models:
+        if model.kind == "caching":
+            result, tags[model.model_id] = bench.caching(model.model_id)
+        else:
+            result = bench.admission(model.model_id)
+        decision_us = getattr(params.evaluate.decision_cost_us, model.kind)
+        rows.append(_row(bench, result, "model", best, ran[OPTIMUM], decision_us))
     return {
         "role": params.traces[key].role,
         "requests": len(bench.trace),
@@ -105,8 +132,15 @@ def evaluate_trace(params: Params, category: str, key: str, model_ids: list[str]
         "warmup": bench.warmup,
         "best_classic": best.policy,
         "optimum": OPTIMUM,
+        "tags": tags,
         "rows": sorted(rows, key=lambda row: (-row["hits"], row["policy"])),
     }
+
+
+def _row_of(result: dict[str, Any], policy_id: str) -> dict[str, Any]:
+    """A model's row on a trace, its tags' metrics within."""
+    row = next(row for row in result["rows"] if row["policy"] == policy_id)
+    return {**row, **result["tags"].get(policy_id, {})}
 
 
 def _validation_choice(traces: dict[str, dict[str, Any]]) -> str | None:
@@ -123,15 +157,19 @@ def _validation_choice(traces: dict[str, dict[str, Any]]) -> str | None:
 def evaluate_category(params: Params, category: str) -> dict[str, Any]:
     """What the evaluate stage writes: page-cache rows of every validation and test trace, and the flash figures.
 
+    Models run on the test traces only; what validation says of them was found when they were trained.
+
     A model is promoted only where it trained and beat its baseline on validation (its own verdict, in train.json);
     test figures decide nothing.
     """
-    model_id = f"admission.{category}.{params.model.admission.arch}"
-    model = read_trained(paths.trained(model_id))
+    forest = f"admission.{category}.{params.model.admission.arch}"
+    ids = [forest, f"caching.{category}.{params.model.caching.arch}"]
+    models = [read_trained(paths.trained(model_id)) for model_id in ids]
     keys = [key for role in ("validation", "test") for key in params.traces_of(category, role)]
-    traces = {key: evaluate_trace(params, category, key, [model_id]) for key in keys}
-    tests = {key: read_trace(paths.requests(category, key)) for key in params.traces_of(category, "test")}
-    flash = evaluate_admission(paths.trained(model_id), tests, params)
+    judged = params.traces_of(category, "test")
+    traces = {key: evaluate_trace(params, category, key, models if key in judged else []) for key in keys}
+    tests = {key: read_trace(paths.requests(category, key)) for key in judged}
+    flash = evaluate_admission(paths.trained(forest), tests, params)
     return {
         "category": category,
         "capacity_fraction": params.evaluate.capacity_fraction,
@@ -139,12 +177,13 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
         "validation_choice": _validation_choice(traces),
         "flash": flash,
         "models": {
-            model_id: {
+            model.model_id: {
                 "trained": model.trained,
                 "promoted": model.trained and model.beats_baseline,
                 "reason": model.reason,
                 "validation": model.validation,
-                "test": {key: next(row for row in traces[key]["rows"] if row["policy"] == model_id) for key in tests},
+                "test": {key: _row_of(traces[key], model.model_id) for key in tests},
             }
+            for model in models
         },
     }

@@ -44,6 +44,10 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
         ("evaluate/default.yaml", "bootstrap_blocks:", "bootstrap_bloks:", "evaluate.bootstrap_bl"),
         ("config.yaml", "seed: 20161", "seed: soon", "seed"),
         ("overrides.yaml", "[]", "[nosuch.key=1]", "nosuch"),
+        ("overrides.yaml", "[]", "[model/caching=lstm_small]", "under models in matrix.yaml"),
+        ("matrix.yaml", "caching: lstm3x256", "caching: nosuch", "nosuch"),
+        ("matrix.yaml", "  caching: lstm3x256\n", "", "models must name"),
+        ("model/caching/lstm3x256.yaml", "arch: lstm3x256", "arch: lstm3", "must say lstm3x256"),
         ("matrix.yaml", "categories: []", "categories: [web]", "categories"),
         (
             "matrix.yaml",

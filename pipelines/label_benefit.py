@@ -1,0 +1,27 @@
+"""Stage label_benefit@trace: what the oracle caches did with each request of one trace, from that trace alone."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo import paths
+from cachezoo.devices.responses import read_responses
+from cachezoo.labels.benefit import write_benefit_labels
+from cachezoo.stage import stage
+from cachezoo.traces.table import read_pages, read_trace
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+@stage
+def main(params: "Params", key: str) -> None:
+    """Label trace `key`."""
+    category = params.traces[key].category
+    requests = paths.requests(category, key)
+    write_benefit_labels(
+        read_trace(requests), read_pages(requests), *read_responses(paths.responses(category, key)),
+        params.label.benefit, paths.labels("benefit", category, key),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

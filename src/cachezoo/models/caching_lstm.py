@@ -1,0 +1,40 @@
+"""The caching model's network: stacked LSTM with heads for cached and duration (RC-RNN, Sec. 5.2.2)."""
+
+import torch
+from torch import Tensor, nn
+
+from cachezoo.models.lstm_init import init_lstm
+
+DURATIONS = 3
+
+
+class CachingLstm(nn.Module):
+    """LSTM over requests; at each of them the odds of `cached` and of the three durations."""
+
+    def __init__(self, inputs: int, layers: int, units: int) -> None:
+        """Build it with seeded weights of torch's default generator."""
+        super().__init__()
+        self.lstm = nn.LSTM(inputs, units, layers, batch_first=True)
+        self.cached = nn.Linear(units, 1)
+        self.duration = nn.Linear(units, DURATIONS)
+        init_lstm(self.lstm)
+
+    def forward(
+        self, rows: Tensor, state: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+        """Logits along sequences.
+
+        Args:
+            rows: float32[B, T, F].
+            state: hidden and cell state float32[layers, B, units] before the first row; None is zero.
+
+        Returns:
+            Logit of cached [B, T], logits of the durations [B, T, 3], and the state after the last row.
+        """
+        hidden, state = self.lstm(rows, state)
+        return self.cached(hidden)[..., 0], self.duration(hidden), state
+
+
+def probabilities(cached: Tensor, duration: Tensor) -> Tensor:
+    """Outputs [..., 4] (cached, soon, mean, late) from logits."""
+    return torch.cat([torch.sigmoid(cached)[..., None], torch.softmax(duration, -1)], -1)

@@ -1,0 +1,263 @@
+"""Trains the caching LSTM of a category on an oracle's tags and judges its cache in closed loop on validation.
+
+Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity teach one model; the epoch is chosen by
+the validation loss, the threshold by the validation hit ratio, and the verdict compares with the best classic.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo import paths
+from cachezoo.config.rcrnn import BenefitLabel, CachingModel, CachingTrain, ManagerPolicy, SequenceFeatures
+from cachezoo.errors import TrainingError
+from cachezoo.features.sequence import FEEDBACK_WIDTH, Columns, fit_features, open_inputs
+from cachezoo.features.table import read_features
+from cachezoo.io import sha256_file
+from cachezoo.labels.benefit import BELADY, Labels, percent, read_benefit_labels
+from cachezoo.models.trained import Feature, TracePart, TrainedModel
+from cachezoo.seeds import derive_seed
+from cachezoo.traces.table import PAGE_BYTES, PageAccesses, Trace, read_pages, read_trace
+from cachezoo.training.caching_verdict import judge
+from cachezoo.training.fitted import Curves, Fitted, write_fitted
+from cachezoo.training.sequences import Lane, Sequences, cut_lanes
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+F32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters that training reads."""
+
+    label: BenefitLabel
+    features: SequenceFeatures
+    model: CachingModel
+    train: CachingTrain
+    manager: ManagerPolicy
+    seed: int
+
+    @classmethod
+    def of(cls, params: "Params") -> "Settings":
+        """Pick them from params.yaml."""
+        return cls(
+            params.label.benefit, params.features.sequence, params.model.caching, params.train.caching,
+            params.policy.manager, params.seed,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """A trace with what earlier stages made of it."""
+
+    key: str
+    trace: Trace
+    pages: PageAccesses
+    labels: Labels
+    columns: Columns
+
+
+def model_id(category: str, arch: str) -> str:
+    """Id of a category's caching model."""
+    return f"caching.{category}.{arch}"
+
+
+def choose_teacher(parts: list[Part], settings: Settings) -> str:
+    """The oracle to imitate: Belady if asked for, else the benefit horizon whose oracle hits most on `parts`."""
+    if settings.label.oracle == BELADY:
+        return BELADY
+    key = percent(settings.manager.capacity)
+    totals = {
+        f"benefit_{h}": sum(part.labels.hit_ratio[f"benefit_{h}", key] for part in parts)
+        for h in settings.label.horizons
+    }
+    return max(totals, key=lambda name: totals[name])
+
+
+def lanes_of(parts: list[Part], model: TrainedModel, settings: Settings) -> list[Lane]:
+    """Every trace at every labelled capacity."""
+    features = [feature.model_dump() for feature in model.features]
+    teacher = str(model.calibration["teacher"])
+    return [
+        Lane(
+            open_inputs(part.columns, lane, features, settings.features.clip),
+            part.labels.tags[teacher, percent(fraction)],
+        )
+        for part in parts
+        for lane, fraction in enumerate(settings.label.capacities)
+    ]
+
+
+def _policy(settings: Settings, columns: list[Columns]) -> dict[str, Any]:
+    ratios = np.concatenate([part.sized[:, :, 0].ravel() for part in columns])
+    return {
+        "type": "three_queue_manager",
+        "state": settings.model.state,
+        "sequence": settings.model.sequence,
+        "memory": settings.features.model_dump(),
+        "demote_capacities": settings.manager.demote_capacities,
+        "protected_percent": settings.manager.protected_percent,
+        "fill_free": settings.manager.fill_free,
+        "decide": "missing pages enter the likeliest of soon, mean, late iff cached >= calibration.threshold",
+        "capacity_ratio_log2": [float(np.quantile(ratios, q)) for q in (0.01, 0.99)],
+    }
+
+
+def _skeleton(category: str, parts: list[Part], validation: list[Part], settings: Settings) -> TrainedModel:
+    """Everything about the model that is known before it is trained."""
+    columns = [part.columns for part in parts]
+    roles: list[tuple[Part, Literal["train", "validation"]]] = [(part, "train") for part in parts]
+    roles += [(part, "validation") for part in validation]
+    return TrainedModel(
+        model_id=model_id(category, settings.model.arch),
+        kind="caching",
+        category=category,
+        arch={
+            "layers": settings.model.layers,
+            "units": settings.model.units,
+            "precision": settings.train.precision,
+            "threads": settings.train.threads,
+        },
+        features=[Feature(**row) for row in fit_features(columns, "caching")],
+        geometry={"page_bytes": PAGE_BYTES},
+        calibration={
+            "threshold": settings.train.thresholds[0],
+            "teacher": choose_teacher(validation or parts, settings),
+            "capacity": settings.manager.capacity,
+            "capacities": list(settings.label.capacities),
+        },
+        policy=_policy(settings, columns),
+        traces=[
+            TracePart(
+                trace=part.key,
+                role=role,
+                sha256=part.trace.meta.source_sha256,
+                licence=part.trace.meta.licence,
+            )
+            for part, role in roles
+        ],
+        inputs={},
+        seeds={"train_caching": derive_seed(settings.seed, "train_caching", category)},
+        trained=False,
+        validation={},
+        beats_baseline=False,
+        reason="not trained yet",
+    )
+
+
+def fit_network(
+    model: TrainedModel, train: Sequences, validation: Sequences | None, settings: Settings
+) -> tuple[dict[str, F32], Curves]:
+    """Train the network; returns the best epoch's weights and the curves."""
+    from cachezoo.models.caching_lstm import CachingLstm
+    from cachezoo.training.caching_task import CachingTask, loader
+    from cachezoo.training.lightning_fit import fit, seeded
+
+    seed, options = model.seeds["train_caching"], settings.train
+    seeded(seed)
+    network = CachingLstm(len(model.features), settings.model.layers, settings.model.units)
+    if options.tag_dropout >= 1:
+        # Never seen in training, so their weights must say nothing when a cache feeds them.
+        network.lstm.get_parameter("weight_ih_l0").data[:, -FEEDBACK_WIDTH:] = 0.0
+    shuffle = None if settings.model.state == "carried" else seed
+    batches = loader(train, options.batch, shuffle)
+    task = CachingTask(network, settings.model, options, options.max_epochs * len(batches), seed)
+    judged = loader(validation, options.batch, None) if validation is not None else None
+    fit(
+        task, batches, judged, options.max_epochs, options.clip_norm, options.precision, options.threads,
+        model.model_id,
+    )  # fmt: skip
+    return task.best, task.curves
+
+
+def fit_caching(category: str, parts: list[Part], validation: list[Part], settings: Settings) -> Fitted:
+    """Train on some traces, choose and judge on others.
+
+    Args:
+        category: workload category.
+        parts: train traces.
+        validation: validation traces; where empty the train traces choose the threshold, and the model is not said
+            to beat its baseline, for nothing judged it.
+        settings: parameters.
+
+    Raises:
+        TrainingError: no train trace, or no settled label in it.
+    """
+    if not parts:
+        name = model_id(category, settings.model.arch)
+        message = f"{name}: the category has no trace of role train; give it one in conf/matrix.yaml"
+        raise TrainingError(message)
+    model = _skeleton(category, parts, validation, settings)
+    length, weight = settings.model.sequence, settings.train.hit_weight
+    train = cut_lanes(lanes_of(parts, model, settings), length, weight)
+    if not train.weight.any():
+        message = f"{model.model_id}: no label of the train traces is settled; give longer traces or shorter horizons"
+        raise TrainingError(message)
+    held = cut_lanes(lanes_of(validation, model, settings), length, weight) if validation else None
+    weights, curves = fit_network(model, train, held, settings)
+    verdict = judge(model, weights, validation or parts, bool(validation), settings)
+    figures = {**verdict.figures, "rows": float((train.weight > 0).sum())}
+    if held is not None:
+        figures["loss"] = min(loss for _, loss in curves if loss is not None)
+    trained = model.model_copy(
+        update={
+            "calibration": {
+                **model.calibration,
+                "threshold": verdict.threshold,
+                "thresholds": verdict.curve,
+                "calibrated_on": "validation" if validation else "train",
+                "oracle_beats_classic": verdict.oracle_beats_classic,
+            },
+            "trained": True,
+            "validation": figures,
+            "beats_baseline": verdict.beats,
+            "reason": verdict.reason,
+        }
+    )
+    return Fitted(trained, weights, curves)
+
+
+def _read_parts(
+    params: "Params", category: str, role: str, settings: Settings
+) -> tuple[list[Part], dict[str, str]]:
+    parts, inputs = [], {}
+    for key in params.traces_of(category, role):
+        files = (
+            paths.requests(category, key), paths.labels("benefit", category, key), paths.features(category, key)
+        )  # fmt: skip
+        parts.append(
+            Part(
+                key,
+                read_trace(files[0]),
+                read_pages(files[0]),
+                read_benefit_labels(files[1], settings.label),
+                read_features(files[2], settings.label),
+            )
+        )
+        inputs.update({str(path): sha256_file(path) for path in files})
+    return parts, inputs
+
+
+def train_caching(params: "Params", category: str, root: Path | None = None) -> TrainedModel:
+    """Train a category's caching model and write `models/trained/caching.<category>.<arch>/`.
+
+    Args:
+        params: params.yaml.
+        category: workload category.
+        root: where to write instead; None takes the model's own folder.
+
+    Raises:
+        TrainingError: nothing to train on.
+    """
+    settings = Settings.of(params)
+    parts, inputs = _read_parts(params, category, "train", settings)
+    validation, more = _read_parts(params, category, "validation", settings)
+    fitted = fit_caching(category, parts, validation, settings)
+    model = fitted.model.model_copy(update={"inputs": {**inputs, **more}})
+    write_fitted(Fitted(model, fitted.weights, fitted.curves), root or paths.trained(model.model_id))
+    return model

@@ -1,0 +1,128 @@
+"""Runs Lightning as cachezoo needs it: quiet, deterministic, nothing on disk, the best epoch kept in memory."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import lightning
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+from cachezoo.console import Advance, progress
+
+Weights = dict[str, Any]
+
+
+class Task(lightning.LightningModule):
+    """What the two LSTMs' tasks share: RMSProp, the curves, and the weights of the best epoch.
+
+    Attributes:
+        curves: per epoch, the mean training loss and the validation loss (None without validation).
+        best: weights of the epoch with the lowest validation loss, as numpy arrays.
+    """
+
+    def __init__(self, network: torch.nn.Module, learning_rate: float, steps: int) -> None:
+        """Take the network, the first learning rate and the steps of the whole training."""
+        super().__init__()
+        self.network = network
+        self.learning_rate = learning_rate
+        self.steps = steps
+        self.curves: list[tuple[float, float | None]] = []
+        self.best: Weights = {}
+        self._best_loss = float("inf")
+        self._losses: list[tuple[float, float]] = []
+        self._validation: list[tuple[float, float]] = []
+
+    def configure_optimizers(self) -> Any:  # noqa: ANN401 - Lightning's own union
+        """RMSProp; the rate falls linearly to a tenth."""
+        optimizer = torch.optim.RMSprop(self.network.parameters(), lr=self.learning_rate)
+        decay = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - 0.9 * min(1.0, step / self.steps))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": decay, "interval": "step"}}
+
+    def note(self, loss: torch.Tensor, weight: float, training: bool) -> None:
+        """Remember a batch's mean loss and its weight."""
+        (self._losses if training else self._validation).append((float(loss.detach()), weight))
+
+    def on_train_epoch_end(self) -> None:
+        """Close the epoch: curves, and the weights if they are the best so far."""
+        train, validation = _mean(self._losses), _mean(self._validation)
+        judged = train if validation is None else validation
+        self.curves.append((0.0 if train is None else train, validation))
+        self._losses, self._validation = [], []
+        if judged is not None and judged < self._best_loss:
+            self._best_loss = judged
+            self.best = {k: v.detach().numpy().copy() for k, v in self.network.state_dict().items()}
+
+
+def _mean(losses: list[tuple[float, float]]) -> float | None:
+    total = sum(weight for _, weight in losses)
+    return sum(loss * weight for loss, weight in losses) / total if total > 0 else None
+
+
+class _Progress(lightning.Callback):
+    def __init__(self, advance: Advance) -> None:
+        self.advance = advance
+
+    def on_train_batch_end(self, trainer: Any, *_: Any) -> None:  # noqa: ANN401 - Lightning's signature
+        loss = trainer.lightning_module.curves[-1] if trainer.lightning_module.curves else None
+        note = "" if loss is None or loss[1] is None else f"validation loss {loss[1]:.4f}"
+        self.advance(trainer.global_step, note)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without Lightning's advice about workers, devices and loggers."""
+    names = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def fit(
+    task: Task,
+    train: DataLoader[Any],
+    validation: DataLoader[Any] | None,
+    epochs: int,
+    clip_norm: float,
+    precision: Literal["32-true", "bf16-mixed"],
+    threads: int,
+    title: str,
+) -> None:
+    """Train; afterwards `task.best` holds the best epoch's weights.
+
+    Results depend on `precision` and `threads` and on the CPU's type, and on nothing else.
+    """
+    torch.set_num_threads(threads)
+    with _quiet(), progress(title, epochs * len(train)) as advance:
+        trainer = lightning.Trainer(
+            max_epochs=epochs,
+            accelerator="cpu",
+            devices=1,
+            precision=precision,
+            gradient_clip_val=clip_norm,
+            deterministic=True,
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            reload_dataloaders_every_n_epochs=0,
+            callbacks=[_Progress(advance)],
+        )
+        trainer.fit(task, train, validation)
+
+
+def seeded(seed: int) -> np.random.Generator:
+    """Seed torch, and return a generator for everything else."""
+    torch.manual_seed(seed)
+    return np.random.default_rng(seed)

@@ -1,0 +1,175 @@
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cachezoo import paths
+from cachezoo.errors import TrainingError
+from cachezoo.evaluation.caching import evaluate_caching
+from cachezoo.features.table import write_features
+from cachezoo.labels.benefit import capacity_pages, write_benefit_labels
+from cachezoo.models.trained import read_trained
+from cachezoo.policies.registry import OPTIMUM, classics, policy
+from cachezoo.policies.simulate import auto_warmup
+from cachezoo.traces.table import Trace, expand_pages, write_trace
+from cachezoo.training.caching import Fitted, Part, choose_teacher, fit_caching, train_caching, write_fitted
+from cachezoo.training.caching_verdict import judge
+from tests.rcrnn_data import SETTINGS, make_part, make_trace
+
+FILES = {"train.json", "weights.safetensors", "curves.csv"}
+
+
+def digest(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Part, Part]:
+    folder = tmp_path_factory.mktemp("parts")
+    return (
+        make_part(make_trace(6000, 1, "train"), folder),
+        make_part(make_trace(4000, 2, "validation"), folder),
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted(parts: tuple[Part, Part]) -> Fitted:
+    return fit_caching("database", [parts[0]], [parts[1]], SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def folder(fitted: Fitted, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "caching.database.lstm_test"
+    write_fitted(fitted, path)
+    return path
+
+
+def test_it_learns_which_requests_come_back(fitted: Fitted) -> None:
+    figures = fitted.model.validation
+    assert fitted.model.trained
+    assert figures["cached_balanced_accuracy"] > 0.9
+    assert fitted.curves[-1][0] < fitted.curves[0][0]
+
+
+def test_it_beats_the_best_classic_where_only_the_request_tells(fitted: Fitted) -> None:
+    model = fitted.model
+    assert model.beats_baseline, model.reason
+    assert model.validation["difference_low"] > 0
+    assert model.validation["optimum_hit_ratio"] >= model.validation["hit_ratio"]
+    assert model.calibration["oracle_beats_classic"] is True
+    assert model.calibration["calibrated_on"] == "validation"
+
+
+def test_two_trainings_give_the_same_bytes(parts: tuple[Part, Part], folder: Path, tmp_path: Path) -> None:
+    write_fitted(fit_caching("database", [parts[0]], [parts[1]], SETTINGS), tmp_path / "again")
+    assert digest(tmp_path / "again") == digest(folder)
+    assert set(digest(folder)) == FILES
+
+
+def test_evaluation_serves_the_trained_model_on_a_trace_it_never_saw(folder: Path, tmp_path: Path) -> None:
+    test = make_part(make_trace(4000, 3, "test"), tmp_path)
+    capacity = capacity_pages(0.1, test.pages.n_pages)
+    run = evaluate_caching(folder, test.trace, test.pages, capacity, test.labels)
+    again = evaluate_caching(folder, test.trace, test.pages, capacity)
+    assert (run.outcome == again.outcome).all()
+    assert again.figures == {}
+    assert run.totals["hits"] == int((run.outcome == 2).sum())
+    assert run.totals["ssd_writes"] == run.totals["admitted"] + run.totals["write_hits"]
+    assert run.figures["cached_balanced_accuracy"] > 0.9
+    warmup = auto_warmup(test.pages, capacity)
+    hits = {
+        name: int((policy(name).run(test.pages.page_ids, test.pages.n_pages, capacity)[warmup:] == 2).sum())
+        for name in [*classics(), OPTIMUM]
+    }
+    mine = int((run.outcome[warmup:] == 2).sum())
+    assert max(hits[name] for name in classics()) < mine <= hits[OPTIMUM]
+
+
+def test_the_judged_half_of_validation_does_not_move_the_threshold(parts: tuple[Part, Part], fitted: Fitted) -> None:
+    held = parts[1]
+    late = slice(3 * len(held.trace) // 4, None)
+    changed = {name: getattr(held.trace, name).copy() for name in ("op", "offset", "size")}
+    order = np.argsort(changed["offset"][late], kind="stable")
+    for values in changed.values():
+        values[late] = values[late][order]
+    trace = replace(held.trace, **changed)
+    other = replace(held, trace=trace, pages=expand_pages(trace))
+    verdict = judge(fitted.model, fitted.weights, [other], True, SETTINGS)
+    curves = (fitted.model.calibration["thresholds"], verdict.curve)
+    before, after = ([row["hit_ratio"] for row in curve] for curve in curves)
+    assert before == after
+    assert verdict.threshold == fitted.model.calibration["threshold"]
+    assert verdict.figures["best_classic_hit_ratio"] > fitted.model.validation["best_classic_hit_ratio"]
+
+
+def test_the_teacher_with_the_best_hit_ratio_on_validation_is_taken(parts: tuple[Part, Part]) -> None:
+    held = parts[1]
+    key = {h: held.labels.hit_ratio[f"benefit_{h}", 10] for h in SETTINGS.label.horizons}
+    assert choose_teacher([held], SETTINGS) == f"benefit_{max(key, key=lambda h: key[h])}"
+    belady = replace(SETTINGS, label=SETTINGS.label.model_copy(update={"oracle": "belady"}))
+    assert choose_teacher([held], belady) == "belady"
+
+
+def test_an_oracle_below_the_best_classic_is_said(parts: tuple[Part, Part], fitted: Fitted) -> None:
+    held = parts[1]
+    poor = {key: 0.0 for key in held.labels.decided_hit_ratio}
+    losing = replace(held, labels=replace(held.labels, decided_hit_ratio=poor))
+    verdict = judge(fitted.model, fitted.weights, [losing], True, SETTINGS)
+    assert not verdict.oracle_beats_classic
+    assert not verdict.beats
+    assert "oracle" in verdict.reason
+
+
+def test_without_validation_nothing_is_claimed(parts: tuple[Part, Part]) -> None:
+    short = replace(SETTINGS, train=SETTINGS.train.model_copy(update={"max_epochs": 1}))
+    model = fit_caching("database", [parts[0]], [], short).model
+    assert not model.beats_baseline
+    assert "no validation trace" in model.reason
+    assert model.calibration["calibrated_on"] == "train"
+
+
+def test_no_train_trace_is_named() -> None:
+    with pytest.raises(TrainingError, match=r"caching\.web\.lstm_test: .*role train"):
+        fit_caching("web", [], [], SETTINGS)
+
+
+def _stages(trace: Trace, settings: SimpleNamespace) -> None:
+    """Ingest the first 60 % of a trace, label it, compute its features."""
+    part = trace.rows(0, int(0.6 * len(trace)))
+    pages = expand_pages(part)
+    requests = paths.requests("database", "train")
+    write_trace(part, requests, pages)
+    write_benefit_labels(
+        part, pages, np.full(len(part), 5000.0), np.full(len(part), 90.0), settings.label.benefit,
+        paths.labels("benefit", "database", "train"),
+    )  # fmt: skip
+    write_features(part, pages, settings.features.sequence, settings.label.benefit, paths.features("database", "train"))
+
+
+def test_rows_after_the_cut_change_neither_labels_nor_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = SETTINGS.train.model_copy(update={"max_epochs": 1})
+    params = SimpleNamespace(
+        label=SimpleNamespace(benefit=SETTINGS.label), features=SimpleNamespace(sequence=SETTINGS.features),
+        model=SimpleNamespace(caching=SETTINGS.model), train=SimpleNamespace(caching=short),
+        policy=SimpleNamespace(manager=SETTINGS.manager), seed=SETTINGS.seed,
+        traces_of=lambda category, role: ["train"] if role == "train" else [],
+    )  # fmt: skip
+    whole, other = make_trace(5000, 4), make_trace(5000, 5)
+    cut = int(0.6 * len(whole))
+    mixed = {
+        name: np.concatenate([getattr(whole, name)[:cut], getattr(other, name)[cut:]]) for name in ("op", "offset", "size")
+    }
+    seen = []
+    for name, trace in (("before", whole), ("after", replace(whole, **mixed))):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        _stages(trace, params)
+        model = train_caching(params, "database")
+        files = sorted(path for path in Path().rglob("*") if path.is_file())
+        seen.append({str(path): path.read_bytes() for path in files})
+        assert read_trained(paths.trained(model.model_id)).inputs == model.inputs
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 3 + len(FILES)
