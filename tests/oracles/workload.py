@@ -27,7 +27,7 @@ def naive_votes(classes: Sequence[int], vote_windows: int, switch_votes: int) ->
 
 
 def naive_statistics(requests: Sequence[tuple[int, int, int, int]], first: int, window: int) -> list[float]:
-    """Read share, mean log2 size, mean ln(1 + gap), mean |log2 jump|, sequential share of one window.
+    """Read share, mean log2 size, mean ln(1 + gap), mean |log2 jump|, mean page of the start in one window.
 
     Requests are (time_us, op, offset, size); the first of all has no gap and no jump.
     """
@@ -40,6 +40,6 @@ def naive_statistics(requests: Sequence[tuple[int, int, int, int]], first: int, 
         if index:
             before = requests[index - 1]
             gap, jump = time - before[0], offset - before[2] - before[3]
-        row = (1 - op, math.log2(size), math.log1p(gap), math.log2(1 + abs(jump) / 512), float(jump == 0))
+        row = (1 - op, math.log2(size), math.log1p(gap), math.log2(1 + abs(jump) / 512), offset // 4096)
         sums = [total + value for total, value in zip(sums, row, strict=True)]
     return [total / window for total in sums]

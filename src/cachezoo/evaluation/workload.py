@@ -1,8 +1,8 @@
 """The workload classifier on test traces and on mixtures of them, the decision tree beside it.
 
-Mixtures are RC-RNN's concurrent streams: two categories' requests merged in time, the second one's clock stretched so
-that the first issues 60 or 80 % of the requests on average. A window's label is the category that issued most of
-it; windows that both issued equally are left out.
+Mixtures are RC-RNN's concurrent streams: two categories' requests merged in time, cut and the second one's clock
+stretched so that the first issues 60 or 80 % of them; within that, each keeps its bursts. A window's label is the
+category that issued most of it; windows that both issued equally are left out.
 """
 
 from collections.abc import Mapping
@@ -76,22 +76,21 @@ def stream_of(trace: Trace, label: int) -> Stream:
 
 
 def interleave(major: Stream, minor: Stream, share: float) -> Stream:
-    """Merge two streams in time until the first of them ends.
+    """Merge the beginnings of two streams in time.
 
     Args:
         major: its clock stays.
-        minor: its clock is stretched, so that it issues `1 - share` of the requests on average.
-        share: of the major stream.
+        minor: its clock is stretched or compressed, so that both end together.
+        share: of the requests that the major stream issues; each stream is cut after as many as this leaves of it.
     """
-    wanted = len(major.time_us) * (1 - share) / share
-    span = float(major.time_us[-1] - major.time_us[0] + 1)
-    pace = span * len(minor.time_us) / (wanted * float(minor.time_us[-1] - minor.time_us[0] + 1))
-    times = [major.time_us - major.time_us[0], np.round((minor.time_us - minor.time_us[0]) * pace).astype(np.int64)]
-    merged = np.concatenate(times)
+    few = max(1, min(len(minor.time_us), round(len(major.time_us) * (1 - share) / share)))
+    many = max(1, min(len(major.time_us), round(few * share / (1 - share))))
+    times = [major.time_us[:many] - major.time_us[0], minor.time_us[:few] - minor.time_us[0]]
+    pace = float(times[0][-1]) / max(float(times[1][-1]), 1.0)
+    merged = np.concatenate([times[0], np.round(times[1] * pace).astype(np.int64)])
     order = np.argsort(merged, kind="stable")
-    order = order[merged[order] <= min(int(times[0][-1]), int(times[1][-1]))]
     columns = {
-        name: np.concatenate([getattr(major, name), getattr(minor, name)])[order]
+        name: np.concatenate([getattr(major, name)[:many], getattr(minor, name)[:few]])[order]
         for name in ("op", "offset", "size", "source")
     }
     return Stream(time_us=merged[order], **columns)

@@ -62,29 +62,32 @@ class OracleRun:
 
 
 @njit
-def _lower(a: int, b: int, worth: F64, last: I64) -> bool:
-    """Whether page a leaves before page b: less worth, or as much and used longer ago."""
-    return bool(worth[a] < worth[b] or (worth[a] == worth[b] and last[a] < last[b]))
+def _settle(k: int, used: int, heap: I32, worth: F64, slot: I32, last: I64) -> None:
+    """Restore the heap around position k, whose page or worth changed.
 
-
-@njit
-def _settle(k: int, used: int, heap: I32, slot: I32, worth: F64, last: I64) -> None:
-    """Restore the heap around position k after its page's worth changed."""
-    page = heap[k]
-    while k > 0 and _lower(page, heap[(k - 1) // 2], worth, last):
-        heap[k] = heap[(k - 1) // 2]
-        slot[heap[k]] = k
-        k = (k - 1) // 2
-    while 2 * k + 1 < used:
-        child = 2 * k + 1
-        if child + 1 < used and _lower(heap[child + 1], heap[child], worth, last):
-            child += 1
-        if not _lower(heap[child], page, worth, last):
+    A binary heap of pages with their worth beside them, so that most steps read nothing of a page's own. Less worth
+    is higher up; among equals the page used longest ago.
+    """
+    page, own = heap[k], worth[k]
+    while k > 0:
+        up = (k - 1) // 2
+        if own > worth[up] or (own == worth[up] and last[page] > last[heap[up]]):
             break
-        heap[k] = heap[child]
+        heap[k], worth[k] = heap[up], worth[up]
+        slot[heap[k]] = k
+        k = up
+    while 2 * k + 1 < used:
+        child, other = 2 * k + 1, 2 * k + 2
+        if other < used and (
+            worth[other] < worth[child] or (worth[other] == worth[child] and last[heap[other]] < last[heap[child]])
+        ):
+            child = other
+        if own < worth[child] or (own == worth[child] and last[page] < last[heap[child]]):
+            break
+        heap[k], worth[k] = heap[child], worth[child]
         slot[heap[k]] = k
         k = child
-    heap[k] = page
+    heap[k], worth[k] = page, own
     slot[page] = k
 
 
@@ -97,39 +100,39 @@ def _replay(page_ids: I32, value: F64, n_pages: int, capacity: int) -> tuple[U8,
     reuse = np.zeros(m, np.int64)
     contested = -1
     heap = np.empty(min(capacity, n_pages), np.int32)
+    worth = np.empty(heap.size, np.float64)
     slot = np.full(n_pages, -1, np.int32)
-    worth = np.zeros(n_pages, np.float64)
     last = np.zeros(n_pages, np.int64)
+    began = np.zeros(n_pages, np.int64)
     used = 0
     for p in range(m):
         page = page_ids[p]
-        if used == capacity and worth[heap[0]] > -np.inf:
+        place = slot[page]
+        if used == capacity and worth[0] > -np.inf:
             contested = p
-        if slot[page] >= 0:
+        if place >= 0:
             outcome[p] = HIT
             reuse[last[page]] = p - last[page]
-            entry[p] = entry[last[page]]
         elif used < capacity:
             outcome[p] = ADMITTED_FREE
-            entry[p] = p
-            slot[page] = used
-            heap[used] = page
+            began[page] = p
+            place = used
             used += 1
-        elif value[p] > worth[heap[0]]:
+        elif value[p] > worth[0]:
             outcome[p] = ADMITTED
-            entry[p] = p
-            victim = heap[0]
-            left[entry[last[victim]]] = p
-            slot[victim] = -1
-            slot[page] = 0
-            heap[0] = page
+            began[page] = p
+            place = 0
+            left[began[heap[0]]] = p
+            slot[heap[0]] = -1
         else:
             continue
-        worth[page] = value[p]
+        entry[p] = began[page]
+        heap[place] = page
+        worth[place] = value[p]
         last[page] = p
-        _settle(slot[page], used, heap, slot, worth, last)
+        _settle(place, used, heap, worth, slot, last)
     for k in range(used):
-        left[entry[last[heap[k]]]] = m
+        left[began[heap[k]]] = m
     return outcome, entry, left, reuse, contested
 
 
@@ -205,28 +208,28 @@ def useful_stays(page_ids: I32, run: OracleRun, reach: int, n_pages: int) -> Ora
 def _decided(request_start: I64, page_ids: I32, value: F64, decision: U8, n_pages: int, capacity: int) -> U8:
     hits = np.zeros(page_ids.size, np.uint8)
     heap = np.empty(min(capacity, n_pages), np.int32)
+    worth = np.empty(heap.size, np.float64)
     slot = np.full(n_pages, -1, np.int32)
-    worth = np.zeros(n_pages, np.float64)
     last = np.zeros(n_pages, np.int64)
     used = 0
     for i in range(request_start.size - 1):
         for p in range(request_start[i], request_start[i + 1]):
             page = page_ids[p]
-            if slot[page] >= 0:
+            place = slot[page]
+            if place >= 0:
                 hits[p] = 1
             elif used < capacity:
-                slot[page] = used
-                heap[used] = page
+                place = used
                 used += 1
             elif decision[i]:
+                place = 0
                 slot[heap[0]] = -1
-                slot[page] = 0
-                heap[0] = page
             else:
                 continue
-            worth[page] = value[p]
+            heap[place] = page
+            worth[place] = value[p]
             last[page] = p
-            _settle(slot[page], used, heap, slot, worth, last)
+            _settle(place, used, heap, worth, slot, last)
     return hits
 
 

@@ -1,7 +1,8 @@
 """The classifier's baseline: a decision tree of depth 4 on five statistics of a window of raw requests.
 
-The statistics: share of reads, mean log2 size, mean ln(1 + gap), mean |log2 jump|, share of requests that begin where
-the one before ended. scikit-learn grows the tree; plain arrays of it, which fit into train.json, predict.
+The statistics are the window's means of the very inputs that the network sees: share of reads, log2 size, ln(1 + gap),
+the jump by its magnitude, and the address. scikit-learn grows the tree; plain arrays of it, which fit into train.json,
+predict.
 """
 
 from collections.abc import Mapping
@@ -11,13 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.sequence import DELTA, GAP, OP, SIZE
+from cachezoo.errors import TrainingError
+from cachezoo.kernels.sequence import ADDRESS, DELTA, GAP, OP, SIZE
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
-STATISTICS = ("read_share", "mean_log2_size", "mean_log1p_gap", "mean_abs_slog_delta", "sequential_share")
+STATISTICS = ("read_share", "mean_log2_size", "mean_log1p_gap", "mean_abs_slog_delta", "mean_address")
 DEPTH = 4
 BASELINE = f"tree{DEPTH}"
 LEAF = -1
@@ -35,8 +37,8 @@ def window_statistics(common: F32, starts: I64, window: int) -> F64:
         float64[w, 5], columns `STATISTICS`.
     """
     values = common.astype(np.float64)
-    delta = values[:, DELTA]
-    columns = (1.0 - values[:, OP], values[:, SIZE], values[:, GAP], np.abs(delta), (delta == 0.0).astype(np.float64))
+    jump = np.abs(values[:, DELTA])
+    columns = (1.0 - values[:, OP], values[:, SIZE], values[:, GAP], jump, values[:, ADDRESS])
     sums = [np.concatenate([[0.0], np.cumsum(column)]) for column in columns]
     return np.stack([(total[starts + window] - total[starts]) / window for total in sums], axis=1)
 
@@ -76,7 +78,14 @@ class WindowTree:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "WindowTree":
-        """From what `values` gave."""
+        """From what `values` gave.
+
+        Raises:
+            TrainingError: a tree on other statistics than this release computes.
+        """
+        if tuple(values["statistics"]) != STATISTICS:
+            message = f"baseline's statistics {list(values['statistics'])}, not {list(STATISTICS)}; train again"
+            raise TrainingError(message)
         integers = {name: np.array(values[name], np.int32) for name in ("feature", "left", "right", "label")}
         return cls(threshold=np.array(values["threshold"], np.float64), **integers)
 

@@ -67,10 +67,10 @@ def test_mixtures_name_the_majority(result: dict[str, Any]) -> None:
     pairs = [("pairs", "turns"), ("turns", "pairs")]
     assert cases == [(*pair, share) for pair in pairs for share in (0.6, 0.8)]
     for case in result["mixtures"]:
-        assert abs(case["share_found"] - case["share"]) < 0.05
+        assert abs(case["share_found"] - case["share"]) < 0.01
         assert case["enough_windows"] and case["windows"] >= 100
         assert case["majority_share"] > 0.6 and 0 <= case["rows"][0]["accuracy"] <= 1
-        assert case["windows"] + case["ties"] == case["rows"][0]["windows"] + case["ties"]
+        assert all(row["windows"] == case["windows"] for row in case["rows"])
         assert [row["policy"] for row in case["rows"]] == ["workload.lstm8", "tree4"]
 
 
@@ -89,19 +89,26 @@ def test_interleave_by_hand() -> None:
         column = np.arange(n) + 100 * label
         return Stream(np.array(times), np.zeros(n, np.uint8), column, column + 1, np.full(n, label, np.int64))
 
-    major, minor = stream([0, 10, 20, 30, 40, 50], 0), stream([7, 8, 9, 10], 1)
-    merged = interleave(major, minor, 0.75)
-    assert merged.source.tolist() == [0, 1, 0, 0, 1, 0, 0, 0]
-    assert merged.offset.tolist() == [0, 100, 1, 2, 101, 3, 4, 5][: len(merged.offset)]
-    assert (np.diff(merged.time_us) >= 0).all()
-    short = interleave(major, stream([0, 1], 1), 0.5)
-    assert short.time_us.max() <= 50 and set(short.source.tolist()) == {0, 1}
+    major = stream([5, 15, 25, 35, 45, 55], 0)
+    merged = interleave(major, stream([7, 8, 9, 10], 1), 0.75)  # six and two requests
+    assert merged.source.tolist() == [0, 1, 0, 0, 0, 0, 0, 1]
+    assert merged.offset.tolist() == [0, 100, 1, 2, 3, 4, 5, 101] == (merged.size - 1).tolist()
+    assert merged.time_us.tolist() == [0, 0, 10, 20, 30, 40, 50, 50]
+    cut = interleave(major, stream([3, 4, 7], 1), 0.5)  # three of each, the second one's burst in place
+    assert cut.source.tolist() == [0, 1, 1, 0, 0, 1] and cut.time_us.tolist() == [0, 0, 5, 10, 20, 20]
+    single = interleave(major, stream([3], 1), 0.8)
+    assert single.source.tolist() == [0, 1, 0, 0, 0]
 
 
-def test_interleave_keeps_each_stream_in_order() -> None:
-    streams = [stream_of(make_stream(500, seed, name), label) for label, (seed, name) in enumerate(
-        ((1, "pairs"), (2, "turns")))]  # fmt: skip
-    merged = interleave(*streams, 0.6)
+@pytest.mark.parametrize("share", [0.6, 0.8])
+@pytest.mark.parametrize("counts", [(500, 500), (500, 60), (60, 500)])
+def test_interleave_gives_each_stream_its_share_and_keeps_its_order(share: float, counts: tuple[int, int]) -> None:
+    streams = [
+        stream_of(make_stream(n, seed, name), label)
+        for label, (n, seed, name) in enumerate(zip(counts, (1, 2), CLASSES, strict=True))
+    ]
+    merged = interleave(*streams, share)
+    assert abs((merged.source == 0).mean() - share) < 0.01 and (np.diff(merged.time_us) >= 0).all()
     for label, stream in enumerate(streams):
         mine = merged.offset[merged.source == label]
         np.testing.assert_array_equal(mine, stream.offset[: len(mine)])

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from cachezoo.errors import TrainingError
 from cachezoo.features.sequence import request_columns
 from cachezoo.models.window_tree import DEPTH, WindowTree, fit_tree, window_statistics
 from tests.baleen_data import make_trace
@@ -36,3 +37,9 @@ def test_a_tree_without_splits() -> None:
     tree = fit_tree(np.zeros((10, 5)), np.full(10, 1), 1)
     assert tree.predict(np.ones((3, 5))).tolist() == [1, 1, 1] and len(tree.feature) == 1
     assert tree.predict(np.ones((0, 5))).tolist() == []
+
+
+def test_a_tree_on_other_statistics_is_refused() -> None:
+    values = fit_tree(np.zeros((10, 5)), np.full(10, 1), 1).values()
+    with pytest.raises(TrainingError, match="sequential_share"):
+        WindowTree.of({**values, "statistics": [*values["statistics"][:4], "sequential_share"]})
