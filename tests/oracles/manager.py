@@ -6,8 +6,11 @@ NAMES = ("accesses", "hits", "admitted", "write_hits", "evicted", "dirty_evicted
 class NaiveManager:
     """RC-RNN's online cache, Sec. 4.2; queues 1 soon, 2 mean, 3 late."""
 
-    def __init__(self, capacity: int, period: int, percent: int, fill: bool) -> None:
+    def __init__(
+        self, capacity: int, period: int, percent: int, fill: bool, requeue: bool = False, single: bool = False
+    ) -> None:
         self.capacity, self.period, self.percent, self.fill = capacity, period, percent, fill
+        self.requeue, self.single = requeue, single
         self.queues: dict[int, list[int]] = {1: [], 2: [], 3: []}
         self.clocks: dict[int, tuple[int, int]] = {}  # page -> (access its clock began at, order of starting)
         self.dirty: set[int] = set()
@@ -23,8 +26,8 @@ class NaiveManager:
     def top(self, q: int) -> list[int]:
         return self.queues[q][: len(self.queues[q]) * self.percent // 100]
 
-    def enter(self, page: int, q: int) -> None:
-        self.queues[q].insert(0, page)
+    def enter(self, page: int, q: int, tail: bool = False) -> None:
+        self.queues[q].insert(len(self.queues[q]) if tail else 0, page)
         self.clocks[page] = (self.counts["accesses"], self.started)
         self.started += 1
 
@@ -53,14 +56,27 @@ class NaiveManager:
                     self.clocks[page] = (now, self.started)
                     self.started += 1
 
+    def decide(self, outputs: list[float], threshold: float) -> int:
+        """The queue for outputs (cached, soon, mean, late); the sooner of equals."""
+        durations = outputs[1:]
+        likeliest = 2 if self.single else 1 + durations.index(max(durations))
+        return likeliest if outputs[0] >= threshold else 0
+
+    def touch(self, page: int, decided: int) -> None:
+        """A hit: to the head of its queue, its clock running on; or to the queue decided on, its clock anew."""
+        q = self.where(page)
+        self.queues[q].remove(page)
+        if self.requeue:
+            self.enter(page, decided or 1, tail=not decided)
+        else:
+            self.queues[q].insert(0, page)
+
     def serve(self, pages: list[int], write: bool, decided: int) -> tuple[list[int], int, tuple[int, ...]]:
         """Outcome of each page, -1 or the decision, and (cached, soon, mean, late) for the next request."""
         outcome = [2 if self.where(page) else 0 for page in pages]
         for page, o in zip(pages, outcome, strict=True):
             if o == 2:
-                q = self.where(page)
-                self.queues[q].remove(page)
-                self.queues[q].insert(0, page)
+                self.touch(page, decided)
                 self.counts["hits"] += 1
                 self.counts["write_hits"] += write
                 if write:
@@ -82,7 +98,7 @@ class NaiveManager:
         self.counts["accesses"] += len(pages)
         self.demote()
         if all(o == 2 for o in outcome):
-            held, decided = self.where(pages[0]), -1
+            held, decided = self.where(pages[0]), decided if self.requeue else -1
         else:
             held = max(decided, 1) if 1 in outcome else 0
         return outcome, decided, (int(held > 0), *(int(held == q) for q in (1, 2, 3)))

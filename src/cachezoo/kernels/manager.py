@@ -27,6 +27,10 @@ ABSENT, SOON, MEAN, LATE = 0, 1, 2, 3
 QUEUES = 3
 SENTINELS = 2 * QUEUES
 
+# Columns of a cache's limits.
+CAPACITY, PERIOD, PERCENT, FILL, REQUEUE, SINGLE = range(6)
+N_LIMITS = 6
+
 # Rows of `nodes`.
 QUEUE, BEFORE, AFTER, OLDER, NEWER, TOP, DIRTY = range(7)
 NODE_FIELDS = 7
@@ -86,6 +90,21 @@ def _link(nodes: I32, counters: I64, page: int, q: int, percent: int) -> None:
         counters[TOP_LAST + q] = page
     counters[LENGTH + q] += 1
     counters[TOP_LENGTH + q] += 1
+    _balance(nodes, counters, q, percent)
+
+
+@njit
+def _link_tail(nodes: I32, counters: I64, page: int, q: int, percent: int) -> None:
+    """Put a page at the tail of queue q's LRU list."""
+    head = nodes.shape[1] - SENTINELS + q
+    last = nodes[BEFORE, head]
+    nodes[AFTER, page] = head
+    nodes[BEFORE, page] = last
+    nodes[AFTER, last] = page
+    nodes[BEFORE, head] = page
+    nodes[QUEUE, page] = q + 1
+    nodes[TOP, page] = 0
+    counters[LENGTH + q] += 1
     _balance(nodes, counters, q, percent)
 
 
@@ -162,9 +181,23 @@ def _evict(nodes: I32, counters: I64, percent: int) -> None:
 
 
 @njit
-def _touch(nodes: I32, counters: I64, pages: I32, write: int, percent: int, outcome: U8) -> int:
-    """Move resident pages to the head of their queue; returns how many pages are missing."""
-    missing = 0
+def _requeue(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, percent: int) -> None:
+    """Move a resident page to the head of the queue decided on, or to the tail of soon, and start its clock anew."""
+    _unlink(nodes, counters, page, percent)
+    _clock_off(nodes, page)
+    if queue == ABSENT:
+        _link_tail(nodes, counters, page, SOON - 1, percent)
+    else:
+        _link(nodes, counters, page, queue - 1, percent)
+    _clock_on(nodes, stamps, page, nodes[QUEUE, page] - 1, counters[ACCESSES])
+
+
+@njit
+def _touch(
+    nodes: I32, stamps: I64, counters: I64, pages: I32, write: int, queue: int, limits: I64, outcome: U8
+) -> int:
+    """Move resident pages within their queue or to another; returns how many pages are missing."""
+    missing, percent = 0, limits[PERCENT]
     for k in range(pages.size):
         page = pages[k]
         held = nodes[QUEUE, page]
@@ -172,8 +205,11 @@ def _touch(nodes: I32, counters: I64, pages: I32, write: int, percent: int, outc
         if held == ABSENT:
             missing += 1
             continue
-        _unlink(nodes, counters, page, percent)
-        _link(nodes, counters, page, held - 1, percent)
+        if limits[REQUEUE]:
+            _requeue(nodes, stamps, counters, page, queue, percent)
+        else:
+            _unlink(nodes, counters, page, percent)
+            _link(nodes, counters, page, held - 1, percent)
         counters[HITS] += 1
         if write:
             counters[WRITE_HITS] += 1
@@ -185,7 +221,7 @@ def _touch(nodes: I32, counters: I64, pages: I32, write: int, percent: int, outc
 def serve_request(
     nodes: I32, stamps: I64, counters: I64, pages: I32, write: int, queue: int, limits: I64, outcome: U8
 ) -> int:
-    """Serve one request: hits go to the head of their queue, missing pages enter `queue` or are bypassed.
+    """Serve one request: hits go to the head of a queue, missing pages enter `queue` or are bypassed.
 
     Args:
         nodes: the cache's state (module docstring), changed in place.
@@ -194,20 +230,22 @@ def serve_request(
         pages: int32[k], the request's pages, each once.
         write: 1 if the request writes; a written resident page is dirty.
         queue: where missing pages go, `SOON`, `MEAN` or `LATE`; `ABSENT` bypasses them, unless space is free.
-        limits: int64[4]: capacity in pages, demotion period in page accesses, the top's share in percent, and 1 where
-            free space is filled whatever the decision (then `ABSENT` enters soon).
+        limits: int64[N_LIMITS]: capacity in pages; demotion period in page accesses; the top's share in percent; 1
+            where free space is filled whatever the decision (then `ABSENT` enters soon); 1 where a hit moves a page to
+            `queue`, and to the tail of soon if that is `ABSENT`, instead of to the head of its own; 1 where what is
+            admitted always enters mean.
         outcome: uint8[k], set to `PASSED`, `TAKEN` or `HIT`, the codes of `cachezoo.kernels.classic`.
 
     Returns:
         How many pages were missing.
     """
-    capacity, period, percent, fill = limits[0], limits[1], limits[2], limits[3]
-    missing = _touch(nodes, counters, pages, write, percent, outcome)
+    capacity, percent = limits[CAPACITY], limits[PERCENT]
+    missing = _touch(nodes, stamps, counters, pages, write, queue, limits, outcome)
     for k in range(pages.size):
         if outcome[k] == HIT:
             continue
         into = queue
-        if into == ABSENT and fill and counters[USED] < capacity:
+        if into == ABSENT and limits[FILL] and counters[USED] < capacity:
             into = SOON
         if into == ABSENT:
             counters[BYPASSED] += 1
@@ -221,20 +259,23 @@ def serve_request(
         counters[ADMITTED] += 1
         outcome[k] = TAKEN
     counters[ACCESSES] += pages.size
-    _demote(nodes, stamps, counters, period, percent)
+    _demote(nodes, stamps, counters, limits[PERIOD], percent)
     return missing
 
 
 @njit
-def decide(outputs: F32, threshold: float) -> int:
+def decide(outputs: F32, threshold: float, single: int) -> int:
     """The queue for what a request misses: `ABSENT` below the threshold, else the likeliest duration.
 
     Args:
         outputs: float32[4], probabilities of cached, soon, mean and late.
         threshold: float32, admit at or above.
+        single: 1 takes mean for every duration.
     """
     if outputs[0] < threshold:
         return ABSENT
+    if single:
+        return MEAN
     best = SOON
     for queue in (MEAN, LATE):
         if outputs[queue] > outputs[best]:
@@ -243,10 +284,17 @@ def decide(outputs: F32, threshold: float) -> int:
 
 
 @njit
-def decide_lanes(outputs: F32, thresholds: F32, queues: I32) -> None:
-    """`decide` in every lane: outputs float32[L, 4], thresholds float32[L], queues int32[L] written."""
+def decide_lanes(outputs: F32, thresholds: F32, limits: I64, queues: I32) -> None:
+    """`decide` in every lane.
+
+    Args:
+        outputs: float32[L, 4] each lane's.
+        thresholds: float32[L].
+        limits: int64[L, N_LIMITS].
+        queues: int32[L], written.
+    """
     for lane in range(queues.size):
-        queues[lane] = decide(outputs[lane], thresholds[lane])
+        queues[lane] = decide(outputs[lane], thresholds[lane], limits[lane, SINGLE])
 
 
 @njit
@@ -260,10 +308,10 @@ def serve_lanes(
         nodes: each lane's, stacked.
         stamps: each lane's.
         counters: each lane's.
-        limits: int64[L, 4] each lane's.
+        limits: int64[L, N_LIMITS] each lane's.
         pages: int32[k], the request's pages.
         write: 1 if the request writes.
-        queues: int32[L] decisions; set to -1 where nothing was missing, so that the decision was not read.
+        queues: int32[L] decisions; set to -1 where nothing was missing and hits do not ask, so that it was not read.
         outcome: uint8[L, m] of the whole trace.
         first: the request's first page access.
         tags: float32[L, 4]: cached, soon, mean, late; a hit's is the queue of its first page.
@@ -276,7 +324,8 @@ def serve_lanes(
         )  # fmt: skip
         if missing == 0:
             held = nodes[lane, QUEUE, pages[0]]
-            queues[lane] = -1
+            if not limits[lane, REQUEUE]:
+                queues[lane] = -1
         elif counters[lane, ADMITTED] == before:
             held = ABSENT
         else:
@@ -285,3 +334,48 @@ def serve_lanes(
         if held != ABSENT:
             tags[lane, 0] = 1.0
             tags[lane, held] = 1.0
+
+
+@njit
+def serve_all(
+    nodes: I32, stamps: I64, counters: I64, limits: I64, start: I64, page_ids: I32, op: U8, queues: I32, outcome: U8,
+    evictions: I64,
+) -> None:  # fmt: skip
+    """Serve a whole trace in every lane by decisions that are known beforehand.
+
+    Args:
+        nodes: each lane's, stacked.
+        stamps: each lane's.
+        counters: each lane's.
+        limits: int64[L, N_LIMITS] each lane's.
+        start: int64[n + 1] bounds of each request's page accesses.
+        page_ids: int32[m].
+        op: uint8[n], 1 writes.
+        queues: int32[n, L] decisions, as in `serve_lanes`.
+        outcome: uint8[L, m], written.
+        evictions: int64[n, L, 2] pages driven out so far and those of them that were dirty, written.
+    """
+    tags = np.zeros((queues.shape[1], 4), np.float32)
+    for row in range(op.size):
+        low, high = start[row], start[row + 1]
+        pages = page_ids[low:high]
+        serve_lanes(nodes, stamps, counters, limits, pages, op[row], queues[row], outcome, low, tags)
+        for lane in range(queues.shape[1]):
+            evictions[row, lane, 0] = counters[lane, EVICTED]
+            evictions[row, lane, 1] = counters[lane, DIRTY_EVICTED]
+
+
+@njit
+def decide_all(outputs: F32, lane_of: I64, thresholds: F32, limits: I64, queues: I32) -> None:
+    """`decide` for a whole trace in every lane.
+
+    Args:
+        outputs: float32[n, D, 4] of D models or capacities.
+        lane_of: int64[L], which of them lane l reads.
+        thresholds: float32[L].
+        limits: int64[L, N_LIMITS].
+        queues: int32[n, L], written.
+    """
+    for row in range(queues.shape[0]):
+        for lane in range(queues.shape[1]):
+            queues[row, lane] = decide(outputs[row, lane_of[lane]], thresholds[lane], limits[lane, SINGLE])

@@ -1,17 +1,23 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.kernels import manager as kernel
+from cachezoo.traces.table import PageAccesses
 from tests.oracles.manager import NAMES, NaiveManager
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests
+
+Limits = tuple[int, int, int, bool, bool, bool]  # capacity, period, percent, fill, requeue, single
+RULES = list(product((False, True), repeat=3))
 
 
 class Lanes:
     """The kernel's state for some caches."""
 
-    def __init__(self, n_pages: int, limits: list[tuple[int, int, int, bool]], accesses: int) -> None:
+    def __init__(self, n_pages: int, limits: list[Limits], accesses: int) -> None:
         lanes = len(limits)
         self.n_pages = n_pages
         self.limits = np.array(limits, np.int64)
@@ -29,7 +35,7 @@ class Lanes:
             self.nodes, self.stamps, self.counters, self.limits, np.array(pages, np.int32), int(write), queues,
             self.outcome, first, self.tags,
         )  # fmt: skip
-        return queues.tolist()
+        return [int(queue) for queue in queues]
 
     def ring(self, lane: int, sentinel: int, field: int) -> list[int]:
         node, out = int(self.nodes[lane, field, self.n_pages + sentinel]), []
@@ -57,46 +63,82 @@ def same_state(lanes: Lanes, lane: int, naive: NaiveManager) -> None:
         assert lanes.counters[lane, getattr(kernel, name.upper())] == count, name
 
 
-def compare(requests: list[list[int]], limits: list[tuple[int, int, int, bool]], seed: int) -> list[NaiveManager]:
+def compare(requests: list[list[int]], limits: list[Limits], seed: int) -> list[NaiveManager]:
+    """Every step of `decide_lanes` and `serve_lanes` against the naive caches, then the whole trace in one go."""
     pages = pages_of(requests)
     rng = np.random.default_rng(seed)
+    # Few distinct values, so that equal durations and outputs at the threshold are common.
+    outputs = (rng.integers(0, 5, (len(requests), len(limits), 4)) / 4).astype(np.float32)
+    cut = (rng.integers(1, 4, len(limits)) / 4).astype(np.float32)
+    op = rng.integers(0, 2, len(requests)).astype(np.uint8)
     lanes = Lanes(pages.n_pages, limits, len(pages.page_ids))
     naive = [NaiveManager(*row) for row in limits]
+    decisions = np.zeros((len(requests), len(limits)), np.int32)
+    evictions = np.zeros((len(requests), len(limits), 2), np.int64)
     for i, request in enumerate(lists_of(pages)):
-        write = bool(rng.integers(0, 2))
-        decisions = rng.integers(0, 4, len(limits)).tolist()
         first = int(pages.request_start[i])
-        got = lanes.serve(request, write, decisions, first)
+        kernel.decide_lanes(outputs[i], cut, lanes.limits, decisions[i])
+        got = lanes.serve(request, bool(op[i]), decisions[i].tolist(), first)
         for lane, manager in enumerate(naive):
-            outcome, decided, tags = manager.serve(request, write, decisions[lane])
+            queue = manager.decide(outputs[i, lane].tolist(), float(cut[lane]))
+            assert decisions[i, lane] == queue
+            outcome, decided, tags = manager.serve(request, bool(op[i]), queue)
             assert lanes.outcome[lane, first : first + len(request)].tolist() == outcome
             assert got[lane] == decided
             assert lanes.tags[lane].tolist() == list(tags)
+            evictions[i, lane] = manager.counts["evicted"], manager.counts["dirty_evicted"]
             same_state(lanes, lane, manager)
+        decisions[i] = got
+    whole_trace(pages, lanes, (outputs, cut, op), decisions, evictions)
     return naive
 
 
+def whole_trace(
+    pages: PageAccesses, stepped: Lanes, drawn: tuple[np.ndarray, ...], decisions: np.ndarray, evictions: np.ndarray
+) -> None:
+    """`decide_all` and `serve_all` leave behind what the steps did."""
+    outputs, cut, op = drawn
+    lanes = Lanes(pages.n_pages, [tuple(row) for row in stepped.limits.tolist()], len(pages.page_ids))
+    queues, seen = np.full_like(decisions, 7), np.full_like(evictions, 7)
+    # The lanes' outputs in another order, and one that no lane reads.
+    lane_of = np.arange(len(cut))[::-1].copy()
+    shuffled = np.concatenate([outputs[:, ::-1], np.ones_like(outputs[:, :1])], axis=1)
+    kernel.decide_all(shuffled, lane_of, cut, lanes.limits, queues)
+    kernel.serve_all(
+        lanes.nodes, lanes.stamps, lanes.counters, lanes.limits, pages.request_start, pages.page_ids, op, queues,
+        lanes.outcome, seen,
+    )  # fmt: skip
+    np.testing.assert_array_equal(queues, decisions)
+    np.testing.assert_array_equal(seen, evictions)
+    for name in ("nodes", "stamps", "counters", "outcome"):
+        np.testing.assert_array_equal(getattr(lanes, name), getattr(stepped, name), err_msg=name)
+
+
 LIMITS = st.tuples(
-    st.integers(1, 10), st.integers(1, 40), st.sampled_from([0, 1, 20, 50, 99, 100]), st.booleans()
+    st.integers(1, 10), st.integers(1, 40), st.sampled_from([0, 1, 20, 50, 99, 100]), *3 * [st.booleans()]
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100)
 @given(page_requests(most=30), st.lists(LIMITS, min_size=1, max_size=3), st.integers(0, 99))
 def test_every_step_matches_naive_lists(
-    requests: list[list[int]], limits: list[tuple[int, int, int, bool]], seed: int
+    requests: list[list[int]], limits: list[Limits], seed: int
 ) -> None:
     compare(requests, limits, seed)
 
 
-def test_every_step_matches_naive_lists_on_a_longer_trace() -> None:
-    limits = [(c, 5 * c, 20, fill) for c in (1, 2, 3, 8, 25) for fill in (True, False)]
+@pytest.mark.parametrize(("fill", "requeue", "single"), RULES)
+def test_every_step_matches_naive_lists_on_a_longer_trace(fill: bool, requeue: bool, single: bool) -> None:
+    limits: list[Limits] = [
+        (c, periods * c, percent, fill, requeue, single)
+        for c, periods, percent in ((1, 5, 20), (2, 5, 20), (3, 1, 50), (8, 5, 20), (8, 2, 99), (25, 5, 20), (25, 2, 0))
+    ]
     for manager in compare(seeded_requests(500, 60, 2), limits, 1):
         assert min(manager.counts[name] for name in NAMES) > 0
 
 
-def one(capacity: int, period: int, percent: int = 0, fill: bool = True) -> Lanes:
-    return Lanes(12, [(capacity, period, percent, fill)], 1000)
+def one(capacity: int, period: int, percent: int = 0, fill: bool = True, requeue: bool = False) -> Lanes:
+    return Lanes(12, [(capacity, period, percent, fill, requeue, False)], 1000)
 
 
 def test_demotion_by_steps_and_the_protected_top() -> None:
@@ -139,24 +181,66 @@ def test_a_dirty_page_costs_a_disk_write_once() -> None:
     assert (counters[kernel.EVICTED], counters[kernel.DIRTY_EVICTED], counters[kernel.WRITE_HITS]) == (3, 2, 1)
 
 
-def test_a_request_larger_than_the_cache() -> None:
-    lanes = one(2, 1000)
+@pytest.mark.parametrize("requeue", [False, True])
+def test_a_request_larger_than_the_cache(requeue: bool) -> None:
+    lanes = one(2, 1000, requeue=requeue)
     lanes.serve([0, 1, 2, 3, 4], True, [2], 0)
     assert lanes.outcome[0, :5].tolist() == [1] * 5
     assert lanes.ring(0, kernel.MEAN - 1, kernel.AFTER) == [4, 3]
     assert lanes.counters[0, kernel.DIRTY_EVICTED] == 3
+    # Its own missing pages drive out the one that it hit.
+    lanes.serve([3, 5, 6], False, [2], 5)
+    assert lanes.outcome[0, 5:8].tolist() == [2, 1, 1]
+    assert lanes.ring(0, kernel.MEAN - 1, kernel.AFTER) == [6, 5]
+
+
+def test_a_requeued_hit_goes_where_the_decision_says() -> None:
+    lanes = one(4, 1000, fill=False, requeue=True)
+    for page, queue in enumerate((1, 1, 2, 3)):
+        lanes.serve([page], True, [queue], page)
+    asked = [lanes.serve([page], False, [queue], 4 + k)[0] for k, (page, queue) in enumerate(((0, 3), (3, 2), (2, 0)))]
+    assert asked == [3, 2, 0]
+    rings = [lanes.ring(0, queue - 1, kernel.AFTER) for queue in (kernel.SOON, kernel.MEAN, kernel.LATE)]
+    assert rings == [[1, 2], [3], [0]]
+    assert lanes.tags[0].tolist() == [1, 1, 0, 0]
+    assert lanes.counters[0, kernel.USED] == 4 and lanes.counters[0, kernel.EVICTED] == 0
+    # Not wanted any more, so it is the next victim; its write is still to be made good.
+    lanes.serve([4], False, [1], 7)
+    assert lanes.nodes[0, kernel.QUEUE, 2] == kernel.ABSENT and lanes.counters[0, kernel.DIRTY_EVICTED] == 1
+
+
+def test_a_requeued_hit_starts_its_clock_anew() -> None:
+    seen = {}
+    for requeue in (False, True):
+        lanes = one(4, 10, requeue=requeue)
+        lanes.serve([0], False, [2], 0)
+        for k in range(1, 14):
+            lanes.serve([0 if k == 6 else 11], False, [2 if k == 6 else 0], k)
+            seen[requeue, k] = int(lanes.nodes[0, kernel.QUEUE, 0])
+    assert [k for k in range(1, 14) if seen[False, k] == kernel.MEAN] == list(range(1, 9))
+    assert all(seen[True, k] == kernel.MEAN for k in range(1, 14))
 
 
 @pytest.mark.parametrize(
-    ("outputs", "expected"),
+    ("outputs", "three", "single"),
     [
-        ([0.5, 0.2, 0.3, 0.5], 3),
-        ([0.5, 0.4, 0.4, 0.2], 1),
-        ([0.5, 0.2, 0.4, 0.4], 2),
-        ([0.49, 0.0, 1.0, 0.0], 0),
+        ([0.5, 0.2, 0.3, 0.5], 3, 2),
+        ([0.5, 0.4, 0.4, 0.2], 1, 2),
+        ([0.5, 0.2, 0.4, 0.4], 2, 2),
+        ([0.49, 0.0, 1.0, 0.0], 0, 0),
     ],
 )
-def test_decides_at_or_above_the_threshold_and_equals_go_sooner(outputs: list[float], expected: int) -> None:
-    queues = np.zeros(1, np.int32)
-    kernel.decide_lanes(np.array([outputs], np.float32), np.array([0.5], np.float32), queues)
-    assert queues[0] == expected
+def test_decides_at_or_above_the_threshold_and_equals_go_sooner(
+    outputs: list[float], three: int, single: int
+) -> None:
+    limits = np.array([[4, 10, 0, 1, 0, 0], [4, 10, 0, 1, 0, 1]], np.int64)
+    queues = np.zeros(2, np.int32)
+    kernel.decide_lanes(np.array([outputs] * 2, np.float32), np.full(2, 0.5, np.float32), limits, queues)
+    assert queues.tolist() == [three, single]
+
+
+def test_a_single_queue_still_fills_free_space_through_soon() -> None:
+    lanes = Lanes(12, [(2, 1000, 0, True, False, True)], 1000)
+    lanes.serve([0], False, [0], 0)
+    lanes.serve([1], False, [2], 1)
+    assert lanes.nodes[0, kernel.QUEUE, :2].tolist() == [kernel.SOON, kernel.MEAN]
