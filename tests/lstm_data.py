@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.config.rcrnn import ManagerPolicy, SequenceFeatures, WorkloadModel, WorkloadTrain
-from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, fit_features, raw_columns, request_columns
+from cachezoo.features.sequence import Memory, fit_features, raw_columns, request_columns
 from cachezoo.models.lstm_step import write_weights
 from cachezoo.models.trained import Feature, TracePart, TrainedModel
 from cachezoo.traces.table import Coded, Trace, TraceMeta, expand_pages
@@ -19,6 +19,8 @@ MANAGER = ManagerPolicy(
     demote_capacities=5,
     protected_percent=20,
     fill_free=True,
+    on_hit=["stay", "requeue"],
+    queues=["three", "single"],
     vote_windows=3,
     switch_votes=2,
 )
@@ -79,14 +81,15 @@ def lstm_sides(inputs: int, layers: int, units: int, heads: dict[str, int]) -> d
 
 
 def write_caching(
-    trace: Trace, folder: Path, layers: int = 1, units: int = 8, state: str = "carried", sequence: int = 100
-) -> TrainedModel:
+    trace: Trace, folder: Path, layers: int = 1, units: int = 8, state: str = "carried", sequence: int = 100,
+    fed_back: bool = False, on_hit: str = "stay", queues: str = "three",
+) -> TrainedModel:  # fmt: skip
     """A caching model of random weights that uses every queue, as its training would leave it behind."""
     pages = expand_pages(trace)
     memory = Memory.of(FEATURES.model_dump())
     requests = (trace.time_us, trace.op, trace.offset, trace.size)
     columns = raw_columns(*requests, pages.request_start, pages.page_ids, [pages.n_pages // 10], memory)
-    features = [Feature(**row) for row in fit_features([columns], "caching")]
+    features = [Feature(**row) for row in fit_features([columns], "caching", fed_back)]
     model = TrainedModel(
         model_id=f"caching.database.lstm{layers}x{units}",
         kind="caching",
@@ -110,6 +113,8 @@ def write_caching(
             "demote_capacities": 5,
             "protected_percent": 20,
             "fill_free": True,
+            "on_hit": on_hit,
+            "queues": queues,
         },
         traces=[TracePart(trace=trace.meta.trace_id, role="train", sha256="0" * 64, licence="CC0")],
         inputs={"data/requests/database/t.parquet": "1" * 64},
@@ -121,9 +126,8 @@ def write_caching(
     )
     weights = random_weights(lstm_sides(len(features), layers, units, {"cached": 1, "duration": 3}), 3, 0.6)
     weights["duration.weight"] *= 4
-    for name in ("cached.bias", "duration.bias"):
-        weights[name][:] = 0
-    assert weights["lstm.weight_ih_l0"].shape[1] > FEEDBACK_WIDTH
+    weights["duration.bias"][:] = 0
+    weights["cached.bias"][:] = 0.05
     folder.mkdir(parents=True)
     write_weights(weights, folder / "weights.safetensors")
     model.write(folder)

@@ -46,21 +46,10 @@ def _lstm_export(folder: Path) -> bytes:
 
 def _caching_reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
     """The network over the golden rows in one run, the state carried or reset as the policy says."""
-    import torch
+    from cachezoo.models.lstm_step import read_weights, teacher_outputs
 
-    from cachezoo.models.caching_lstm import CachingLstm, probabilities
-    from cachezoo.models.lstm_step import read_weights
-
-    network = CachingLstm(features.shape[1], int(trained.arch["layers"]), int(trained.arch["units"]))
-    network.load_state_dict({name: torch.from_numpy(np.array(t)) for name, t in read_weights(folder).items()})
-    every = int(trained.policy["sequence"]) if trained.policy["state"] == "reset100" else len(features)
-    parts = []
-    with torch.inference_mode():
-        for low in range(0, len(features), every):
-            rows = torch.from_numpy(np.array(features[low : low + every]))[None]
-            cached, duration, _ = network(rows)
-            parts.append(probabilities(cached, duration)[0].numpy())
-    return np.concatenate(parts)
+    every = int(trained.policy["sequence"]) if trained.policy["state"] == "reset100" else 0
+    return teacher_outputs(read_weights(folder), features[:, None], int(trained.arch["threads"]), every)[:, 0, 0]
 
 
 def _workload_reference(folder: Path, trained: TrainedModel, features: F32) -> F32:

@@ -60,10 +60,12 @@ def compose(conf: Path) -> str:
     params = validate_params({**tree, "data": {"traces": matrix["traces"]}}, str(conf))
     for kind, arch in matrix["models"].items():
         if getattr(params.model, kind).arch != arch:
-            message = f"{conf}: model.{kind}.arch is {getattr(params.model, kind).arch!r}; the file {arch}.yaml must say {arch}"
+            said = getattr(params.model, kind).arch
+            message = f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}"
             raise ConfigError(message)
     if sorted(matrix["categories"]) != params.categories:
-        message = f"{conf / 'matrix.yaml'}: categories is {matrix['categories']}, the traces' are {params.categories}; list them"
+        wanted = f"categories is {matrix['categories']}, the traces' are {params.categories}; list them"
+        message = f"{conf / 'matrix.yaml'}: {wanted}"
         raise ConfigError(message)
     return BANNER + yaml.safe_dump(params.model_dump(mode="json"), sort_keys=True, allow_unicode=True)
 

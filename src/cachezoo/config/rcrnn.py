@@ -13,13 +13,13 @@ class BenefitLabel(_Strict):
     """`label.benefit`: what the oracles label.
 
     Attributes:
-        oracle: which oracle the caching model imitates: RC-RNN's benefit (Eq. 3), or Belady with bypass.
-        horizons: candidate horizons of the benefit oracle, in capacities; all are labelled, and training takes the
-            one whose oracle hits most on the validation traces.
+        oracle: which oracles the caching model may imitate: RC-RNN's benefit (Eq. 3), Belady with bypass, or any of
+            them; where there are several, validation chooses.
+        horizons: candidate horizons of the benefit oracle, in capacities.
         capacities: cache sizes labelled, as parts of the trace's working set, rising.
     """
 
-    oracle: Literal["benefit", "belady"]
+    oracle: Literal["any", "benefit", "belady"]
     horizons: list[int] = Field(min_length=1)
     capacities: list[float] = Field(min_length=1)
 
@@ -73,6 +73,8 @@ class CachingModel(_Strict):
         sequence: requests of a training sequence.
         state: `carried` keeps the LSTM's state from sequence to sequence, in training and serving; `reset100` starts
             each sequence of 100 from zero in both.
+        feedback: the previous request's tags are inputs; then the model's outputs depend on its cache, and one
+            oracle alone can teach them.
     """
 
     arch: str = Field(pattern=r"^[a-z0-9_]+$")
@@ -80,6 +82,7 @@ class CachingModel(_Strict):
     units: int = Field(ge=1)
     sequence: int = Field(ge=2)
     state: Literal["carried", "reset100"]
+    feedback: bool
 
     @model_validator(mode="after")
     def _named_right(self) -> Self:
@@ -123,8 +126,8 @@ class CachingTrain(_Train):
     """`train.caching`.
 
     Attributes:
-        tag_dropout: part of training sequences that do not see the previous requests' tags. In training these are
-            the oracle's, online the model's own; a model that leans on them follows its own mistakes.
+        tag_dropout: with feedback, part of training sequences that do not see the previous requests' tags. In
+            training these are the oracle's, online the model's own; a model that leans on them follows its mistakes.
         hit_weight: weight of requests that are wholly in the oracle's cache, with "is used again before it leaves"
             as the target; 0 trains on consulted requests alone.
         thresholds: candidate thresholds of the cached probability, compared in closed loop.
@@ -149,6 +152,9 @@ class ManagerPolicy(_Strict):
         demote_capacities: page accesses in a queue, in capacities, before a page is demoted.
         protected_percent: pages in this share of their queue are not.
         fill_free: free space is filled whatever the model says.
+        on_hit: candidates for what a hit does, chosen on validation: `stay` moves a page to the head of its queue as in
+            the paper, `requeue` to the queue that the model names, and to the tail of soon if it names none.
+        queues: candidates for where admitted pages enter: the `three` of the paper by expected stay, or a `single` one.
         vote_windows: windows of the classifier in a vote.
         switch_votes: equal votes in a row that switch the category.
     """
@@ -157,5 +163,7 @@ class ManagerPolicy(_Strict):
     demote_capacities: int = Field(ge=1)
     protected_percent: int = Field(ge=0, le=100)
     fill_free: bool
+    on_hit: list[Literal["stay", "requeue"]] = Field(min_length=1)
+    queues: list[Literal["three", "single"]] = Field(min_length=1)
     vote_windows: int = Field(ge=1)
     switch_votes: int = Field(ge=1)

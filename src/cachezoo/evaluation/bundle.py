@@ -52,6 +52,6 @@ def _serve(
 ) -> Served:
     with progress(f"{title}: cache", len(trace)) as advance:
         return serving.run(
-            trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids, [capacity],
-            advance=advance,
+            trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids,
+            [serving.cache(capacity)], advance=advance,
         )  # fmt: skip

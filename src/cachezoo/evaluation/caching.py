@@ -1,7 +1,7 @@
 """How a caching model does: its cache on a trace, its tags against the oracle's, and what the oracle itself reaches."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,16 @@ import numpy.typing as npt
 
 from cachezoo.kernels.manager import HIT
 from cachezoo.labels.benefit import Labels, Tags, percent
-from cachezoo.models.lstm_step import read_weights, torch_infer
+from cachezoo.models.lstm_step import read_weights, torch_infer, torch_infer_all
 from cachezoo.models.trained import TrainedModel, read_trained
-from cachezoo.policies.rcrnn import CachingServing, Served, serve_decisions
+from cachezoo.policies.rcrnn import Cache, CachingServing, serve_decisions
 from cachezoo.traces.table import PageAccesses, Trace
 
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
 Bool = npt.NDArray[np.bool_]
 Advance = Callable[[int], None]
+PAPER_RULES = ("stay", "three")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def tag_metrics(predicted: Bool, truth: Bool) -> dict[str, float | None]:
     """Accuracy, balanced accuracy, Matthews correlation and majority share of a binary tag.
 
     Args:
-        predicted, truth: bool[k] over the rows that count.
+        predicted: bool[k] over the rows that count.
+        truth: bool[k] of the same rows.
 
     Returns:
         None for what is undefined: everything without rows, balanced accuracy and correlation with one class.
@@ -96,37 +98,35 @@ def oracle_figures(
     """Page hit ratios over the whole trace that bound an imitator.
 
     Returns:
-        `oracle_hit_ratio`, page by page; `oracle_decided_hit_ratio`, one decision a request; and
-        `oracle_manager_hit_ratio`, the three-queue manager fed the oracle's tags (unknown stays count as mean).
+        `oracle_hit_ratio`, page by page; `oracle_decided_hit_ratio`, one decision a request; and the manager fed the
+        oracle's tags (unknown stays count as mean): `oracle_manager_hit_ratio` by the policy's rules,
+        `oracle_paper_hit_ratio` by the paper's.
     """
     tags = labels.tags[key]
     wanted = np.where(tags.consulted, tags.cached, tags.kept)
     queues = np.where(wanted, np.where(tags.duration > 0, tags.duration, 2), 0).astype(np.int32)
-    served = serve_decisions(trace.op, pages.request_start, pages.page_ids, queues, capacity, policy)
+
+    def managed(on_hit: str, rule: str) -> float:
+        cache = Cache(capacity, 0.0, on_hit, rule)
+        served = serve_decisions(trace.op, pages.request_start, pages.page_ids, queues, cache, policy)
+        return float(served.hits(0).mean())
+
     return {
         "oracle_hit_ratio": labels.hit_ratio[key],
         "oracle_decided_hit_ratio": labels.decided_hit_ratio[key],
-        "oracle_manager_hit_ratio": float(served.hits(0).mean()),
+        "oracle_manager_hit_ratio": managed(policy["on_hit"], policy["queues"]),
+        "oracle_paper_hit_ratio": managed(*PAPER_RULES),
     }
 
 
-def closed_loop(
-    serving: CachingServing, trace: Trace, pages: PageAccesses, capacities: Sequence[int],
-    thresholds: Sequence[float], keep: bool = False, advance: Advance | None = None,
-) -> Served:  # fmt: skip
-    """Run a model's cache over a canonical trace, one lane for each capacity and threshold pair."""
-    return serving.run(
-        trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids, capacities,
-        thresholds, keep, advance,
-    )  # fmt: skip
-
-
-def serving_of(model: TrainedModel, weights: Mapping[str, F32], threads: int) -> CachingServing:
+def serving_of(model: TrainedModel, weights: Mapping[str, F32]) -> CachingServing:
     """The serving object of a trained model, its network on torch."""
-    parts = model.model_dump(mode="json")
+    parts, threads = model.model_dump(mode="json"), int(model.arch["threads"])
+    every = int(model.policy["sequence"]) if model.policy["state"] == "reset100" else 0
     return CachingServing(
-        parts["features"], parts["policy"], parts["calibration"], parts["geometry"], torch_infer(weights, threads)
-    )
+        parts["features"], parts["policy"], parts["calibration"], parts["geometry"], torch_infer(weights, threads),
+        infer_all=torch_infer_all(weights, threads, every),
+    )  # fmt: skip
 
 
 def evaluate_caching(
@@ -149,9 +149,11 @@ def evaluate_caching(
         ConfigError: capacity below 1.
     """
     model = read_trained(model_dir)
-    serving = serving_of(model, read_weights(model_dir), int(model.arch["threads"]))
-    keep = labels is not None
-    served = closed_loop(serving, trace, pages, [capacity], [serving.threshold], keep, advance)
+    serving = serving_of(model, read_weights(model_dir))
+    served = serving.run(
+        trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids,
+        [serving.cache(capacity)], labels is not None, advance,
+    )  # fmt: skip
     figures: dict[str, float | None] = {}
     if labels is not None:
         fraction = model.calibration["capacity"] if capacity_fraction is None else capacity_fraction

@@ -167,12 +167,13 @@ def _moments(parts: list[F64], formula: str) -> tuple[float, float]:
     return mean, max(float(np.sqrt(np.mean((joined - mean) ** 2))), MIN_SCALE)
 
 
-def fit_features(parts: Sequence[Columns], kind: str) -> list[dict[str, Any]]:
+def fit_features(parts: Sequence[Columns], kind: str, fed_back: bool = False) -> list[dict[str, Any]]:
     """The inputs in order with their normalisation, as plain dicts of `cachezoo.models.trained.Feature`.
 
     Args:
         parts: raw inputs of the train traces, and of no other.
-        kind: ``workload`` (the request's own five) or ``caching`` (those, its history and the previous tags).
+        kind: ``workload`` (the request's own five) or ``caching`` (those and its history).
+        fed_back: the previous request's tags are inputs too.
     """
     rows: list[dict[str, Any]] = []
     for name, formula, unit, place, relative in (*_REQUEST, *(_HISTORY if kind == "caching" else ())):
@@ -184,7 +185,7 @@ def fit_features(parts: Sequence[Columns], kind: str) -> list[dict[str, Any]]:
         ]
         mean, scale = _moments(columns, formula)
         rows.append({"name": name, "formula": formula, "unit": unit, "mean": mean, "scale": scale})
-    if kind == "caching":
+    if fed_back:
         rows += [
             {"name": n, "formula": f, "unit": u, "mean": 0.0, "scale": 1.0} for n, f, u in _FEEDBACK
         ]

@@ -9,14 +9,14 @@ DURATIONS = 3
 
 
 class CachingLstm(nn.Module):
-    """LSTM over requests; at each of them the odds of `cached` and of the three durations."""
+    """LSTM over requests; at each of them, for each teacher, the odds of `cached` and of the three durations."""
 
-    def __init__(self, inputs: int, layers: int, units: int) -> None:
+    def __init__(self, inputs: int, layers: int, units: int, teachers: int = 1) -> None:
         """Build it with seeded weights of torch's default generator."""
         super().__init__()
         self.lstm = nn.LSTM(inputs, units, layers, batch_first=True)
-        self.cached = nn.Linear(units, 1)
-        self.duration = nn.Linear(units, DURATIONS)
+        self.cached = nn.Linear(units, teachers)
+        self.duration = nn.Linear(units, DURATIONS * teachers)
         init_lstm(self.lstm)
 
     def forward(
@@ -29,12 +29,13 @@ class CachingLstm(nn.Module):
             state: hidden and cell state float32[layers, B, units] before the first row; None is zero.
 
         Returns:
-            Logit of cached [B, T], logits of the durations [B, T, 3], and the state after the last row.
+            Logits of cached [B, T, K] by teacher, of the durations [B, T, K, 3], and the state after the last row.
         """
         hidden, state = self.lstm(rows, state)
-        return self.cached(hidden)[..., 0], self.duration(hidden), state
+        durations = self.duration(hidden).unflatten(-1, (-1, DURATIONS))
+        return self.cached(hidden), durations, state
 
 
 def probabilities(cached: Tensor, duration: Tensor) -> Tensor:
-    """Outputs [..., 4] (cached, soon, mean, late) from logits."""
+    """Outputs [..., 4] (cached, soon, mean, late) from logits [...] and [..., 3]."""
     return torch.cat([torch.sigmoid(cached)[..., None], torch.softmax(duration, -1)], -1)

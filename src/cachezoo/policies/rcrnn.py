@@ -1,11 +1,12 @@
-"""RC-RNN's caching model at work: the LSTM steps on every request, the three-queue manager acts on misses.
+"""RC-RNN's caching model at work: the LSTM steps on every request, the three-queue manager acts on its outputs.
 
 One code serves evaluation, calibration on validation and a bundle's runtime; it needs numpy alone (numba makes it
-fast where it is installed). Several caches run in lockstep as lanes: capacities, thresholds, or both.
+fast where it is installed). Several caches run as lanes: capacities, thresholds, rules. A model that is fed its own
+tags steps in lockstep with them; one that is not has the same outputs whatever its cache holds, so they come first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,16 @@ I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
 OUTPUTS = ("cached", "soon", "mean", "late")
+ON_HIT = ("stay", "requeue")
+QUEUE_RULES = ("three", "single")
+NOTHING = np.zeros((1, 0, 0), np.float32)
 
 Infer = Callable[[F32, Any], tuple[F32, Any]]
 """One step: inputs float32[L, F] and the state after the step before (None: zeros) to outputs float32[L, 4]
 (probabilities of cached, soon, mean, late) and the new state."""
+Advance = Callable[[int], None]
+InferAll = Callable[[F32, Advance | None], F32]
+"""A run from a zero state: inputs float32[n, L, F] to outputs float32[n, L, 4]; told the requests done, if asked."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Served:
 
     Attributes:
         outcome: uint8[L, m], 0 bypassed, 1 admitted, 2 hit, as `cachezoo.kernels.classic` codes it.
-        decisions: int32[L, n], the queue decided on (0 bypass, 1 soon, 2 mean, 3 late), -1 where nothing was missing.
+        decisions: int32[L, n], the queue decided on (0 bypass, 1 soon, 2 mean, 3 late), -1 where it was not asked for.
         outputs: float32[L, n, 4], columns `OUTPUTS`; empty unless asked for.
         features: float32[L, n, F] model inputs; empty unless asked for.
         replaced: int32[L, n] pages driven out by each request.
@@ -55,7 +62,7 @@ class Served:
 
     @property
     def consulted(self) -> npt.NDArray[np.bool_]:
-        """bool[L, n]: something was missing, so the decision was read."""
+        """bool[L, n]: the decision was read, because something was missing or hits ask too."""
         read: npt.NDArray[np.bool_] = self.decisions >= 0
         return read
 
@@ -84,6 +91,13 @@ class _Caches:
         )  # fmt: skip
         self.evictions[row] = self.counters[:, manager.EVICTED : manager.DIRTY_EVICTED + 1]
 
+    def serve_all(self, op: U8, start: I64, page_ids: I32) -> None:
+        """Serve every request by the decisions."""
+        manager.serve_all(
+            self.nodes, self.stamps, self.counters, self.limits, start, page_ids, op, self.decisions, self.outcome,
+            self.evictions,
+        )  # fmt: skip
+
     def served(self, outputs: F32, features: F32) -> Served:
         """Close the books."""
         evictions = np.diff(self.evictions, axis=0, prepend=0).astype(np.int32)
@@ -101,21 +115,49 @@ class _Caches:
         )  # fmt: skip
 
 
-def manager_limits(policy: Mapping[str, Any], capacities: Sequence[int]) -> I64:
-    """Limits of each lane's cache, int64[L, 4], from a bundle's policy (see `kernels.manager.serve_request`).
+@dataclass(frozen=True)
+class Cache:
+    """One lane.
+
+    Attributes:
+        capacity: pages.
+        threshold: admit where the cached probability reaches it.
+        on_hit: what a hit does to a page: `stay` in its queue, at the head; or `requeue`, to the head of the queue that
+            the model names now, and to the tail of soon where it names none.
+        queues: where admitted pages enter: one of `three`, by expected stay, or a `single` one.
+    """
+
+    capacity: int
+    threshold: float
+    on_hit: str
+    queues: str
+
+
+def manager_limits(policy: Mapping[str, Any], caches: Sequence[Cache]) -> I64:
+    """Limits of each lane's cache, int64[L, N_LIMITS], from a bundle's policy (see `kernels.manager.serve_request`).
 
     Raises:
-        ConfigError: no capacity, or one below 1.
+        ConfigError: no cache, one of no page, or a rule that this release does not know.
     """
-    if min(capacities, default=0) < 1:
-        message = f"capacities {list(capacities)}: a cache has at least one page"
+    if min((cache.capacity for cache in caches), default=0) < 1:
+        message = f"capacities {[cache.capacity for cache in caches]}: a cache has at least one page"
         raise ConfigError(message)
-    demote, percent, fill = policy["demote_capacities"], policy["protected_percent"], int(policy["fill_free"])
-    return np.array([[c, demote * c, percent, fill] for c in capacities], np.int64)
+    for cache in caches:
+        if cache.on_hit not in ON_HIT or cache.queues not in QUEUE_RULES:
+            message = f"on_hit {cache.on_hit}, queues {cache.queues}: not among {ON_HIT} and {QUEUE_RULES}"
+            raise ConfigError(message)
+    limits = np.zeros((len(caches), manager.N_LIMITS), np.int64)
+    limits[:, manager.CAPACITY] = [cache.capacity for cache in caches]
+    limits[:, manager.PERIOD] = int(policy["demote_capacities"]) * limits[:, manager.CAPACITY]
+    limits[:, manager.PERCENT] = policy["protected_percent"]
+    limits[:, manager.FILL] = int(policy["fill_free"])
+    limits[:, manager.REQUEUE] = [cache.on_hit == "requeue" for cache in caches]
+    limits[:, manager.SINGLE] = [cache.queues == "single" for cache in caches]
+    return limits
 
 
 def serve_decisions(
-    op: U8, request_start: I64, page_ids: I32, queues: I32, capacity: int, policy: Mapping[str, Any]
+    op: U8, request_start: I64, page_ids: I32, queues: I32, cache: Cache, policy: Mapping[str, Any]
 ) -> Served:
     """Run one cache on decisions made elsewhere, such as an oracle's tags.
 
@@ -124,16 +166,14 @@ def serve_decisions(
         request_start: int64[n + 1] bounds of each request's page accesses.
         page_ids: int32[m] dense page ids.
         queues: int32[n], the queue for what each request misses; 0 bypasses.
-        capacity: pages.
+        cache: its threshold is not read; where it has a single queue, every admitted page enters that one.
         policy: as in a bundle's manifest.
     """
-    caches = _Caches(manager_limits(policy, [capacity]), int(page_ids.max()) + 1, len(op), len(page_ids))
-    caches.decisions[:, 0] = queues
-    for row in range(len(op)):
-        low, high = int(request_start[row]), int(request_start[row + 1])
-        caches.serve(row, low, page_ids[low:high], int(op[row]))
-    empty = np.zeros((1, 0, 0), np.float32)
-    return caches.served(empty, empty)
+    caches = _Caches(manager_limits(policy, [cache]), int(page_ids.max()) + 1, len(op), len(page_ids))
+    admitted = np.where(queues > 0, manager.MEAN, manager.ABSENT) if cache.queues == "single" else queues
+    caches.decisions[:, 0] = admitted
+    caches.serve_all(op, request_start, page_ids)
+    return caches.served(NOTHING, NOTHING)
 
 
 class CachingServing:
@@ -147,23 +187,26 @@ class CachingServing:
         geometry: Mapping[str, int],
         infer: Infer,
         encodings: Mapping[str, Any] | None = None,
+        infer_all: InferAll | None = None,
     ) -> None:
         """Take a model.
 
         Args:
-            features: inputs in order, with their normalisation; the four fed-back tags come last.
-            policy: `state`, `sequence`, `memory`, and the manager's settings.
+            features: inputs in order, with their normalisation; fed-back tags come last, all four or none.
+            policy: `state`, `sequence`, `memory`, `on_hit`, `queues`, and the manager's settings.
             calibration: `threshold`.
             geometry: `page_bytes`.
             infer: one step of the network.
             encodings: none are used.
+            infer_all: the same for many steps at once; only a model without feedback can use it.
 
         Raises:
             ConfigError: inputs in another order, or another page size, than this release serves.
         """
         formulas = [str(entry["formula"]) for entry in features]
+        fed_back = [formula for formula in formulas if formula.startswith("feedback.")]
         expected = [f"feedback.{name}" for name in OUTPUTS]
-        if formulas[-FEEDBACK_WIDTH:] != expected or any("feedback." in f for f in formulas[:-FEEDBACK_WIDTH]):
+        if fed_back and (fed_back != expected or formulas[-FEEDBACK_WIDTH:] != expected):
             message = f"features end with {formulas[-FEEDBACK_WIDTH:]}, not {expected}; use a newer release"
             raise ConfigError(message)
         if geometry["page_bytes"] != 4096:
@@ -171,32 +214,77 @@ class CachingServing:
             raise ConfigError(message)
         check_formulas(features)
         self.feature_entries = list(features)
+        self.fed_back = bool(fed_back)
         self.policy = policy
         self.memory = Memory.of(policy["memory"])
         self.threshold = float(calibration["threshold"])
         self.reset_every = int(policy["sequence"]) if policy["state"] == "reset100" else 0
         self.infer = infer
+        self.infer_all = infer_all
+        self.cache(1)
+
+    def cache(self, capacity: int) -> Cache:
+        """The model's own cache at a capacity in pages.
+
+        Raises:
+            ConfigError: the policy names a rule that this release does not know.
+        """
+        cache = Cache(capacity, self.threshold, str(self.policy["on_hit"]), str(self.policy["queues"]))
+        manager_limits(self.policy, [cache])
+        return cache
 
     def inputs(
         self, time_us: I64, op: U8, offset: I64, size: I64, request_start: I64, page_ids: I32,
         capacities: Sequence[int],
     ) -> F32:  # fmt: skip
-        """Model inputs float32[n, L, F], the fed-back tags still zero."""
-        distinct = sorted(set(capacities))
-        columns = raw_columns(time_us, op, offset, size, request_start, page_ids, distinct, self.memory)
-        rows = np.zeros((len(time_us), len(capacities), len(self.feature_entries)), np.float32)
-        for place, capacity in enumerate(distinct):
-            values = open_inputs(columns, place, self.feature_entries, self.memory.clip)
-            for lane in (k for k, c in enumerate(capacities) if c == capacity):
-                rows[:, lane, :-FEEDBACK_WIDTH] = values
-        return rows
+        """Model inputs float32[n, D, F] of D capacities, without fed-back tags."""
+        columns = raw_columns(time_us, op, offset, size, request_start, page_ids, capacities, self.memory)
+        rows = [open_inputs(columns, k, self.feature_entries, self.memory.clip) for k in range(len(capacities))]
+        return np.stack(rows, axis=1)
+
+    def outputs(self, rows: F32, advance: Advance | None = None) -> F32:
+        """Outputs float32[n, D, 4] of a model without feedback.
+
+        Args:
+            rows: float32[n, D, F] of `inputs`.
+            advance: told the requests done, now and then.
+        """
+        if self.infer_all is not None:
+            return self.infer_all(rows, advance)
+        outputs = np.empty((*rows.shape[:2], len(OUTPUTS)), np.float32)
+        state: Any = None
+        for row in range(len(rows)):
+            state = self._state_before(row, state)
+            outputs[row], state = self.infer(rows[row], state)
+            if advance is not None and row % 1000 == 0:
+                advance(row)
+        return outputs
+
+    def serve(
+        self, op: U8, request_start: I64, page_ids: I32, caches: Sequence[Cache], outputs: F32, lane_of: I64
+    ) -> Served:
+        """Serve a trace from empty caches by outputs that are known.
+
+        Args:
+            op: uint8[n].
+            request_start: int64[n + 1].
+            page_ids: int32[m].
+            caches: the lanes.
+            outputs: float32[n, D, 4].
+            lane_of: int64[L], which of the D each lane reads.
+        """
+        limits = manager_limits(self.policy, caches)
+        lanes = _Caches(limits, int(page_ids.max()) + 1, len(op), len(page_ids))
+        thresholds = np.array([cache.threshold for cache in caches], np.float32)
+        manager.decide_all(outputs, lane_of, thresholds, limits, lanes.decisions)
+        lanes.serve_all(op, request_start, page_ids)
+        return lanes.served(NOTHING, NOTHING)
 
     def run(
         self, time_us: I64, op: U8, offset: I64, size: I64, request_start: I64, page_ids: I32,
-        capacities: Sequence[int], thresholds: Sequence[float] | None = None, keep: bool = False,
-        advance: Callable[[int], None] | None = None,
+        caches: Sequence[Cache], keep: bool = False, advance: Advance | None = None,
     ) -> Served:  # fmt: skip
-        """Serve a trace from an empty cache and a zero state.
+        """Serve a trace from empty caches and a zero state.
 
         Args:
             time_us: int64[n], as in the canonical table.
@@ -205,40 +293,51 @@ class CachingServing:
             size: int64[n], as there.
             request_start: int64[n + 1] bounds of each request's page accesses.
             page_ids: int32[m] dense page ids.
-            capacities: pages, one a lane.
-            thresholds: one a lane; None takes the model's own in all.
+            caches: the lanes.
             keep: record inputs and outputs (for golden files).
             advance: told the requests done, now and then.
 
         Raises:
-            ConfigError: a capacity below 1, or thresholds that do not match the lanes.
+            ConfigError: no cache, or one that `manager_limits` refuses.
         """
-        lanes, n = len(capacities), len(time_us)
-        chosen = [self.threshold] * lanes if thresholds is None else list(thresholds)
-        if len(chosen) != lanes:
-            message = f"{len(chosen)} thresholds for {lanes} lanes; give one each"
-            raise ConfigError(message)
-        limits = manager_limits(self.policy, capacities)
-        cut = np.array(chosen, np.float32)
+        manager_limits(self.policy, caches)
+        capacities = sorted({cache.capacity for cache in caches})
+        lane_of = np.array([capacities.index(cache.capacity) for cache in caches], np.int64)
         rows = self.inputs(time_us, op, offset, size, request_start, page_ids, capacities)
-        caches = _Caches(limits, int(page_ids.max()) + 1, n, len(page_ids))
-        outputs = np.zeros((n if keep else 0, lanes, len(OUTPUTS)), np.float32)
+        if self.fed_back:
+            served, outputs, rows = self._lockstep(op, request_start, page_ids, caches, rows[:, lane_of], advance)
+        else:
+            outputs = self.outputs(rows, advance)
+            served = self.serve(op, request_start, page_ids, caches, outputs, lane_of)
+            outputs, rows = outputs[:, lane_of], rows[:, lane_of]
+        if not keep:
+            return served
+        return replace(served, outputs=outputs.transpose(1, 0, 2), features=rows.transpose(1, 0, 2))
+
+    def _state_before(self, row: int, state: Any) -> Any:  # noqa: ANN401 - the state is the network's own
+        return None if self.reset_every and row % self.reset_every == 0 else state
+
+    def _lockstep(
+        self, op: U8, request_start: I64, page_ids: I32, caches: Sequence[Cache], rows: F32,
+        advance: Advance | None,
+    ) -> tuple[Served, F32, F32]:  # fmt: skip
+        """Caches whose own tags are inputs: what happened, the outputs and the whole inputs."""
+        limits = manager_limits(self.policy, caches)
+        thresholds = np.array([cache.threshold for cache in caches], np.float32)
+        lanes = _Caches(limits, int(page_ids.max()) + 1, len(op), len(page_ids))
+        whole = np.concatenate([rows, np.zeros((*rows.shape[:2], FEEDBACK_WIDTH), np.float32)], axis=2)
+        outputs = np.empty((*rows.shape[:2], len(OUTPUTS)), np.float32)
         state: Any = None
-        for row in range(n):
-            if self.reset_every and row % self.reset_every == 0:
-                state = None
-            step = rows[row]
-            step[:, -FEEDBACK_WIDTH:] = caches.tags
-            out, state = self.infer(step, state)
-            if keep:
-                outputs[row] = out
-            manager.decide_lanes(out, cut, caches.decisions[row])
+        for row in range(len(op)):
+            state = self._state_before(row, state)
+            whole[row, :, -FEEDBACK_WIDTH:] = lanes.tags
+            outputs[row], state = self.infer(whole[row], state)
+            manager.decide_lanes(outputs[row], thresholds, limits, lanes.decisions[row])
             low, high = int(request_start[row]), int(request_start[row + 1])
-            caches.serve(row, low, page_ids[low:high], int(op[row]))
+            lanes.serve(row, low, page_ids[low:high], int(op[row]))
             if advance is not None and row % 1000 == 0:
                 advance(row)
-        features = rows if keep else rows[:0]
-        return caches.served(outputs.transpose(1, 0, 2), features.transpose(1, 0, 2))
+        return lanes.served(NOTHING, NOTHING), outputs, whole
 
 
 def onnx_infer(run: Callable[[list[str], dict[str, Any]], list[Any]], layers: int, units: int) -> Infer:

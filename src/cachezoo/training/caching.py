@@ -1,7 +1,8 @@
 """Trains the caching LSTM of a category on an oracle's tags and judges its cache in closed loop on validation.
 
-Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity teach one model; the epoch is chosen by
-the validation loss, the threshold by the validation hit ratio, and the verdict compares with the best classic.
+Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity teach one network, with heads for each
+candidate oracle; the epoch is chosen by the validation loss, the oracle, the threshold and the manager's rules by the
+hit ratio on validation, and the verdict compares with the best classic. The chosen oracle's heads are kept.
 """
 
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.config.rcrnn import BenefitLabel, CachingModel, CachingTrain, ManagerPolicy, SequenceFeatures
 from cachezoo.errors import TrainingError
-from cachezoo.features.sequence import FEEDBACK_WIDTH, Columns, fit_features, open_inputs
+from cachezoo.features.sequence import Columns, fit_features, open_inputs
 from cachezoo.features.table import read_features
 from cachezoo.io import sha256_file
 from cachezoo.labels.benefit import BELADY, Labels, percent, read_benefit_labels
+from cachezoo.models.lstm_step import one_teacher
 from cachezoo.models.trained import Feature, TracePart, TrainedModel
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import PAGE_BYTES, PageAccesses, Trace, read_pages, read_trace
@@ -67,26 +69,26 @@ def model_id(category: str, arch: str) -> str:
     return f"caching.{category}.{arch}"
 
 
-def choose_teacher(parts: list[Part], settings: Settings) -> str:
-    """The oracle to imitate: Belady if asked for, else the benefit horizon whose oracle hits most on `parts`."""
-    if settings.label.oracle == BELADY:
-        return BELADY
+def candidate_teachers(parts: list[Part], settings: Settings) -> list[str]:
+    """The oracles to imitate.
+
+    Where the model's own tags are inputs only one can teach it: the one whose cache hits most on `parts`.
+    """
+    benefit, wanted = [f"benefit_{h}" for h in settings.label.horizons], settings.label.oracle
+    names = {"any": [*benefit, BELADY], "benefit": benefit, "belady": [BELADY]}[wanted]
+    if not settings.model.feedback:
+        return names
     key = percent(settings.manager.capacity)
-    totals = {
-        f"benefit_{h}": sum(part.labels.hit_ratio[f"benefit_{h}", key] for part in parts)
-        for h in settings.label.horizons
-    }
-    return max(totals, key=lambda name: totals[name])
+    return [max(names, key=lambda name: sum(part.labels.decided_hit_ratio[name, key] for part in parts))]
 
 
-def lanes_of(parts: list[Part], model: TrainedModel, settings: Settings) -> list[Lane]:
+def lanes_of(parts: list[Part], model: TrainedModel, teachers: list[str], settings: Settings) -> list[Lane]:
     """Every trace at every labelled capacity."""
     features = [feature.model_dump() for feature in model.features]
-    teacher = str(model.calibration["teacher"])
     return [
         Lane(
             open_inputs(part.columns, lane, features, settings.features.clip),
-            part.labels.tags[teacher, percent(fraction)],
+            [part.labels.tags[teacher, percent(fraction)] for teacher in teachers],
         )
         for part in parts
         for lane, fraction in enumerate(settings.label.capacities)
@@ -103,7 +105,10 @@ def _policy(settings: Settings, columns: list[Columns]) -> dict[str, Any]:
         "demote_capacities": settings.manager.demote_capacities,
         "protected_percent": settings.manager.protected_percent,
         "fill_free": settings.manager.fill_free,
-        "decide": "missing pages enter the likeliest of soon, mean, late iff cached >= calibration.threshold",
+        "on_hit": settings.manager.on_hit[0],
+        "queues": settings.manager.queues[0],
+        "decide": "admitted iff cached >= calibration.threshold; queues three: to the likeliest of soon, mean, late; "
+        "queues single: to mean; on_hit requeue: hits are decided on too",
         "capacity_ratio_log2": [float(np.quantile(ratios, q)) for q in (0.01, 0.99)],
     }
 
@@ -123,11 +128,10 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
             "precision": settings.train.precision,
             "threads": settings.train.threads,
         },
-        features=[Feature(**row) for row in fit_features(columns, "caching")],
+        features=[Feature(**row) for row in fit_features(columns, "caching", settings.model.feedback)],
         geometry={"page_bytes": PAGE_BYTES},
         calibration={
             "threshold": settings.train.thresholds[0],
-            "teacher": choose_teacher(validation or parts, settings),
             "capacity": settings.manager.capacity,
             "capacities": list(settings.label.capacities),
         },
@@ -153,20 +157,16 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
 def fit_network(
     model: TrainedModel, train: Sequences, validation: Sequences | None, settings: Settings
 ) -> tuple[dict[str, F32], Curves]:
-    """Train the network; returns the best epoch's weights and the curves."""
+    """Train the network; returns the best epoch's weights, with the heads of all teachers, and the curves."""
     from cachezoo.models.caching_lstm import CachingLstm
     from cachezoo.training.caching_task import CachingTask, loader
     from cachezoo.training.lightning_fit import fit, seeded
 
-    seed, options = model.seeds["train_caching"], settings.train
+    seed, options, net = model.seeds["train_caching"], settings.train, settings.model
     seeded(seed)
-    network = CachingLstm(len(model.features), settings.model.layers, settings.model.units)
-    if options.tag_dropout >= 1:
-        # Never seen in training, so their weights must say nothing when a cache feeds them.
-        network.lstm.get_parameter("weight_ih_l0").data[:, -FEEDBACK_WIDTH:] = 0.0
-    shuffle = None if settings.model.state == "carried" else seed
-    batches = loader(train, options.batch, shuffle)
-    task = CachingTask(network, settings.model, options, options.max_epochs * len(batches), seed)
+    network = CachingLstm(len(model.features), net.layers, net.units, train.cached.shape[2])
+    batches = loader(train, options.batch, None if net.state == "carried" else seed)
+    task = CachingTask(network, net, options, options.max_epochs * len(batches), seed)
     judged = loader(validation, options.batch, None) if validation is not None else None
     fit(
         task, batches, judged, options.max_epochs, options.clip_norm, options.precision, options.threads,
@@ -181,7 +181,7 @@ def fit_caching(category: str, parts: list[Part], validation: list[Part], settin
     Args:
         category: workload category.
         parts: train traces.
-        validation: validation traces; where empty the train traces choose the threshold, and the model is not said
+        validation: validation traces; where empty the train traces choose in their place, and the model is not said
             to beat its baseline, for nothing judged it.
         settings: parameters.
 
@@ -193,33 +193,41 @@ def fit_caching(category: str, parts: list[Part], validation: list[Part], settin
         message = f"{name}: the category has no trace of role train; give it one in conf/matrix.yaml"
         raise TrainingError(message)
     model = _skeleton(category, parts, validation, settings)
-    length, weight = settings.model.sequence, settings.train.hit_weight
-    train = cut_lanes(lanes_of(parts, model, settings), length, weight)
+    teachers = candidate_teachers(validation or parts, settings)
+
+    def cut(some: list[Part]) -> Sequences:
+        lanes = lanes_of(some, model, teachers, settings)
+        return cut_lanes(lanes, settings.model.sequence, settings.train.hit_weight, settings.model.feedback)
+
+    train = cut(parts)
     if not train.weight.any():
         message = f"{model.model_id}: no label of the train traces is settled; give longer traces or shorter horizons"
         raise TrainingError(message)
-    held = cut_lanes(lanes_of(validation, model, settings), length, weight) if validation else None
-    weights, curves = fit_network(model, train, held, settings)
-    verdict = judge(model, weights, validation or parts, bool(validation), settings)
-    figures = {**verdict.figures, "rows": float((train.weight > 0).sum())}
-    if held is not None:
+    weights, curves = fit_network(model, train, cut(validation) if validation else None, settings)
+    verdict = judge(model, weights, teachers, validation or parts, bool(validation), settings)
+    figures = {**verdict.figures, "rows": float((train.weight > 0).any(axis=2).sum())}
+    if validation:
         figures["loss"] = min(loss for _, loss in curves if loss is not None)
+    chosen = verdict.chosen
     trained = model.model_copy(
         update={
             "calibration": {
                 **model.calibration,
-                "threshold": verdict.threshold,
+                "threshold": chosen.threshold,
+                "teacher": chosen.teacher,
+                "candidates": verdict.candidates,
                 "thresholds": verdict.curve,
                 "calibrated_on": "validation" if validation else "train",
                 "oracle_beats_classic": verdict.oracle_beats_classic,
             },
+            "policy": {**model.policy, "on_hit": chosen.on_hit, "queues": chosen.queues},
             "trained": True,
             "validation": figures,
             "beats_baseline": verdict.beats,
             "reason": verdict.reason,
         }
     )
-    return Fitted(trained, weights, curves)
+    return Fitted(trained, one_teacher(weights, teachers.index(chosen.teacher)), curves)
 
 
 def _read_parts(

@@ -47,7 +47,10 @@ def loader(sequences: Sequences, batch: int, shuffle_seed: int | None) -> DataLo
 
 
 class CachingTask(Task):
-    """Binary cross-entropy of `cached` on weighted rows, plus cross-entropy of the duration where it is known."""
+    """Binary cross-entropy of `cached` on weighted rows, plus cross-entropy of the duration where it is known.
+
+    All teachers count alike. Epochs are compared by the first of the two alone, which is what admits.
+    """
 
     def __init__(
         self, network: CachingLstm, model: CachingModel, train: CachingTrain, steps: int, seed: int
@@ -55,7 +58,7 @@ class CachingTask(Task):
         """Take the network and its parameters."""
         super().__init__(network, train.learning_rate, steps)
         self.carried = model.state == "carried"
-        self.tag_dropout = train.tag_dropout
+        self.tag_dropout = train.tag_dropout if model.feedback else None
         self.generator = torch.Generator().manual_seed(seed)
         self._state: State | None = None
 
@@ -66,17 +69,16 @@ class CachingTask(Task):
         keep = (~begins).to(torch.float32)[None, :, None]
         return self._state[0] * keep, self._state[1] * keep
 
-    def _loss(self, batch: Batch) -> tuple[Tensor, float]:
+    def _losses_of(self, batch: Batch) -> tuple[Tensor, Tensor, float]:
+        """Mean loss of `cached` and of the duration, and the rows of the first."""
         inputs, cached, weight, duration, begins = batch
         logit, durations, state = self.network(inputs, self._start(begins))
         self._state = (state[0].detach(), state[1].detach())
         rows = weight.sum()
         each = functional.binary_cross_entropy_with_logits(logit, cached, weight, reduction="sum")
-        loss = each / rows.clamp(min=1.0)
         known = duration >= 0
-        if known.any():
-            loss = loss + functional.cross_entropy(durations[known], duration[known])
-        return loss, float(rows)
+        spread = functional.cross_entropy(durations[known], duration[known]) if known.any() else torch.zeros(())
+        return each / rows.clamp(min=1.0), spread, float(rows)
 
     def on_train_epoch_start(self) -> None:
         """Streams begin again."""
@@ -87,17 +89,16 @@ class CachingTask(Task):
         self._state = None
 
     def training_step(self, batch: Batch) -> Tensor:
-        """One step; some sequences do not see the oracle's previous tags."""
-        inputs = batch[0]
-        shown = torch.rand(len(inputs), generator=self.generator) >= self.tag_dropout
-        inputs[:, :, -FEEDBACK_WIDTH:] *= shown.to(inputs.dtype)[:, None, None]
-        loss, rows = self._loss(batch)
+        """One step; with feedback some sequences do not see the oracle's previous tags."""
+        if self.tag_dropout is not None:
+            inputs = batch[0]
+            shown = torch.rand(len(inputs), generator=self.generator) >= self.tag_dropout
+            inputs[:, :, -FEEDBACK_WIDTH:] *= shown.to(inputs.dtype)[:, None, None]
+        loss, spread, rows = self._losses_of(batch)
         self.note(loss, rows, training=True)
-        return loss
+        return loss + spread
 
     def validation_step(self, batch: Batch) -> None:
-        """The same loss on validation rows; without any tags where training hides them all."""
-        if self.tag_dropout >= 1:
-            batch[0][:, :, -FEEDBACK_WIDTH:] = 0
-        loss, rows = self._loss(batch)
+        """The same on validation rows."""
+        loss, _, rows = self._losses_of(batch)
         self.note(loss, rows, training=False)

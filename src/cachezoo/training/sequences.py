@@ -20,11 +20,11 @@ class Lane:
 
     Attributes:
         inputs: float32[n, F'] without the previous requests' tags.
-        tags: the oracle's.
+        tags: each teacher's.
     """
 
     inputs: F32
-    tags: Tags
+    tags: Sequence[Tags]
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Sequences:
     """Equal runs of requests, lane after lane.
 
     Attributes:
-        inputs: float32[S, T, F], the last four the previous request's tags by the oracle.
-        cached: float32[S, T] target.
-        weight: float32[S, T] of the cached loss, 0 where nothing is learned.
-        duration: int64[S, T] target 0 soon, 1 mean, 2 late; -1 where nothing is learned.
+        inputs: float32[S, T, F]; with feedback the last four are the previous request's tags by the oracle.
+        cached: float32[S, T, K] target of each teacher.
+        weight: float32[S, T, K] of the cached loss, 0 where nothing is learned.
+        duration: int64[S, T, K] target 0 soon, 1 mean, 2 late; -1 where nothing is learned.
         begins: bool[S], the sequence begins a lane.
     """
 
@@ -55,13 +55,16 @@ def previous_tags(tags: Tags) -> F32:
     return np.concatenate([np.zeros_like(own[:1]), own[:-1]])
 
 
-def _targets(tags: Tags, hit_weight: float) -> tuple[F32, F32, I64]:
-    taught, hits = tags.taught, ~tags.consulted & tags.kept_settled
-    cached = np.where(tags.consulted, tags.cached, tags.kept).astype(np.float32)
-    weight = taught + hit_weight * hits.astype(np.float32)
-    learns = taught & tags.cached & (tags.duration > 0)
-    duration = np.where(learns, tags.duration.astype(np.int64) - 1, -1)
-    return cached, weight.astype(np.float32), duration
+def _targets(teachers: Sequence[Tags], hit_weight: float) -> tuple[F32, F32, I64]:
+    """Targets of each teacher, side by side."""
+    cached, weight, duration = [], [], []
+    for tags in teachers:
+        taught, hits = tags.taught, ~tags.consulted & tags.kept_settled
+        cached.append(np.where(tags.consulted, tags.cached, tags.kept).astype(np.float32))
+        weight.append((taught + hit_weight * hits).astype(np.float32))
+        learns = taught & tags.cached & (tags.duration > 0)
+        duration.append(np.where(learns, tags.duration.astype(np.int64) - 1, -1))
+    return np.stack(cached, axis=1), np.stack(weight, axis=1), np.stack(duration, axis=1)
 
 
 def _cut(values: npt.NDArray[np.generic], length: int, fill: float) -> npt.NDArray[np.generic]:
@@ -71,11 +74,20 @@ def _cut(values: npt.NDArray[np.generic], length: int, fill: float) -> npt.NDArr
     return np.concatenate([values, padding]).reshape(-1, length, *values.shape[1:])
 
 
-def cut_lanes(lanes: Sequence[Lane], length: int, hit_weight: float) -> Sequences:
-    """Cut each lane into sequences of `length` requests; a lane's last one is filled with rows of weight 0."""
+def cut_lanes(lanes: Sequence[Lane], length: int, hit_weight: float, fed_back: bool) -> Sequences:
+    """Cut each lane into sequences of `length` requests; a lane's last one is filled with rows of weight 0.
+
+    Args:
+        lanes: traces at capacities, all with the same teachers.
+        length: requests.
+        hit_weight: weight of requests that are wholly in the oracle's cache.
+        fed_back: the first teacher's tags of the previous request are inputs.
+    """
     parts: list[list[npt.NDArray[np.generic]]] = []
     for lane in lanes:
-        inputs = np.concatenate([lane.inputs, previous_tags(lane.tags)], axis=1)
+        inputs = lane.inputs
+        if fed_back:
+            inputs = np.concatenate([inputs, previous_tags(lane.tags[0])], axis=1)
         cached, weight, duration = _targets(lane.tags, hit_weight)
         begins = np.zeros(-(-len(inputs) // length), np.bool_)
         begins[0] = True

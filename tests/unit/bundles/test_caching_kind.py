@@ -16,6 +16,7 @@ from cachezoo.errors import BundleError
 from cachezoo.evaluation.caching import serving_of
 from cachezoo.models.lstm_step import read_weights
 from cachezoo.models.trained import read_trained
+from cachezoo.policies.rcrnn import Cache
 from cachezoo.traces.table import expand_pages
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics
@@ -31,20 +32,28 @@ def test_bundle_decides_like_the_trained_network(folder: Path, tmp_path: Path) -
     trace = make_trace(800, 9)
     model = read_trained(folder)
     write_bundle(folder, requests_of(trace, 500), metrics(model.model_id), EXPORT, tmp_path / "bundle")
-    ours, theirs = serving_of(model, read_weights(folder), 1), load(tmp_path / "bundle").serving()
+    ours, theirs = serving_of(model, read_weights(folder)), load(tmp_path / "bundle").serving()
     pages = expand_pages(trace)
-    columns = (trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids, [50, 300])
-    one, two = ours.run(*columns), theirs.run(*columns)
+    columns = (trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids)
+    one, two = (serving.run(*columns, [serving.cache(50), serving.cache(300)]) for serving in (ours, theirs))
     np.testing.assert_array_equal(one.decisions, two.decisions)
     np.testing.assert_array_equal(one.outcome, two.outcome)
     assert one.totals == two.totals
     assert set(np.unique(two.decisions)) == {-1, 0, 1, 2, 3}
 
 
-@pytest.mark.parametrize(("state", "sequence", "layers"), [("reset100", 100, 1), ("carried", 100, 2)])
-def test_states_and_layers_replay(state: str, sequence: int, layers: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("state", "layers", "fed_back", "on_hit", "queues"),
+    [
+        ("reset100", 1, False, "stay", "three"), ("carried", 2, False, "requeue", "single"),
+        ("carried", 1, True, "requeue", "three"), ("reset100", 2, True, "stay", "single"),
+    ],
+)  # fmt: skip
+def test_states_layers_and_rules_replay(
+    state: str, layers: int, fed_back: bool, on_hit: str, queues: str, tmp_path: Path
+) -> None:
     trace = make_trace(400, 9)
-    model = write_caching(trace, tmp_path / "trained", layers, 4, state, sequence)
+    model = write_caching(trace, tmp_path / "trained", layers, 4, state, 100, fed_back, on_hit, queues)
     write_bundle(tmp_path / "trained", requests_of(trace, 400), metrics(model.model_id), EXPORT, tmp_path / "bundle")
     report = verify(tmp_path / "bundle")
     assert report["ok"] and report["golden_rows"] >= 250
@@ -59,13 +68,22 @@ def test_golden_decisions_are_the_whole_cache(folder: Path, tmp_path: Path) -> N
     bundle = load(tmp_path / "bundle")
     golden, stated = bundle.golden(), bundle.manifest["golden"]
     queue, hits, replaced, dirty = golden.decisions.T
-    _, pages = golden.requests.pages()
+    start, pages = golden.requests.pages()
     assert stated["context"]["capacity_pages"] == int(0.1 * (pages.max() + 1))
     branches = stated["branches"]
-    assert branches["hit"] == (queue == -1).sum() and branches["replaced"] == replaced.sum()
+    assert branches["hit"] == (queue == -1).sum() == (hits == np.diff(start)).sum()
+    assert branches["admitted"] == (queue > 0).sum() and branches["replaced"] == replaced.sum()
     assert branches["dirty_evicted"] == dirty.sum() and branches["partial_hit"] == ((queue >= 0) & (hits > 0)).sum()
     assert sum(branches[name] for name in ("bypass", "soon", "mean", "late", "hit")) == stated["rows"]
-    np.testing.assert_array_equal(golden.features[1:, -4] > 0, (golden.features[1:, -3:] > 0).any(axis=1))
+
+
+def test_a_model_that_is_fed_its_tags_replays_them(tmp_path: Path) -> None:
+    trace = make_trace(600, 9)
+    write_caching(trace, tmp_path / "trained", fed_back=True)
+    write_bundle(tmp_path / "trained", requests_of(trace, 600), {}, EXPORT, tmp_path / "bundle")
+    fed = load(tmp_path / "bundle").golden().features[1:, -4:]
+    assert fed.any() and not fed.all()
+    np.testing.assert_array_equal(fed[:, 0] > 0, (fed[:, 1:] > 0).any(axis=1))
 
 
 def test_a_teacher_below_the_best_classic_is_refused(folder: Path) -> None:
@@ -110,6 +128,8 @@ def test_steady_by_hand() -> None:
     passed, between = [0.1, 0.4, 0.4, 0.2], [0.9, 0.4, 0.4, 0.2]
     outputs = np.array([sure, at_threshold, passed, between], np.float32)
     queues = np.array([1, -1, 0, 1], np.int32)
-    assert _steady(outputs, queues, 0.5) == 3
-    assert _steady(outputs[:3], queues[:3], 0.5) == 3
-    assert _steady(outputs, np.array([1, 1, 0, 1], np.int32), 0.5) == 1
+    cache = Cache(9, 0.5, "stay", "three")
+    assert _steady(outputs, queues, cache) == 3
+    assert _steady(outputs[:3], queues[:3], cache) == 3
+    assert _steady(outputs, np.array([1, 1, 0, 1], np.int32), cache) == 1
+    assert _steady(outputs, queues, replace(cache, queues="single")) == 4

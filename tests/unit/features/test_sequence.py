@@ -102,7 +102,8 @@ def by_formula(features: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def test_order_and_widths() -> None:
-    features = fit_features([WHOLE], "caching")
+    features = fit_features([WHOLE], "caching", fed_back=True)
+    assert fit_features([WHOLE], "caching") == features[:OPEN_WIDTH]
     assert len(features) == OPEN_WIDTH + FEEDBACK_WIDTH == 20
     assert [row["formula"] for row in features[-FEEDBACK_WIDTH:]] == [
         "feedback.cached", "feedback.soon", "feedback.mean", "feedback.late",

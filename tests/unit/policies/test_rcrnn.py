@@ -2,6 +2,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, fit_features, open_inputs, raw_columns
 from cachezoo.features.table import read_features, write_features
 from cachezoo.labels.benefit import capacity_pages
-from cachezoo.policies.rcrnn import CachingServing, Served, serve_decisions
+from cachezoo.policies.rcrnn import Cache, CachingServing, Served, serve_decisions
 from cachezoo.traces.table import Trace, expand_pages
 from tests.oracles.manager import NaiveManager
 from tests.page_data import lists_of, seeded_trace
@@ -22,8 +23,10 @@ ROOT = Path(__file__).parents[3]
 MEMORY = {"memory_accesses": 300, "window_accesses": 100, "region_bytes": 65536, "region_bits": 8, "clip": 6.0}
 POLICY = {
     "state": "carried", "sequence": 100, "memory": MEMORY, "demote_capacities": 5, "protected_percent": 20,
-    "fill_free": True,
+    "fill_free": True, "on_hit": "stay", "queues": "three",
 }  # fmt: skip
+NO_PAGE = Cache(0, 0.0, "stay", "three")
+RULES = [("stay", "three"), ("requeue", "three"), ("stay", "single"), ("requeue", "single")]
 TRACE = seeded_trace(450, 60, 11)
 PAGES = expand_pages(TRACE)
 UNITS = 6
@@ -36,16 +39,17 @@ def features() -> list[dict[str, Any]]:
         train.time_us, train.op, train.offset, train.size, pages.request_start, pages.page_ids, [3, 12],
         Memory.of(MEMORY),
     )  # fmt: skip
-    return fit_features([columns], "caching")
+    return fit_features([columns], "caching", fed_back=True)
 
 
 FEATURES = features()
+OPEN = FEATURES[:-FEEDBACK_WIDTH]
 
 
-def toy(seed: int = 0) -> Any:
+def toy(seed: int = 0, width: int = len(FEATURES)) -> Any:
     """A small recurrent network, lane by lane, so that a lane's sums do not depend on how many there are."""
     rng = np.random.default_rng(seed)
-    inner = rng.normal(0, 0.5, (UNITS, len(FEATURES))).astype(np.float32)
+    inner = rng.normal(0, 0.5, (UNITS, width)).astype(np.float32)
     again = rng.normal(0, 0.5, (UNITS, UNITS)).astype(np.float32)
     head = rng.normal(0, 1, (4, UNITS)).astype(np.float32)
 
@@ -60,25 +64,33 @@ def toy(seed: int = 0) -> Any:
     return infer
 
 
-def serving(threshold: float = 0.5, infer: Any = None, **policy: Any) -> CachingServing:
+def serving(threshold: float = 0.5, infer: Any = None, fed_back: bool = True, **policy: Any) -> CachingServing:
+    entries = FEATURES if fed_back else OPEN
     return CachingServing(
-        FEATURES, {**POLICY, **policy}, {"threshold": threshold}, {"page_bytes": 4096}, infer or toy()
+        entries, {**POLICY, **policy}, {"threshold": threshold}, {"page_bytes": 4096}, infer or toy(width=len(entries))
     )
+
+
+def columns_of(trace: Trace) -> tuple[Any, ...]:
+    pages = expand_pages(trace)
+    return (trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids)
 
 
 def run(
     model: CachingServing, capacities: list[int], thresholds: list[float] | None = None, trace: Trace = TRACE
 ) -> Served:
-    pages = expand_pages(trace)
-    return model.run(
-        trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids, capacities,
-        thresholds, keep=True,
-    )  # fmt: skip
+    own = [model.cache(capacity) for capacity in capacities]
+    caches = [replace(c, threshold=t) for c, t in zip(own, thresholds or [model.threshold] * len(own), strict=True)]
+    return model.run(*columns_of(trace), caches, keep=True)
 
 
-def naive_serve(trace: Trace, capacity: int, threshold: float, reset: int, fill: bool) -> tuple[Any, ...]:
+def naive_serve(
+    trace: Trace, capacity: int, threshold: float, reset: int, fill: bool, fed_back: bool, rules: tuple[str, str]
+) -> tuple[Any, ...]:
     """Row by row: inputs from the rows so far alone, one step, one decision, one request to the naive manager."""
-    infer, manager = toy(), NaiveManager(capacity, 5 * capacity, 20, fill)
+    requeue, single = rules[0] == "requeue", rules[1] == "single"
+    infer = toy(width=len(FEATURES if fed_back else OPEN))
+    manager = NaiveManager(capacity, 5 * capacity, 20, fill, requeue, single)
     state, tags = None, (0, 0, 0, 0)
     outcome, decisions, outputs, inputs, replaced = [], [], [], [], []
     for row, pages in enumerate(lists_of(expand_pages(trace))):
@@ -88,11 +100,14 @@ def naive_serve(trace: Trace, capacity: int, threshold: float, reset: int, fill:
             part.time_us, part.op, part.offset, part.size, seen.request_start, seen.page_ids, [capacity],
             Memory.of(MEMORY),
         )  # fmt: skip
-        step = np.concatenate([open_inputs(columns, 0, FEATURES, 6.0)[-1], np.array(tags, np.float32)])
+        step = open_inputs(columns, 0, FEATURES, 6.0)[-1]
+        if fed_back:
+            step = np.concatenate([step, np.array(tags, np.float32)])
         if reset and row % reset == 0:
             state = None
         out, state = infer(step[None, :], state)
-        decided = 0 if out[0, 0] < np.float32(threshold) else 1 + int(np.argmax(out[0, 1:]))
+        stay = 2 if single else 1 + int(np.argmax(out[0, 1:]))
+        decided = 0 if out[0, 0] < np.float32(threshold) else stay
         gone = manager.counts["evicted"]
         got, decided, tags = manager.serve(pages, bool(part.op[-1]), decided)
         outcome += got
@@ -103,15 +118,18 @@ def naive_serve(trace: Trace, capacity: int, threshold: float, reset: int, fill:
     return np.array(outcome), np.array(decisions), np.array(outputs), np.array(inputs), np.array(replaced), manager
 
 
+@pytest.mark.parametrize("fed_back", [True, False])
+@pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize(
     ("capacity", "threshold", "state", "fill"),
     [(1, 0.5, "carried", True), (7, 0.4, "carried", False), (20, 0.6, "reset100", True), (7, 0.5, "reset100", False)],
 )
 def test_equals_a_naive_loop_that_sees_one_row_after_another(
-    capacity: int, threshold: float, state: str, fill: bool
+    capacity: int, threshold: float, state: str, fill: bool, rules: tuple[str, str], fed_back: bool
 ) -> None:
-    served = run(serving(threshold, state=state, fill_free=fill), [capacity])
-    expected = naive_serve(TRACE, capacity, threshold, 100 if state == "reset100" else 0, fill)
+    model = serving(threshold, None, fed_back, state=state, fill_free=fill, on_hit=rules[0], queues=rules[1])
+    served = run(model, [capacity])
+    expected = naive_serve(TRACE, capacity, threshold, 100 if state == "reset100" else 0, fill, fed_back, rules)
     outcome, decisions, outputs, inputs, replaced, manager = expected
     assert served.features[0].tobytes() == inputs.tobytes()
     assert served.outputs[0].tobytes() == outputs.astype(np.float32).tobytes()
@@ -128,18 +146,47 @@ def test_equals_a_naive_loop_that_sees_one_row_after_another(
     assert served.dirty_evicted[0].sum() == counts["dirty_evicted"]
     np.testing.assert_array_equal(served.consulted[0], decisions >= 0)
     assert served.hits(0).sum() == counts["hits"]
-    assert set(served.decisions[0]) >= {-1, 0} and served.decisions.max() > 0
+    assert (served.decisions[0] == 0).any() and served.decisions.max() > 0
+    assert (served.decisions.min() == -1) == (rules[0] == "stay")
 
 
-def test_lanes_in_lockstep_equal_each_alone() -> None:
-    capacities, thresholds = [7, 3, 7, 40, 1], [0.5, 0.3, 0.7, 0.5, 0.1]
-    together = run(serving(), capacities, thresholds)
-    for lane, (capacity, threshold) in enumerate(zip(capacities, thresholds, strict=True)):
-        alone = run(serving(), [capacity], [threshold])
+@pytest.mark.parametrize("fed_back", [True, False])
+def test_lanes_together_equal_each_alone(fed_back: bool) -> None:
+    model = serving(fed_back=fed_back)
+    caches = [
+        Cache(capacity, threshold, *rules)
+        for capacity, threshold in zip([7, 3, 7, 40, 1], [0.5, 0.3, 0.7, 0.5, 0.1], strict=True)
+        for rules in RULES[1:]
+    ]
+    together = model.run(*columns_of(TRACE), caches, keep=True)
+    for lane, cache in enumerate(caches):
+        alone = model.run(*columns_of(TRACE), [cache], keep=True)
         for name in ("outcome", "decisions", "outputs", "features", "replaced", "dirty_evicted"):
             assert getattr(together, name)[lane].tobytes() == getattr(alone, name)[0].tobytes(), name
         assert together.totals[lane] == alone.totals[0]
-    assert run(serving(0.3), [3]).outcome.tobytes() == together.outcome[1:2].tobytes()
+    own = serving(0.3, fed_back=fed_back, on_hit="requeue", queues="single")
+    assert run(own, [3]).outcome.tobytes() == together.outcome[5:6].tobytes()
+
+
+@pytest.mark.parametrize("state", ["carried", "reset100"])
+def test_the_network_over_a_whole_trace_gives_the_same_cache(state: str) -> None:
+    calls = []
+
+    def whole(rows: np.ndarray, advance: Any) -> np.ndarray:
+        calls.append(rows.shape)
+        step, before, out = toy(width=len(OPEN)), None, []
+        for row, values in enumerate(rows):
+            values, before = step(values, None if state == "reset100" and row % 100 == 0 else before)
+            out.append(values)
+        return np.stack(out)
+
+    stepped = run(serving(fed_back=False, state=state), [7, 3, 7])
+    model = serving(fed_back=False, state=state)
+    model.infer_all = whole
+    at_once = run(model, [7, 3, 7])
+    assert calls == [(len(TRACE), 2, len(OPEN))]
+    for name in ("outcome", "decisions", "outputs", "features"):
+        assert getattr(at_once, name).tobytes() == getattr(stepped, name).tobytes(), name
 
 
 def test_no_input_sees_its_own_tag_or_a_later_row() -> None:
@@ -178,12 +225,11 @@ def test_training_and_serving_see_the_same_inputs(tmp_path: Path) -> None:
     capacities = [capacity_pages(fraction, PAGES.n_pages) for fraction in label.capacities]
     rows = serving().inputs(
         TRACE.time_us, TRACE.op, TRACE.offset, TRACE.size, PAGES.request_start, PAGES.page_ids,
-        [*capacities[::-1], capacities[0]],
+        capacities[::-1],
     )  # fmt: skip
-    assert not rows[:, :, -FEEDBACK_WIDTH:].any()
-    for lane, place in enumerate((1, 0, 0)):
-        expected = open_inputs(columns, place, FEATURES, MEMORY["clip"])
-        assert rows[:, lane, :-FEEDBACK_WIDTH].tobytes() == expected.tobytes()
+    assert rows.shape == (len(TRACE), 2, len(OPEN))
+    for lane, place in enumerate((1, 0)):
+        assert rows[:, lane].tobytes() == open_inputs(columns, place, FEATURES, MEMORY["clip"]).tobytes()
 
 
 def test_a_reset_state_forgets_every_hundred_requests() -> None:
@@ -203,13 +249,15 @@ def test_a_reset_state_forgets_every_hundred_requests() -> None:
 
 
 @pytest.mark.parametrize("fill", [True, False])
-def test_decisions_made_elsewhere(fill: bool) -> None:
+@pytest.mark.parametrize("rules", RULES)
+def test_decisions_made_elsewhere(fill: bool, rules: tuple[str, str]) -> None:
     queues = np.random.default_rng(3).integers(0, 4, len(TRACE)).astype(np.int32)
-    policy = {**POLICY, "fill_free": fill}
-    served = serve_decisions(TRACE.op, PAGES.request_start, PAGES.page_ids, queues, 9, policy)
-    manager, outcome = NaiveManager(9, 45, 20, fill), []
+    policy, cache = {**POLICY, "fill_free": fill}, Cache(9, 0.0, *rules)
+    served = serve_decisions(TRACE.op, PAGES.request_start, PAGES.page_ids, queues, cache, policy)
+    single = rules[1] == "single"
+    manager, outcome = NaiveManager(9, 45, 20, fill, rules[0] == "requeue", single), []
     for request, op, queue in zip(lists_of(PAGES), TRACE.op, queues, strict=True):
-        outcome += manager.serve(request, bool(op), int(queue))[0]
+        outcome += manager.serve(request, bool(op), 2 if single and queue else int(queue))[0]
     assert served.outcome[0].tolist() == outcome
     assert served.totals[0]["dirty_evictions"] == manager.counts["dirty_evicted"]
 
@@ -256,15 +304,16 @@ def test_serving_needs_numpy_alone() -> None:
 
 
 def test_rules() -> None:
-    with pytest.raises(ConfigError, match="2 thresholds for 1 lanes"):
-        run(serving(), [5], [0.1, 0.2])
+    for wrong in ({"on_hit": "leave"}, {"queues": "four"}):
+        with pytest.raises(ConfigError, match="not among"):
+            serving(**wrong)
     for capacities in ([5, 0], [-1], []):
         with pytest.raises(ConfigError, match="at least one page"):
             run(serving(), capacities)
     with pytest.raises(ConfigError, match="at least one page"):
-        serve_decisions(TRACE.op, PAGES.request_start, PAGES.page_ids, np.zeros(450, np.int32), 0, POLICY)
+        serve_decisions(TRACE.op, PAGES.request_start, PAGES.page_ids, np.zeros(450, np.int32), NO_PAGE, POLICY)
     good = {"policy": POLICY, "calibration": {"threshold": 0.5}, "geometry": {"page_bytes": 4096}, "infer": toy()}
-    for wrong in (FEATURES[::-1], FEATURES[:-1], [FEATURES[-1], *FEATURES], []):
+    for wrong in (FEATURES[::-1], FEATURES[:-1], [FEATURES[-1], *FEATURES], FEATURES[-2:]):
         with pytest.raises(ConfigError, match="use a newer release"):
             CachingServing(wrong, **good)
     with pytest.raises(ConfigError, match="page_bytes 8192"):

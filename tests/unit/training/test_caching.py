@@ -9,14 +9,17 @@ import pytest
 from cachezoo import paths
 from cachezoo.errors import TrainingError
 from cachezoo.evaluation.caching import evaluate_caching
+from cachezoo.features.sequence import FEEDBACK_WIDTH, OPEN_WIDTH
 from cachezoo.features.table import write_features
 from cachezoo.labels.benefit import capacity_pages, write_benefit_labels
+from cachezoo.models.lstm_step import one_teacher, teacher_outputs, torch_infer, torch_infer_all
 from cachezoo.models.trained import read_trained
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import auto_warmup
 from cachezoo.traces.table import Trace, expand_pages, write_trace
-from cachezoo.training.caching import Fitted, Part, choose_teacher, fit_caching, train_caching, write_fitted
+from cachezoo.training.caching import Fitted, Part, candidate_teachers, fit_caching, train_caching, write_fitted
 from cachezoo.training.caching_verdict import judge
+from tests.lstm_data import lstm_sides, random_weights
 from tests.rcrnn_data import SETTINGS, make_part, make_trace
 
 FILES = {"train.json", "weights.safetensors", "curves.csv"}
@@ -97,27 +100,77 @@ def test_the_judged_half_of_validation_does_not_move_the_threshold(parts: tuple[
         values[late] = values[late][order]
     trace = replace(held.trace, **changed)
     other = replace(held, trace=trace, pages=expand_pages(trace))
-    verdict = judge(fitted.model, fitted.weights, [other], True, SETTINGS)
-    curves = (fitted.model.calibration["thresholds"], verdict.curve)
-    before, after = ([row["hit_ratio"] for row in curve] for curve in curves)
+    chosen = fitted.model.calibration
+    verdict = judge(fitted.model, fitted.weights, [chosen["teacher"]], [other], True, SETTINGS)
+    before, after = (
+        [(row["on_hit"], row["queues"], row["threshold"], row["hit_ratio"]) for row in curve]
+        for curve in (chosen["thresholds"], verdict.curve)
+    )
     assert before == after
-    assert verdict.threshold == fitted.model.calibration["threshold"]
+    assert verdict.chosen.threshold == chosen["threshold"]
     assert verdict.figures["best_classic_hit_ratio"] > fitted.model.validation["best_classic_hit_ratio"]
 
 
-def test_the_teacher_with_the_best_hit_ratio_on_validation_is_taken(parts: tuple[Part, Part]) -> None:
+def test_the_best_candidate_of_all_oracles_and_rules_is_taken(fitted: Fitted) -> None:
+    chosen, policies = fitted.model.calibration, fitted.model.policy
+    table = chosen["candidates"]
+    teachers = [*(f"benefit_{h}" for h in SETTINGS.label.horizons), "belady"]
+    assert [(r["teacher"], r["on_hit"], r["queues"]) for r in table] == [
+        (teacher, on_hit, queues) for teacher in teachers for on_hit in ("stay", "requeue")
+        for queues in ("three", "single")
+    ]  # fmt: skip
+    best = max(table, key=lambda row: (row["hit_ratio"], row["threshold"]))
+    assert (best["teacher"], best["threshold"]) == (chosen["teacher"], chosen["threshold"])
+    assert (best["on_hit"], best["queues"]) == (policies["on_hit"], policies["queues"])
+    curve = chosen["thresholds"]
+    assert [row["threshold"] for row in curve] == SETTINGS.train.thresholds
+    assert max(row["hit_ratio"] for row in curve) == best["hit_ratio"]
+    assert fitted.weights["cached.bias"].shape == (1,) and fitted.weights["duration.bias"].shape == (3,)
+    assert len(fitted.model.features) == OPEN_WIDTH
+
+
+def test_the_heads_of_one_teacher_give_its_outputs(parts: tuple[Part, Part]) -> None:
+    rng = np.random.default_rng(1)
+    weights = random_weights(lstm_sides(OPEN_WIDTH, 2, 8, {"cached": 3, "duration": 9}), 3, 0.5)
+    rows = rng.normal(size=(230, 2, OPEN_WIDTH)).astype(np.float32)
+    for every in (0, 100):
+        all_heads = teacher_outputs(weights, rows, 1, every)
+        assert all_heads.shape == (230, 2, 3, 4)
+        for teacher in range(3):
+            own = one_teacher(weights, teacher)
+            infer, state, stepped = torch_infer(own, 1), None, []
+            for row, values in enumerate(rows):
+                out, state = infer(values, None if every and row % every == 0 else state)
+                stepped.append(out)
+            np.testing.assert_allclose(all_heads[:, :, teacher], np.stack(stepped), atol=2e-6)
+            at_once = torch_infer_all(own, 1, every)(rows, None)
+            np.testing.assert_allclose(at_once, all_heads[:, :, teacher], atol=2e-6)
+
+
+def test_a_model_that_is_fed_its_tags_has_the_best_oracle_as_its_teacher(parts: tuple[Part, Part]) -> None:
     held = parts[1]
-    key = {h: held.labels.hit_ratio[f"benefit_{h}", 10] for h in SETTINGS.label.horizons}
-    assert choose_teacher([held], SETTINGS) == f"benefit_{max(key, key=lambda h: key[h])}"
-    belady = replace(SETTINGS, label=SETTINGS.label.model_copy(update={"oracle": "belady"}))
-    assert choose_teacher([held], belady) == "belady"
+    fed = replace(
+        SETTINGS,
+        model=SETTINGS.model.model_copy(update={"feedback": True}),
+        train=SETTINGS.train.model_copy(update={"max_epochs": 3, "thresholds": [0.3, 0.5]}),
+    )
+    names = candidate_teachers([held], SETTINGS)
+    best = max(names, key=lambda name: held.labels.decided_hit_ratio[name, 10])
+    assert candidate_teachers([held], fed) == [best]
+    for oracle, wanted in (("belady", ["belady"]), ("benefit", names[:-1])):
+        one = replace(SETTINGS, label=SETTINGS.label.model_copy(update={"oracle": oracle}))
+        assert candidate_teachers([held], one) == wanted
+    model = fit_caching("database", [parts[0]], [held], fed).model
+    assert len(model.features) == OPEN_WIDTH + FEEDBACK_WIDTH
+    assert model.calibration["teacher"] == best
+    assert model.validation["cached_balanced_accuracy"] > 0.8
 
 
 def test_an_oracle_below_the_best_classic_is_said(parts: tuple[Part, Part], fitted: Fitted) -> None:
     held = parts[1]
     poor = {key: 0.0 for key in held.labels.decided_hit_ratio}
     losing = replace(held, labels=replace(held.labels, decided_hit_ratio=poor))
-    verdict = judge(fitted.model, fitted.weights, [losing], True, SETTINGS)
+    verdict = judge(fitted.model, fitted.weights, [fitted.model.calibration["teacher"]], [losing], True, SETTINGS)
     assert not verdict.oracle_beats_classic
     assert not verdict.beats
     assert "oracle" in verdict.reason
@@ -160,7 +213,8 @@ def test_rows_after_the_cut_change_neither_labels_nor_model(tmp_path: Path, monk
     whole, other = make_trace(5000, 4), make_trace(5000, 5)
     cut = int(0.6 * len(whole))
     mixed = {
-        name: np.concatenate([getattr(whole, name)[:cut], getattr(other, name)[cut:]]) for name in ("op", "offset", "size")
+        name: np.concatenate([getattr(whole, name)[:cut], getattr(other, name)[cut:]])
+        for name in ("op", "offset", "size")
     }
     seen = []
     for name, trace in (("before", whole), ("after", replace(whole, **mixed))):

@@ -11,7 +11,7 @@ SOON, LATE = 1 << DURATION_SHIFT, 3 << DURATION_SHIFT
 
 
 def lane(bits: list[int]) -> Lane:
-    return Lane(np.arange(2 * len(bits), dtype=np.float32).reshape(-1, 2), Tags(np.array(bits, np.uint8)))
+    return Lane(np.arange(2 * len(bits), dtype=np.float32).reshape(-1, 2), [Tags(np.array(bits, np.uint8))])
 
 
 def test_the_present_tag_is_not_among_the_inputs() -> None:
@@ -24,7 +24,7 @@ def test_the_present_tag_is_not_among_the_inputs() -> None:
 def test_changing_tags_changes_only_later_inputs(bits: list[int], data: st.DataObject) -> None:
     row = data.draw(st.integers(0, len(bits) - 1))
     changed = [*bits[:row], *(b ^ 0b1100001 for b in bits[row:])]
-    before, after = (cut_lanes([lane(b)], 5, 0.5).inputs.reshape(-1, 6) for b in (bits, changed))
+    before, after = (cut_lanes([lane(b)], 5, 0.5, fed_back=True).inputs.reshape(-1, 6) for b in (bits, changed))
     assert (before[: row + 1] == after[: row + 1]).all()
 
 
@@ -38,18 +38,18 @@ def test_what_is_learned_and_what_is_masked() -> None:
         SETTLED + KEPT_SETTLED + CACHED + KEPT,  # a hit that is used again
         SETTLED + KEPT_SETTLED + CACHED,
     ]
-    cut = cut_lanes([lane(rows)], 8, 0.25)
-    assert cut.weight.tolist() == [[1, 1, 1, 0, 0, 0.25, 0.25, 0]]
-    assert cut.cached[0, [0, 1, 2, 5, 6]].tolist() == [1, 0, 1, 1, 0]
-    assert cut.duration.tolist() == [[0, -1, -1, -1, -1, -1, -1, -1]]
-    assert cut_lanes([lane(rows)], 8, 0.0).weight.sum() == 3
+    cut = cut_lanes([lane(rows)], 8, 0.25, fed_back=False)
+    assert cut.weight[..., 0].tolist() == [[1, 1, 1, 0, 0, 0.25, 0.25, 0]]
+    assert cut.cached[0, [0, 1, 2, 5, 6], 0].tolist() == [1, 0, 1, 1, 0]
+    assert cut.duration[..., 0].tolist() == [[0, -1, -1, -1, -1, -1, -1, -1]]
+    assert cut_lanes([lane(rows)], 8, 0.0, fed_back=False).weight.sum() == 3
 
 
 def test_lanes_begin_anew_and_are_filled_up() -> None:
-    cut = cut_lanes([lane([SETTLED + CONSULTED] * 5), lane([SETTLED + CONSULTED] * 2)], 4, 0.0)
+    cut = cut_lanes([lane([SETTLED + CONSULTED] * 5), lane([SETTLED + CONSULTED] * 2)], 4, 0.0, fed_back=False)
     assert len(cut) == 3
     assert cut.begins.tolist() == [True, False, True]
-    assert cut.weight.tolist() == [[1] * 4, [1, 0, 0, 0], [1, 1, 0, 0]]
+    assert cut.weight[..., 0].tolist() == [[1] * 4, [1, 0, 0, 0], [1, 1, 0, 0]]
     assert (cut.inputs[1, 1:] == 0).all()
 
 
@@ -66,7 +66,7 @@ def test_orders_visit_every_sequence_once(count: int, batch: int, seed: int) -> 
 
 @pytest.mark.parametrize("index", [[0, 2], [-1, 1]])
 def test_a_missing_sequence_weighs_nothing(index: list[int]) -> None:
-    cut = cut_lanes([lane([SETTLED + CONSULTED + CACHED + SOON] * 12)], 4, 0.0)
+    cut = cut_lanes([lane([SETTLED + CONSULTED + CACHED + SOON] * 12)], 4, 0.0, fed_back=False)
     inputs, cached, weight, duration, begins = take(cut, np.array(index))
     for k, place in enumerate(index):
         if place < 0:

@@ -1,4 +1,4 @@
-"""Kind `caching`: an LSTM that decides on every miss between bypass and three queues, with the cache it runs."""
+"""Kind `caching`: an LSTM that decides between bypass and a queue, with the cache it runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from cachezoo.bundles.kinds.base import F32, I32, Kind, Replay, Session
 from cachezoo.bundles.protocol import OUTPUT_TOLERANCE
 from cachezoo.bundles.requests import Requests
-from cachezoo.policies.rcrnn import OUTPUTS, CachingServing, onnx_infer
+from cachezoo.policies.rcrnn import OUTPUTS, Cache, CachingServing, onnx_infer
 
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 QUEUES = ("bypass", "soon", "mean", "late")
@@ -27,17 +27,22 @@ def _context(manifest: Mapping[str, Any], requests: Requests) -> dict[str, Any]:
     return {"capacity_pages": max(1, int(GOLDEN_SHARE * (int(pages.max()) + 1)))}
 
 
-def _steady(outputs: F32, queues: I32, threshold: float) -> int:
+def _steady(outputs: F32, queues: I32, cache: Cache) -> int:
     """Requests before the first decision that another runtime's last digits could turn."""
     stays = np.sort(outputs[:, 1:], axis=1)
-    at_threshold = np.abs(outputs[:, 0] - np.float32(threshold)) <= 2 * OUTPUT_TOLERANCE
-    between_queues = (outputs[:, 0] >= np.float32(threshold)) & (stays[:, -1] - stays[:, -2] <= 2 * OUTPUT_TOLERANCE)
+    at_threshold = np.abs(outputs[:, 0] - np.float32(cache.threshold)) <= 2 * OUTPUT_TOLERANCE
+    between_queues = (outputs[:, 0] >= np.float32(cache.threshold)) & (
+        stays[:, -1] - stays[:, -2] <= 2 * OUTPUT_TOLERANCE
+    )
+    if cache.queues == "single":
+        between_queues[:] = False
     near = (queues >= 0) & (at_threshold | between_queues)
     return int(np.argmax(near)) if near.any() else len(queues)
 
 
 def _replay(serving: CachingServing, requests: Requests, context: Mapping[str, Any]) -> Replay:
     start, pages = requests.pages()
+    cache = serving.cache(int(context["capacity_pages"]))
     served = serving.run(
         requests.time_us,
         requests.op,
@@ -45,20 +50,22 @@ def _replay(serving: CachingServing, requests: Requests, context: Mapping[str, A
         requests.size,
         start,
         pages,
-        [int(context["capacity_pages"])],
+        [cache],
         keep=True,
     )
     queue = served.decisions[0]
     hits = np.add.reduceat(served.hits(0).astype(np.int32), start[:-1])
+    pages_each = np.diff(start)
     decisions = np.stack([queue, hits, served.replaced[0], served.dirty_evicted[0]], axis=1).astype(np.int32)
     branches = {name: int((queue == code).sum()) for code, name in enumerate(QUEUES)}
     branches |= {
-        "hit": int((queue < 0).sum()),
-        "partial_hit": int(((queue >= 0) & (hits > 0)).sum()),
+        "admitted": int((queue > 0).sum()),
+        "hit": int((hits == pages_each).sum()),
+        "partial_hit": int(((hits > 0) & (hits < pages_each)).sum()),
         "replaced": int(served.replaced[0].sum()),
         "dirty_evicted": int(served.dirty_evicted[0].sum()),
     }
-    steady = _steady(served.outputs[0], queue, serving.threshold)
+    steady = _steady(served.outputs[0], queue, cache)
     return Replay(served.features[0], served.outputs[0], decisions, branches, steady)
 
 
@@ -74,7 +81,7 @@ CACHING = Kind(
         "h_out": "hidden state after the step",
         "c_out": "cell state after the step",
     },
-    wanted=(*QUEUES, "hit", "replaced"),
+    wanted=("bypass", "admitted", "hit", "replaced"),
     serve=_serve,
     replay=_replay,
     context=_context,
