@@ -36,3 +36,4 @@ lint:
 bench:
 	@$(DEV)
 	@.venv/bin/python benchmarks/policies.py
+	@.venv/bin/python benchmarks/labels.py

@@ -1,0 +1,213 @@
+"""Requests per second of labelling, features, flash cache and three-queue manager on one trace of zipf and scans."""
+
+import argparse
+import resource
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachezoo.config.rcrnn import BenefitLabel
+from cachezoo.features.sequence import Memory, raw_columns
+from cachezoo.io import write_json
+from cachezoo.kernels import manager
+from cachezoo.kernels.benefit import page_benefit
+from cachezoo.kernels.episodes import find_episodes
+from cachezoo.kernels.flash import simulate_rejectx
+from cachezoo.kernels.oracle_cache import decided_cache, oracle_cache
+from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
+from cachezoo.labels.benefit import BELADY, Tags, belady_worth, capacity_pages, reach_of, tags_of, teacher_names
+from cachezoo.traces.table import PAGE_BYTES, Coded, PageAccesses, Trace, TraceMeta, expand_pages
+
+REQUESTS = 1_200_000
+OBJECTS = 300_000
+SKEW = 1.0
+SCAN_SHARE = 0.1
+SCAN_PAGES = 4
+WRITE_SHARE = 0.3
+LABEL = BenefitLabel(oracle="benefit", horizons=[1, 3, 10], capacities=[0.05, 0.10, 0.20])
+TEACHER = "benefit_3"  # of what is measured with one
+MIDDLE = 0.10  # capacity of what is measured at one
+EVICTION_AGE = 100_000  # requests
+REPEATS = 3
+MEMORY = Memory(1 << 20, 65536, 1 << 20, 16, 6.0)
+PERIOD = 5  # capacities
+PERCENT = 20
+
+
+def zipf_and_scan(n: int, seed: int) -> Trace:
+    """Requests of one or two pages by zipf, and a sequential scan of four pages each over and over its own range."""
+    rng = np.random.default_rng(seed)
+    weights = np.cumsum(1 / np.arange(1, OBJECTS + 1) ** SKEW)
+    place = rng.permutation(OBJECTS)[np.searchsorted(weights / weights[-1], rng.random(n))]
+    count = rng.integers(1, 3, n)
+    scan = rng.random(n) < SCAN_SHARE
+    place[scan] = OBJECTS + SCAN_PAGES * np.arange(int(scan.sum())) % (2 * OBJECTS)
+    count[scan] = SCAN_PAGES
+    return Trace(
+        time_us=np.cumsum(rng.integers(1, 2000, n)),
+        op=(rng.random(n) < WRITE_SHARE).astype(np.uint8),
+        offset=place.astype(np.int64) * PAGE_BYTES,
+        size=count.astype(np.int64) * PAGE_BYTES,
+        volume=Coded.constant("0", n),
+        meta=TraceMeta("zipf_and_scan", "none", "synthetic", "0" * 64),
+    )
+
+
+@dataclass(frozen=True)
+class Work:
+    """A trace and what the measured functions read; `Work.of(n)` makes a small one for the compiler."""
+
+    trace: Trace
+    pages: PageAccesses
+    segments: SegmentAccesses
+
+    @classmethod
+    def of(cls, n: int) -> "Work":
+        """Everything that is not measured."""
+        trace = zipf_and_scan(n, 1)
+        segments = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())
+        return cls(trace, expand_pages(trace), segments)
+
+    def capacity(self, fraction: float) -> int:
+        """Pages of a cache."""
+        return capacity_pages(fraction, self.pages.n_pages)
+
+    @cached_property
+    def times(self) -> tuple[np.ndarray, np.ndarray]:
+        """Service times in µs of a disk and of an SSD."""
+        rng = np.random.default_rng(2)
+        return rng.uniform(2000, 12000, len(self.trace)), rng.uniform(60, 200, len(self.trace))
+
+    @cached_property
+    def worths(self) -> dict[str, np.ndarray]:
+        """Worth of each page access at the middle capacity, by teacher."""
+        return {teacher: self.worth(teacher, MIDDLE) for teacher in (TEACHER, BELADY)}
+
+    @cached_property
+    def queues(self) -> np.ndarray:
+        """int32[n, 1]: the queues that an oracle's tags decide on."""
+        tags = self.label(TEACHER, MIDDLE)
+        return np.where(tags.cached, np.maximum(tags.duration, manager.SOON), manager.ABSENT).astype(np.int32)[:, None]
+
+    def reach(self, teacher: str, fraction: float) -> int:
+        """Page accesses ahead within which a use counts."""
+        return reach_of(teacher, self.capacity(fraction), len(self.pages.page_ids), LABEL)
+
+    def worth(self, teacher: str, fraction: float) -> np.ndarray:
+        """A teacher's worth of each page access."""
+        pages = self.pages
+        if teacher == BELADY:
+            return belady_worth(pages)
+        reach = self.reach(teacher, fraction)
+        return page_benefit(pages.request_start, pages.page_ids, self.trace.op, *self.times, pages.n_pages, reach)
+
+    def replay(self, teacher: str) -> object:
+        """The oracle cache alone."""
+        pages = self.pages
+        return oracle_cache(pages.page_ids, self.worths[teacher], pages.n_pages, self.capacity(MIDDLE))
+
+    def label(self, teacher: str, fraction: float) -> Tags:
+        """All that the label stage does for one teacher at one capacity: worth, replay, tags, and the decided cache."""
+        pages, capacity = self.pages, self.capacity(fraction)
+        worth = self.worth(teacher, fraction)
+        run = oracle_cache(pages.page_ids, worth, pages.n_pages, capacity)
+        tags = tags_of(teacher, run, pages, capacity, self.reach(teacher, fraction))
+        decision = tags.cached.astype(np.uint8)
+        decided_cache(pages.request_start, pages.page_ids, worth, decision, pages.n_pages, capacity)
+        return tags
+
+    def features(self, fractions: list[float]) -> object:
+        """The caching model's raw inputs."""
+        trace, pages = self.trace, self.pages
+        return raw_columns(
+            trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids,
+            [self.capacity(fraction) for fraction in fractions], MEMORY,
+        )  # fmt: skip
+
+    def serve(self, requeue: bool) -> object:
+        """The three-queue manager on decisions known beforehand."""
+        pages, n_pages, capacity = self.pages, self.pages.n_pages, self.capacity(MIDDLE)
+        limits = np.array([[capacity, PERIOD * capacity, PERCENT, 1, int(requeue), 0]], np.int64)
+        nodes = np.empty((1, manager.NODE_FIELDS, n_pages + manager.SENTINELS), np.int32)
+        stamps, counters = np.empty((1, n_pages), np.int64), np.empty((1, manager.N_COUNTERS), np.int64)
+        manager.reset(nodes[0], stamps[0], counters[0])
+        outcome = np.empty((1, len(pages.page_ids)), np.uint8)
+        manager.serve_all(
+            nodes, stamps, counters, limits, pages.request_start, pages.page_ids, self.trace.op, self.queues.copy(),
+            outcome, np.empty((len(self.trace), 1, 2), np.int64),
+        )  # fmt: skip
+        return outcome
+
+    def episodes(self) -> object:
+        """Episodes of a given eviction age."""
+        return find_episodes(self.segments, self.trace.op == 0, EVICTION_AGE)
+
+    def rejectx(self) -> object:
+        """The flash cache behind RejectX."""
+        return simulate_rejectx(self.segments, self.trace.op == 0, EVICTION_AGE, self.capacity(MIDDLE))
+
+
+Step = Callable[[Work], Any]
+
+
+def steps() -> Iterator[tuple[str, str, Step]]:
+    """(what, capacities in percent of the pages, the call) of each row."""
+    middle, every = f"{MIDDLE:.0%}", ", ".join(f"{c:.0%}" for c in LABEL.capacities)
+    yield "oracle replay, benefit", middle, partial(Work.replay, teacher=TEACHER)
+    yield "oracle replay, belady", middle, partial(Work.replay, teacher=BELADY)
+    for teacher in teacher_names(LABEL):
+        for fraction in LABEL.capacities:
+            yield f"labels, {teacher}", f"{fraction:.0%}", partial(Work.label, teacher=teacher, fraction=fraction)
+    yield "request features", middle, partial(Work.features, fractions=[MIDDLE])
+    yield "request features", every, partial(Work.features, fractions=LABEL.capacities)
+    yield "manager, hits stay", middle, partial(Work.serve, requeue=False)
+    yield "manager, hits requeue", middle, partial(Work.serve, requeue=True)
+    yield "episodes", "", Work.episodes
+    yield "flash cache, RejectX", middle, Work.rejectx
+
+
+def seconds(step: Step, work: Work) -> float:
+    """Wall time of one call."""
+    start = time.perf_counter()
+    step(work)
+    return time.perf_counter() - start
+
+
+def peak_mib() -> float:
+    """Most memory that the process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Print the table; `--json PATH` also writes its rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="write the rows here")
+    path = parser.parse_args().json
+    small, work = Work.of(500), Work.of(REQUESTS)
+    n, m = len(work.trace), len(work.pages.page_ids)
+    print(
+        f"{n:,} requests, {m:,} accesses to {work.pages.n_pages:,} pages, zipf {SKEW} and {SCAN_SHARE:.0%} scan; "
+        f"best of {REPEATS}; the first call compiles, on a small trace; peak memory is the process's so far"
+    )
+    print(f"{'step':<24}{'capacity':>14}{'M requests/s':>14}{'M accesses/s':>14}{'first call s':>14}{'peak MiB':>10}")
+    rows, firsts = [], [seconds(step, small) for _, _, step in steps()]
+    _ = work.worths, work.queues
+    for first, (name, capacity, step) in zip(firsts, steps(), strict=True):
+        best = min(seconds(step, work) for _ in range(REPEATS))
+        row = {"step": name, "capacity": capacity, "requests_per_s": n / best, "accesses_per_s": m / best}
+        rows.append({**row, "first_call_s": first, "peak_mib": peak_mib()})
+        print(
+            f"{name:<24}{capacity:>14}{n / best / 1e6:>14.1f}{m / best / 1e6:>14.1f}{first:>14.2f}{peak_mib():>10.0f}",
+            flush=True,
+        )
+    if path is not None:
+        write_json(path, rows)
+
+
+if __name__ == "__main__":
+    main()
