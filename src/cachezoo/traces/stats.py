@@ -8,7 +8,7 @@ from cachezoo.traces.table import OP_READ, PAGE_BYTES, PageAccesses, Trace
 
 
 def describe(trace: Trace, pages: PageAccesses) -> dict[str, Any]:
-    """Counts, sums and rates of a trace, as JSON values; units are in the keys."""
+    """Counts, sums and rates of a trace, as JSON values, units in the keys; then what its source said of itself."""
     reads = trace.op == OP_READ
     span_us = int(trace.time_us[-1] - trace.time_us[0])
     known = trace.latency_us[trace.latency_us >= 0] if trace.latency_us is not None else np.empty(0)
@@ -32,4 +32,5 @@ def describe(trace: Trace, pages: PageAccesses) -> dict[str, Any]:
         "span_s": span_us / 1e6,
         "requests_per_s": len(trace) / (span_us / 1e6) if span_us else None,
         "median_latency_us": float(np.median(known)) if len(known) else None,
+        **trace.meta.extra,
     }
