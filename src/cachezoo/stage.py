@@ -32,6 +32,8 @@ def settle_environment(root: Path) -> None:
     os.environ["PYTHONHASHSEED"] = "0"
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "2")
+    # Threads that wait sleep: where another process wants the cores too, spinning makes training several times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def stage(main: Callable[..., None]) -> Callable[[], None]:

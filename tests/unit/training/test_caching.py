@@ -2,9 +2,12 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cachezoo import paths
 from cachezoo.errors import TrainingError
@@ -17,8 +20,9 @@ from cachezoo.models.trained import read_trained
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import auto_warmup
 from cachezoo.traces.table import Trace, expand_pages, write_trace
+from cachezoo.training import caching_verdict
 from cachezoo.training.caching import Fitted, Part, candidate_teachers, fit_caching, train_caching, write_fitted
-from cachezoo.training.caching_verdict import judge
+from cachezoo.training.caching_verdict import halves, judge
 from tests.lstm_data import lstm_sides, random_weights
 from tests.rcrnn_data import SETTINGS, make_part, make_trace
 
@@ -91,24 +95,33 @@ def test_evaluation_serves_the_trained_model_on_a_trace_it_never_saw(folder: Pat
     assert max(hits[name] for name in classics()) < mine <= hits[OPTIMUM]
 
 
-def test_the_judged_half_of_validation_does_not_move_the_threshold(parts: tuple[Part, Part], fitted: Fitted) -> None:
-    held = parts[1]
-    late = slice(3 * len(held.trace) // 4, None)
-    changed = {name: getattr(held.trace, name).copy() for name in ("op", "offset", "size")}
-    order = np.argsort(changed["offset"][late], kind="stable")
-    for values in changed.values():
-        values[late] = values[late][order]
-    trace = replace(held.trace, **changed)
-    other = replace(held, trace=trace, pages=expand_pages(trace))
-    chosen = fitted.model.calibration
-    verdict = judge(fitted.model, fitted.weights, [chosen["teacher"]], [other], True, SETTINGS)
-    before, after = (
-        [(row["on_hit"], row["queues"], row["threshold"], row["hit_ratio"]) for row in curve]
-        for curve in (chosen["thresholds"], verdict.curve)
-    )
-    assert before == after
+@given(st.integers(40, 400), st.integers(1, 20))
+def test_blocks_that_choose_and_blocks_that_judge_take_turns(count: int, blocks: int) -> None:
+    chosen, judged = halves(np.arange(count), blocks)
+    assert sorted([*chosen, *judged]) == list(range(count))
+    assert abs(len(chosen) - len(judged)) <= blocks
+    assert chosen[0] == 0 and judged[-1] == count - 1
+    assert (np.diff(chosen) > 1).sum() == blocks - 1
+
+
+def test_the_judged_blocks_of_validation_do_not_choose(
+    parts: tuple[Part, Part], fitted: Fitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen, replayed = fitted.model.calibration, caching_verdict._replay
+
+    def worse(*arguments: Any) -> Any:
+        run = replayed(*arguments)
+        for hits in run.hits:
+            for block in np.array_split(hits, 2 * SETTINGS.train.blocks)[1::2]:
+                block[: len(block) // 2] = 0
+        return run
+
+    monkeypatch.setattr(caching_verdict, "_replay", worse)
+    verdict = judge(fitted.model, fitted.weights, [chosen["teacher"]], [parts[1]], True, SETTINGS)
+    assert [row["hit_ratio"] for row in verdict.curve] == [row["hit_ratio"] for row in chosen["thresholds"]]
     assert verdict.chosen.threshold == chosen["threshold"]
-    assert verdict.figures["best_classic_hit_ratio"] > fitted.model.validation["best_classic_hit_ratio"]
+    assert verdict.figures["hit_ratio"] < 0.7 * fitted.model.validation["hit_ratio"]
+    assert fitted.model.beats_baseline and not verdict.beats
 
 
 def test_the_best_candidate_of_all_oracles_and_rules_is_taken(fitted: Fitted) -> None:
