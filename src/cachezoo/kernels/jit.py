@@ -1,8 +1,10 @@
 """The one door to numba.
 
 A kernel compiled once is cached on disk. numba's own cache does not notice edits in callees of other modules,
-so the cache folder is named by the hash of every kernel source and numba's version. Where numba is not installed
-(the bundle runtime needs only numpy and onnxruntime) `njit` leaves the function as it is: the same code, slower.
+so the cache folder is named by the hash of every kernel source and numba's version. That name says all, so clones
+that share CACHEZOO_CACHE_DIR share compiled kernels; numba alone would keep apart what lies in different folders.
+Where numba is not installed (the bundle runtime needs only numpy and onnxruntime) `njit` leaves the function as it
+is: the same code, slower.
 """
 
 import hashlib
@@ -41,4 +43,19 @@ def njit(function: F) -> F:
         return function
     import numba
 
-    return cast(F, numba.njit(cache=True)(function))
+    config: Any = numba.config
+    before = getattr(config, "CACHE_LOCATOR_CLASSES", "")
+    config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
+    try:
+        return cast(F, numba.njit(cache=True)(function))
+    finally:
+        config.CACHE_LOCATOR_CLASSES = before
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """The class that numba asks for by name: its own for NUMBA_CACHE_DIR, without a folder for each source folder."""
+    if name != "Locator":
+        raise AttributeError(name)
+    from numba.core.caching import UserProvidedCacheLocator
+
+    return type(name, (UserProvidedCacheLocator,), {"get_suitable_cache_subpath": classmethod(lambda *_: "kernels")})

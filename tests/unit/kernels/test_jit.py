@@ -1,0 +1,53 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+CODE = """
+import json
+import numpy as np
+from cachezoo.kernels import devices, jit
+kernel = devices.hdd_service_us
+times = kernel(np.zeros(2, np.int64), np.full(2, 4096), 10**6, 8333.0, 800.0, 1000.0, np.array([100.0, 50.0]))
+hits = sum(kernel.stats.cache_hits.values())
+print(json.dumps([devices.__file__, hits, times.tolist(), jit._cache_folder().name]))
+"""
+
+
+def run(folder: Path, cache: Path) -> list:
+    environment = {**os.environ, "PYTHONPATH": str(folder), "CACHEZOO_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=folder, env=environment, capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    """Two copies of the kernels; the second is of another time."""
+    made = [tmp_path / name for name in ("one", "another")]
+    for folder in made:
+        (folder / "cachezoo").mkdir(parents=True)
+        shutil.copy(ROOT / "src/cachezoo/__init__.py", folder / "cachezoo")
+        shutil.copytree(ROOT / "src/cachezoo/kernels", folder / "cachezoo/kernels")
+    os.utime(made[1] / "cachezoo/kernels/devices.py", (1, 1))
+    return made
+
+
+def test_clones_share_what_is_compiled(folders: list[Path], tmp_path: Path) -> None:
+    first, again, other = (run(folder, tmp_path / "cache") for folder in (folders[0], folders[0], folders[1]))
+    assert other[0].startswith(str(folders[1]))
+    assert (first[1], again[1], other[1]) == (0, 1, 1)
+    assert first[2:] == again[2:] == other[2:]
+
+
+def test_any_edit_of_a_kernel_compiles_anew(folders: list[Path], tmp_path: Path) -> None:
+    first = run(folders[0], tmp_path / "cache")
+    with (folders[0] / "cachezoo/kernels/segments.py").open("a") as file:
+        file.write("\n# another kernel, which this one might call\n")
+    edited = run(folders[0], tmp_path / "cache")
+    assert (first[1], edited[1]) == (0, 0)
+    assert first[3] != edited[3]
