@@ -26,6 +26,7 @@ def settle_environment(root: Path) -> None:
     cache = root / ".cache"
     os.environ.setdefault("CACHEZOO_CACHE_DIR", str(cache))
     os.environ.setdefault("MPLCONFIGDIR", str(cache / "matplotlib"))
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "torchinductor"))
     os.environ.setdefault("XDG_CACHE_HOME", str(cache / "xdg"))
     os.environ.setdefault("XDG_CONFIG_HOME", str(cache / "xdg-config"))
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
