@@ -235,9 +235,11 @@ def track_ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 500
     """Serve MLflow's pages on 127.0.0.1 until interrupted."""
     import os
 
-    from cachezoo.tracking.sync import ui_command
+    from cachezoo.console import err
+    from cachezoo.tracking.sync import ui_address, ui_command
 
     command = ui_command(Path.cwd(), port)
+    err().print(f"MLflow: {ui_address(Path.cwd(), port)} (Ctrl-C ends it)", soft_wrap=True)
     os.execvp(command[0], command)
 
 

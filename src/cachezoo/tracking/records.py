@@ -2,7 +2,7 @@
 
 import csv
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,16 @@ from cachezoo.models.trained import FILE, TrainedModel, read_trained
 CURVES = "curves.csv"
 CARD_CHARS = 4500  # MLflow keeps about 5,000 characters of a note
 CHAMPION, CHALLENGER = "champion", "challenger"
+# What families are compared by; bare names, where MLflow folds what has a prefix into sections.
+HEADLINES = (
+    "gap_closed",
+    "gap_points",
+    "hit_ratio",
+    "ssd_writes_per_100_io",
+    "mean_response_us",
+    "decision_us",
+    "balanced_accuracy",
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,7 @@ class Record:
         bundle: the bundle's folder, or None.
         params: shape, seeds and the like, as text.
         metrics: figures by name; the same names in every family.
-        curves: (name, step, value) of the training.
+        curves: (training/NAME, step, value) of the training.
         tags: kind, category, verdict …
         card: Markdown for the run's page.
     """
@@ -94,7 +104,7 @@ def _record(root: Path, folder: Path) -> Record:
         bundle=bundle_dir if alias else None,
         params=_params(trained),
         metrics=figures(section),
-        curves=read_curves(folder / CURVES),
+        curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES)],
         tags=tags,
         card=card if len(card) <= CARD_CHARS else f"{card[:CARD_CHARS]} ... (the rest is in bundle/{CARD})",
     )
@@ -107,29 +117,28 @@ def _metrics(root: Path, trained: TrainedModel) -> Mapping[str, Any]:
 
 
 def _params(trained: TrainedModel) -> dict[str, str]:
-    values = {**trained.arch, **{f"seed.{name}": seed for name, seed in trained.seeds.items()}}
-    values["features"] = len(trained.features)
+    values = {"arch": trained.model_id.split(".")[-1], **trained.arch, "features": len(trained.features)}
+    values |= {f"seed.{name}": seed for name, seed in trained.seeds.items()}
     return {name: str(value) for name, value in values.items()}
 
 
 def figures(section: Mapping[str, Any]) -> dict[str, float]:
     """Flat figures of a manifest's `measured`: the same name for the same thing in every family.
 
-    Test figures keep their bare name (`hit_ratio`, `gap_closed`, `peak_dt` …): the mean over the test traces,
-    each trace's own beside it as `NAME.TRACE`. Validation figures are `validation.NAME`; an interval becomes
-    NAME_low and NAME_high.
+    Headlines keep their bare name (`hit_ratio`, `gap_closed` …): the mean over the test traces. The rest has a
+    prefix: `test/` other means, `TRACE/` one trace's where there are several, `flash/` read disk-head time,
+    `validation/`. An interval becomes NAME_low and NAME_high.
     """
     evaluated = section["evaluated"]
-    flat = _prefixed("validation", {**section["training"], **_scalars(evaluated.get("validation", {}))})
-    for part in ("test", "flash"):
-        flat.update(_over_traces(evaluated.get(part, {})))
-    for name, value in _scalars(evaluated).items():
-        flat.setdefault(f"validation.{name}", value)
+    validation = {**section["training"], **_scalars(evaluated.get("validation", {}))}
+    flat = _prefixed("validation", {**_scalars(evaluated), **validation})
+    flat.update(_over_traces(evaluated.get("test", {}), "test", HEADLINES))
+    flat.update(_over_traces(evaluated.get("flash", {}), "flash"))
     return {name: float(value) for name, value in flat.items() if value is not None}
 
 
-def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{prefix}.{name}": value for name, value in values.items()}
+def _prefixed(prefix: str, values: Mapping[str, Any], bare: Collection[str] = ()) -> dict[str, Any]:
+    return {name if name in bare else f"{prefix}/{name}": value for name, value in values.items()}
 
 
 def _scalars(values: Mapping[str, Any]) -> dict[str, float]:
@@ -144,15 +153,17 @@ def _scalars(values: Mapping[str, Any]) -> dict[str, float]:
     return out
 
 
-def _over_traces(values: Mapping[str, Any]) -> dict[str, float]:
-    """Figures given flat, or by trace: then their mean, and each trace's own."""
+def _over_traces(values: Mapping[str, Any], prefix: str, bare: Collection[str] = ()) -> dict[str, float]:
+    """Figures given flat, or by trace: then their mean, and each trace's own where there are several."""
     out = _scalars(values)
     by_trace = {name: _scalars(part) for name, part in values.items() if isinstance(part, Mapping)}
-    names = sorted({name for part in by_trace.values() for name in part})
-    for name in names:
-        found = {trace: part[name] for trace, part in by_trace.items() if name in part}
-        out[name] = sum(found.values()) / len(found)
-        out.update({f"{name}.{trace}": value for trace, value in found.items()})
+    for name in sorted({name for part in by_trace.values() for name in part}):
+        found = [part[name] for part in by_trace.values() if name in part]
+        out[name] = sum(found) / len(found)
+    out = _prefixed(prefix, out, bare)
+    if len(by_trace) > 1:
+        for trace, part in by_trace.items():
+            out.update(_prefixed(trace, part))
     return out
 
 

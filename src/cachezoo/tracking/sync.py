@@ -4,6 +4,7 @@ Runs are found by bundle digest: a second sync changes nothing, an interrupted o
 MLflow is rebuilt from the files. The backend is one SQLite file beside the project, artifacts lie beside it.
 """
 
+import json
 import os
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from cachezoo.bundles.card import WHAT
 from cachezoo.bundles.protocol import MODEL, one_line
 from cachezoo.errors import CachezooError
 from cachezoo.io import write_json
-from cachezoo.tracking.records import CHALLENGER, CHAMPION, Record, gather, track_table
+from cachezoo.tracking.records import CHALLENGER, CHAMPION, HEADLINES, Record, gather, track_table
 
 DATABASE = "mlflow.db"
 ARTIFACTS = "mlflow-artifacts"
@@ -27,7 +28,17 @@ DIGEST, MODEL_ID, FINGERPRINT, NOTE = (
     "cachezoo.fingerprint",
     "mlflow.note.content",
 )
-PAGES = {"mlflow.experimentKind": "custom_model_development"}  # the UI guesses GenAI otherwise
+ABOUT = "One run for each trained model. Bare names are means over the test traces, the same in every family."
+# A shared view of the pages: the table of runs with the headlines as columns, the widest gap closed first.
+VIEW = "headlines"
+COLUMNS = [*(f"metrics.`{name}`" for name in HEADLINES), "tags.`promoted`"]
+PAGES = {
+    "mlflow.experimentKind": "custom_model_development",  # the pages guess GenAI otherwise
+    f"mlflow.sharedViewState.{VIEW}": json.dumps(
+        {"selectedColumns": COLUMNS, "orderByKey": "metrics.`gap_closed`", "orderByAsc": False}
+    ),
+    NOTE: ABOUT,
+}
 BATCH = 1000
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -75,6 +86,23 @@ def ui_command(root: Path, port: int = 5000) -> list[str]:
     ]
 
 
+def ui_address(root: Path, port: int = 5000) -> str:
+    """Where the pages show this project's runs; without the query MLflow opens its pages for language models.
+
+    Raises:
+        CachezooError: nothing has been tracked yet.
+    """
+    os.environ.update(QUIET)
+    from mlflow.tracking import MlflowClient
+
+    if not (root / DATABASE).exists():
+        message = f"{root / DATABASE}: is not there; run `cachezoo track sync` first"
+        raise CachezooError(message)
+    found = MlflowClient(tracking_uri=tracking_uri(root)).get_experiment_by_name(EXPERIMENT)
+    page = f"/experiments/{found.experiment_id}/runs" if found else "/experiments"
+    return f"http://127.0.0.1:{port}/#{page}?workflowType=machine_learning&viewStateShareKey={VIEW}"
+
+
 def track(root: Path) -> SyncReport:
     """Stage track: sync, then write models/track.json (digests and aliases only).
 
@@ -106,6 +134,7 @@ def _sync(root: Path, records: list[Record]) -> SyncReport:
     try:
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
         experiment = _experiment(client, root)
+        _drop_default(client)
         for record in records:
             run = _upsert_run(client, experiment, record, report)
             report.aliases[record.model_id] = record.alias
@@ -134,7 +163,18 @@ def _experiment(client: Any, root: Path) -> str:  # noqa: ANN401 - MlflowClient
         raise CachezooError(message)
     if found.lifecycle_stage == "deleted":
         client.restore_experiment(found.experiment_id)
+    for name, value in PAGES.items():
+        if found.tags.get(name) != value:
+            client.set_experiment_tag(found.experiment_id, name, value)
     return str(found.experiment_id)
+
+
+def _drop_default(client: Any) -> None:  # noqa: ANN401 - MlflowClient
+    """Take MLflow's own empty experiment off the pages."""
+    default = client.get_experiment_by_name("Default")
+    shown = default is not None and default.lifecycle_stage == "active"
+    if shown and not client.search_runs([default.experiment_id], max_results=1):
+        client.delete_experiment(default.experiment_id)
 
 
 def _upsert_run(client: Any, experiment: str, record: Record, report: SyncReport) -> str:  # noqa: ANN401
@@ -154,7 +194,8 @@ def _upsert_run(client: Any, experiment: str, record: Record, report: SyncReport
 def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: ANN401 - MlflowClient
     from mlflow.entities import Metric, Param
 
-    tags = {**record.tags, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: record.card}
+    source = {"mlflow.source.name": f"pipelines/train_{record.tags['kind']}.py", "mlflow.source.type": "LOCAL"}
+    tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: record.card}
     run = client.create_run(experiment, run_name=record.model_id, tags=tags)
     run_id, start = str(run.info.run_id), int(run.info.start_time)
     metrics = [Metric(name, value, start, 0) for name, value in sorted(record.metrics.items())]
@@ -189,12 +230,14 @@ def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401
     A challenger leaves the champion that an earlier bundle may be; a champion stops being challenger.
     """
     if not client.search_registered_models(f"name = '{record.model_id}'"):
-        client.create_registered_model(record.model_id, description=WHAT[record.tags["kind"]])
+        kept = {name: record.tags[name] for name in ("kind", "category")}
+        client.create_registered_model(record.model_id, tags=kept, description=WHAT[record.tags["kind"]])
     versions = client.search_model_versions(f"name = '{record.model_id}'")
     mine = next((version for version in versions if version.run_id == run_id), None)
     if mine is None:
         tags = {DIGEST: record.digest, "bundle": record.tags["bundle"]}
-        mine = client.create_model_version(record.model_id, f"runs:/{run_id}/model", run_id, tags=tags)
+        source, verdict = f"runs:/{run_id}/model", record.tags["verdict"]
+        mine = client.create_model_version(record.model_id, source, run_id, tags=tags, description=verdict)
     aliases = client.get_registered_model(record.model_id).aliases
     if str(aliases.get(record.alias)) != str(mine.version):
         client.set_registered_model_alias(record.model_id, record.alias, mine.version)

@@ -25,24 +25,23 @@ SECTION = {
 
 def test_figures_have_the_same_names_in_every_family() -> None:
     assert figures(SECTION) == {
-        "validation.accuracy": 0.5,
-        "validation.gap_closed": 0.3,
-        "validation.paired_difference_low": 0.1,
-        "validation.paired_difference_high": 0.2,
+        "validation/accuracy": 0.5,
+        "validation/gap_closed": 0.3,
+        "validation/paired_difference_low": 0.1,
+        "validation/paired_difference_high": 0.2,
         "hit_ratio": 0.5,
-        "hit_ratio.a": 0.4,
-        "hit_ratio.b": 0.6,
-        "hit_ratio_low": 0.3,
-        "hit_ratio_low.a": 0.3,
-        "hit_ratio_high": 0.5,
-        "hit_ratio_high.a": 0.5,
+        "a/hit_ratio": 0.4,
+        "b/hit_ratio": 0.6,
+        "test/hit_ratio_low": 0.3,
+        "a/hit_ratio_low": 0.3,
+        "test/hit_ratio_high": 0.5,
+        "a/hit_ratio_high": 0.5,
         "gap_closed": 0.1,
-        "gap_closed.b": 0.1,
-        "peak_dt": 2.0,
-        "peak_dt.a": 2.0,
+        "b/gap_closed": 0.1,
+        "flash/peak_dt": 2.0,
     }
-    flat = {**SECTION, "evaluated": {"test": {"hit_ratio": 0.45}}}
-    assert figures(flat) == {"validation.accuracy": 0.5, "hit_ratio": 0.45}
+    flat = {**SECTION, "evaluated": {"test": {"hit_ratio": 0.45, "windows": 60}}}
+    assert figures(flat) == {"validation/accuracy": 0.5, "hit_ratio": 0.45, "test/windows": 60}
 
 
 def test_curves(tmp_path: Path) -> None:

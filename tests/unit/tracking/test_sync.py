@@ -13,7 +13,7 @@ from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.tracking.records import gather
-from cachezoo.tracking.sync import DIGEST, FINGERPRINT, sync, track, tracking_uri, ui_command
+from cachezoo.tracking.sync import DIGEST, FINGERPRINT, sync, track, tracking_uri, ui_address, ui_command
 from tests.bundle_data import EXPORT, metrics
 
 Trained = tuple[Path, Requests]
@@ -84,8 +84,8 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
     api = client(root)
     runs = {r.info.run_name: r for r in api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])}
     run = runs[bundle_dir.name]
-    assert run.data.metrics["hit_ratio"] == 0.45 and run.data.metrics["validation.gap_closed"] == 0.25
-    assert len(api.get_metric_history(run.info.run_id, "train_loss")) >= 2
+    assert run.data.metrics["hit_ratio"] == 0.45 and run.data.metrics["validation/gap_closed"] == 0.25
+    assert len(api.get_metric_history(run.info.run_id, "training/train_loss")) >= 2
     names = {file.path for file in api.list_artifacts(run.info.run_id)}
     assert names == {"bundle", "model"}
     kind = bundle_dir.name.split(".")[0]
@@ -150,6 +150,16 @@ def test_ui_stays_on_this_machine(tmp_path: Path) -> None:
     assert command[command.index("--host") + 1] == "127.0.0.1" and command[command.index("--workers") + 1] == "1"
     assert "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false" in command and "MLFLOW_DISABLE_TELEMETRY=true" in command
     assert f"sqlite:///{tmp_path}/mlflow.db" in command
+
+
+def test_the_address_opens_the_runs(root: Path) -> None:
+    with pytest.raises(CachezooError, match=r"mlflow\.db: is not there; run `cachezoo track sync`"):
+        ui_address(root)
+    sync(root)
+    experiments = client(root).search_experiments()
+    assert [experiment.name for experiment in experiments] == ["cachezoo"]
+    page = f"/#/experiments/{experiments[0].experiment_id}/runs?workflowType=machine_learning"
+    assert ui_address(root, 5001).startswith(f"http://127.0.0.1:5001{page}")
 
 
 def test_only_tracking_imports_mlflow() -> None:
