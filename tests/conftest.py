@@ -2,13 +2,23 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
+
+
+def memory_cgroups() -> bool:
+    """Whether the memory controller is there, in version 2's hierarchy or version 1's."""
+    root = Path("/sys/fs/cgroup")
+    offered = root / "cgroup.controllers"
+    return (root / "memory").is_dir() or (offered.exists() and "memory" in offered.read_text().split())
+
 
 CHECKS = {
     "root": lambda: os.geteuid() == 0,
     "tracefs": lambda: os.path.isdir("/sys/kernel/tracing"),
     "loop": lambda: os.path.exists("/dev/loop-control"),
+    "cgroup": memory_cgroups,
     "capture": lambda: all(shutil.which(name) for name in ("pgbench", "nginx", "wrk", "mkfs.ext4")),
     "gcc": lambda: shutil.which("gcc") is not None,
     "git": lambda: shutil.which("git") is not None,

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,16 @@ def test_an_unknown_capability_fails_the_run() -> None:
 
 def test_what_is_there_is_enough(tmp_path: Path) -> None:
     assert run("public_traces", CACHEZOO_PUBLIC_TRACES=str(tmp_path)).returncode == 0
+
+
+def test_ci_requires_what_the_tests_need() -> None:
+    """Public traces are required where they are there; everything else ci/packages.txt or the kernel gives."""
+    sources = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
+    calls = [names for source in sources for names in re.findall(r"mark\.needs\(([^)]+)\)", source)]
+    needed = {name for names in calls for name in re.findall(r'"(\w+)"', names)}
+    ci = (ROOT / ".ci/run").read_text()
+    required = set(re.search(r"^required=([\w,]+)$", ci, re.MULTILINE)[1].split(","))
+    assert "git" in needed
+    assert needed <= required | {"public_traces"}
+    assert "required=$required,public_traces" in ci
+    assert run(",".join(sorted(required - {"tracefs", "loop", "cgroup", "capture", "root"}))).returncode == 0

@@ -163,8 +163,8 @@ def record(
     """
     schedule = build_schedule(recipe.schedule, recipe.seed)
     with (
-        mounted_tracefs() as tracefs,
         Sandbox(recipe.disk_mib, recipe.memory_mib, recipe.readahead_kib, work_root) as box,
+        mounted_tracefs(box.name) as tracefs,
     ):
         workload = workload_class(recipe.workload)(recipe, box)
         advance(0, "preparing")

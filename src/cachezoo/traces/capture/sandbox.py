@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cachezoo.errors import CaptureError
 from cachezoo.traces.capture.cgroup import ROOT, MemoryGroup
-from cachezoo.traces.capture.tracefs import MOUNT_POINT
+from cachezoo.traces.capture.tracefs import MOUNT_POINT, tracefs_sources
 
 MIB = 1 << 20
 WORK_ROOT = Path("/var/tmp")
@@ -285,13 +285,12 @@ def detach_loops(image: Path) -> None:
 
 def sweep(work_root: Path = WORK_ROOT) -> None:
     """Undo what captures left behind that were killed outright (SIGKILL, a crash of the machine)."""
-    names = {path.name for path in work_root.glob(f"{PREFIX}*")}
+    names = {path.name for path in work_root.glob(f"{PREFIX}*")} | set(tracefs_sources())
     for folder in (ROOT, ROOT / "memory", MOUNT_POINT / "instances"):
         names |= {path.name for path in folder.glob(f"{PREFIX}*")}
-    for name in sorted(names):
-        number = re.fullmatch(re.escape(PREFIX) + r"(\d+)", name)
-        if number is None or Path("/proc", number[1]).exists():
-            continue
+    owners = {name: found[1] for name in sorted(names) if (found := re.fullmatch(re.escape(PREFIX) + r"(\d+)", name))}
+    dead = [name for name, process in owners.items() if not Path("/proc", process).exists()]
+    for name in dead:
         group = next((path for path in (ROOT / "memory" / name, ROOT / name) if path.is_dir()), None)
         if group is not None:
             MemoryGroup(name, 0).remove()
@@ -301,3 +300,6 @@ def sweep(work_root: Path = WORK_ROOT) -> None:
         if instance.is_dir():
             instance.rmdir()
         shutil.rmtree(work_root / name, ignore_errors=True)
+    # A capture that runs may use the tracefs that a dead one mounted.
+    if len(dead) == len(owners) and set(dead) & set(tracefs_sources()):
+        subprocess.run(["umount", str(MOUNT_POINT)], capture_output=True, check=False)

@@ -17,8 +17,12 @@ LOST_COUNTERS = ("overrun", "commit overrun", "dropped events")
 
 
 @contextmanager
-def mounted_tracefs(mount_point: Path = MOUNT_POINT) -> Iterator[Path]:
+def mounted_tracefs(name: str, mount_point: Path = MOUNT_POINT) -> Iterator[Path]:
     """Tracefs at its usual place; mounted when it is not, and then unmounted at the end.
+
+    Args:
+        name: the mount's source, by which a later capture knows whose it was.
+        mount_point: the place.
 
     Raises:
         CaptureError: the kernel has no tracefs or refuses it.
@@ -28,7 +32,7 @@ def mounted_tracefs(mount_point: Path = MOUNT_POINT) -> Iterator[Path]:
         return
     try:
         done = subprocess.run(
-            ["mount", "-t", "tracefs", "nodev", str(mount_point)], capture_output=True, text=True, check=False
+            ["mount", "-t", "tracefs", name, str(mount_point)], capture_output=True, text=True, check=False
         )
         if done.returncode:
             message = f"{mount_point}: tracefs does not mount ({done.stderr.strip()}); the kernel needs CONFIG_FTRACE"
@@ -37,6 +41,12 @@ def mounted_tracefs(mount_point: Path = MOUNT_POINT) -> Iterator[Path]:
     finally:
         # Refused only while somebody else uses it by now; then it is theirs to unmount.
         subprocess.run(["umount", str(mount_point)], capture_output=True, check=False)
+
+
+def tracefs_sources(mount_point: Path = MOUNT_POINT) -> list[str]:
+    """The sources of what is mounted at tracefs's place: its owner's name where a capture mounted it."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    return [source for source, target, *_ in mounts if target == str(mount_point)]
 
 
 class Recorder:
