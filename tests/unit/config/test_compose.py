@@ -25,6 +25,20 @@ def test_no_overrides_are_committed():
     assert yaml.safe_load((ROOT / "conf/overrides.yaml").read_text()) == {"overrides": []}
 
 
+def test_the_tiny_overlay_changes_keys_that_conf_has(conf):
+    overlay = ROOT / "tests/e2e/tiny"
+    plain = yaml.safe_load(compose(conf))
+    for name in ("matrix.yaml", "overrides.yaml"):
+        shutil.copy(overlay / name, conf / name)
+    params = yaml.safe_load(compose(conf))
+    for override in yaml.safe_load((overlay / "overrides.yaml").read_text())["overrides"]:
+        path, value = override.split("=")
+        before, after = plain, params
+        for key in path.split("."):
+            before, after = before[key], after[key]
+        assert (after, before != after) == (yaml.safe_load(value), True), override
+
+
 def test_matrix_keys_are_disjoint_from_those_of_params():
     matrix, params = (
         yaml.safe_load((ROOT / name).read_text()) for name in ("conf/matrix.yaml", "params.yaml")
