@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# As for stages: where another process wants the cores too, threads that spin while they wait slow everything down.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 
 def memory_cgroups() -> bool:
     """Whether the memory controller is there, in version 2's hierarchy or version 1's."""
