@@ -7,7 +7,7 @@ from cachezoo.bundles.measured import promotion
 
 WHAT = {
     "workload": "Names the workload category that is running, so that a cache can switch to its model.",
-    "caching": "Decides on every miss whether to bypass or to buffer, and in which queue pages enter.",
+    "caching": "Decides whether pages are worth caching, and in which queue of its cache they enter.",
     "admission": "Decides whether what a read missed is worth its flash writes.",
 }
 ASK = {
@@ -17,9 +17,9 @@ names = [model.classes[k] for k in seen.classes]   # the category of every windo
 serving = seen.of_requests(len(time_us))   # the category in force for each request, -1 before the first vote
 """,
     "caching": """\
-# requests in order, with dense page ids; the model runs its own three-queue cache
-served = model.run(time_us, op, offset, size, request_start, page_ids, [capacity_pages])
-queues = served.decisions[0]   # 0 bypass, 1 soon, 2 mean, 3 late, -1 nothing was missing
+# requests in order, with dense page ids; the model runs its own cache
+served = model.run(time_us, op, offset, size, request_start, page_ids, [model.cache(capacity_pages)])
+queues = served.decisions[0]   # 0 bypass, 1 soon, 2 mean, 3 late, -1 nothing was asked
 """,
     "admission": """\
 # rows of every request, writes too; the answer counts for what a read missed
@@ -124,19 +124,20 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
     measured = manifest["measured"]
     good, why = promotion(measured)
     lines = ["## How well", "", f"{'May be champion' if good else 'No champion'}: {why}.", ""]
-    if measured["training"]:
-        rows = [[name, _number(value)] for name, value in sorted(measured["training"].items())]
-        lines += ["On validation, when it was trained:", "", *_table(["figure", "value"], rows)]
-    for part, title in PARTS.items():
-        figures = _flat(measured["evaluated"].get(part, {}))
-        if figures:
-            rows = [[name, _number(value)] for name, value in sorted(figures.items())]
-            lines += [f"{title}:", "", *_table(["figure", "value"], rows)]
     for trace, policies in sorted(measured["baselines"].items()):
         shown = [name for name in COLUMNS if any(row.get(name) is not None for row in policies)]
         rows = [[str(row.get("policy")), *(_number(row.get(name)) for name in shown)] for row in policies]
         lines += [f"All policies on the test trace {trace}:", "", *_table(["policy", *shown], rows)]
+    lines += _figures("On validation, when it was trained", measured["training"])
+    for part, title in PARTS.items():
+        figures = measured["evaluated"].get(part, {})
+        lines += _figures(title, figures) if figures != measured["training"] else []
     return lines
+
+
+def _figures(title: str, figures: Mapping[str, Any]) -> list[str]:
+    rows = [[name, _number(value)] for name, value in sorted(_flat(figures).items())]
+    return [f"{title}:", "", *_table(["figure", "value"], rows)] if rows else []
 
 
 def _flat(figures: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -74,11 +74,11 @@ class Requests:
     def __len__(self) -> int:
         return len(self.time_us)
 
-    def head(self, rows: int) -> "Requests":
-        """The first requests."""
+    def part(self, first: int, end: int) -> "Requests":
+        """Requests first to end - 1."""
         texts = {name: getattr(self, name) for name in TEXTS}
-        cut = {name: None if c is None else Codes(c.codes[:rows], c.names) for name, c in texts.items()}
-        numbers = {name: getattr(self, name)[:rows] for name in NUMBERS}
+        cut = {name: None if c is None else Codes(c.codes[first:end], c.names) for name, c in texts.items()}
+        numbers = {name: getattr(self, name)[first:end] for name in NUMBERS}
         return Requests(**numbers, **cut)  # type: ignore[arg-type]
 
     def pages(self) -> tuple[I64, I32]:
@@ -95,7 +95,7 @@ def requests_of(trace: TraceLike, rows: int) -> Requests:
     """The first `rows` requests of a canonical trace."""
     texts = {name: getattr(trace, name) for name in TEXTS}
     coded = {name: None if c is None else Codes(c.codes, tuple(c.names)) for name, c in texts.items()}
-    return Requests(trace.time_us, trace.op, trace.offset, trace.size, **coded).head(rows)  # type: ignore[arg-type]
+    return Requests(trace.time_us, trace.op, trace.offset, trace.size, **coded).part(0, rows)  # type: ignore[arg-type]
 
 
 def join(parts: Sequence[Requests]) -> Requests:

@@ -26,6 +26,7 @@ from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
 
 GROWTH = 2
+GOLDEN_TRIES = 8
 
 
 @dataclass(frozen=True)
@@ -183,10 +184,10 @@ def _draft(
     }
 
 
-def _choose_golden(
+def _passing_all(
     manifest: dict[str, Any], session: Session, requests: Requests, settings: ExportSettings
-) -> tuple[Requests, Replay]:
-    """The shortest head of the requests, by doubling, that passes every branch; fills the golden section.
+) -> tuple[Requests, Replay, dict[str, Any]]:
+    """The shortest head of the requests, by doubling, that passes every branch, and its context.
 
     It ends before the first decision that another CPU's last digits could turn.
     """
@@ -194,18 +195,38 @@ def _choose_golden(
     rows = min(settings.golden_rows, len(requests))
     last = min(settings.golden_rows_max, len(requests))
     while True:
-        head = requests.head(rows)
+        head = requests.part(0, rows)
         context = kind.context(manifest, head)
         replay = kind.replay(kind.serve(manifest, session), head, context)
         if rows >= last or all(replay.branches[name] for name in kind.wanted):
             break
         rows = min(GROWTH * rows, last)
     if replay.steady is not None and replay.steady < rows:
-        rows = max(1, replay.steady)
-        head = requests.head(rows)
+        head = requests.part(0, max(1, replay.steady))
         replay = kind.replay(kind.serve(manifest, session), head, context)
+    return head, replay, context
+
+
+def _choose_golden(
+    manifest: dict[str, Any], session: Session, requests: Requests, settings: ExportSettings
+) -> tuple[Requests, Replay]:
+    """Golden requests and their replay; fills the golden section.
+
+    Where a decision on the last digit comes early, what lies behind it is tried as a beginning, a few times; the
+    longest is taken.
+    """
+    kind = KINDS[manifest["kind"]]
+    best = found = _passing_all(manifest, session, requests, settings)
+    first = 0
+    for _ in range(GOLDEN_TRIES):
+        first += len(found[0]) + 1
+        if first + len(best[0]) >= len(requests) or len(best[0]) >= settings.golden_rows:
+            break
+        found = _passing_all(manifest, session, requests.part(first, len(requests)), settings)
+        best = found if len(found[0]) > len(best[0]) else best
+    head, replay, context = best
     manifest["golden"] = {
-        "rows": rows,
+        "rows": len(head),
         "context": context,
         "outputs": list(kind.outputs(manifest)),
         "decisions": list(kind.decisions),

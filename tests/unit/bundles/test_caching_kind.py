@@ -69,7 +69,7 @@ def test_golden_decisions_are_the_whole_cache(folder: Path, tmp_path: Path) -> N
     golden, stated = bundle.golden(), bundle.manifest["golden"]
     queue, hits, replaced, dirty = golden.decisions.T
     start, pages = golden.requests.pages()
-    assert stated["context"]["capacity_pages"] == int(0.1 * (pages.max() + 1))
+    assert stated["context"]["capacity_pages"] == int(0.02 * (pages.max() + 1))
     branches = stated["branches"]
     assert branches["hit"] == (queue == -1).sum() == (hits == np.diff(start)).sum()
     assert branches["admitted"] == (queue > 0).sum() and branches["replaced"] == replaced.sum()
@@ -113,7 +113,8 @@ def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path) -> None
     files, _ = build_bundle(folder, requests, {}, EXPORT)
     outputs, decisions = (np.load(io.BytesIO(files[f"golden/{name}.npy"])) for name in ("outputs", "decisions"))
     # The consulted row nearest to the threshold: no other row's decision turns with a threshold moved there.
-    row = int(np.argmin(np.where(decisions[:, 0] >= 0, np.abs(outputs[:, 0] - 0.5), 1.0)))
+    late = np.arange(len(outputs)) >= 160  # so that more lie before it than behind
+    row = int(np.argmin(np.where((decisions[:, 0] >= 0) & late, np.abs(outputs[:, 0] - 0.5), 1.0)))
     path = folder / "train.json"
     values = json.loads(path.read_text())
     values["calibration"]["threshold"] = float(outputs[row, 0])
@@ -121,6 +122,26 @@ def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path) -> None
     cut = json.loads(build_bundle(folder, requests, {}, EXPORT)[0]["manifest.json"])["golden"]
     assert cut["rows"] == row > 1
     assert cut["context"] == json.loads(files["manifest.json"])["golden"]["context"]
+
+
+def test_golden_rows_begin_behind_an_early_decision_on_the_last_digit(tmp_path: Path) -> None:
+    trace = make_trace(400, 9)
+    model = write_caching(trace, tmp_path / "trained", 1, 4, "reset100")
+    requests = requests_of(trace, 400)
+    serving = serving_of(model, read_weights(tmp_path / "trained"))
+    start, pages = requests.pages()
+    numbers = (requests.time_us, requests.op, requests.offset, requests.size, start, pages)
+    capacity = max(1, int(0.02 * (int(pages.max()) + 1)))
+    first = serving.run(*numbers, [serving.cache(capacity)], keep=True).outputs[0, 0]
+    path = tmp_path / "trained/train.json"
+    values = json.loads(path.read_text())
+    values["calibration"]["threshold"] = float(first[0])
+    path.write_text(json.dumps(values))
+    write_bundle(tmp_path / "trained", requests, {}, EXPORT, tmp_path / "bundle")
+    golden = load(tmp_path / "bundle").golden()
+    begins = requests.offset.tolist().index(golden.requests.offset[0])
+    assert 1 < begins < 40 and len(golden.requests) >= 250
+    assert verify(tmp_path / "bundle")["ok"]
 
 
 def test_steady_by_hand() -> None:
