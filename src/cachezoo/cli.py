@@ -253,16 +253,18 @@ def policies(as_json: Json = False) -> None:
 
 @app.command()
 def results(as_json: Json = False) -> None:
-    """Print what the evaluate stages found: one table, policies by test traces."""
+    """Print what the pipeline found: policies by test traces, the bundles, and what to do with them."""
     from cachezoo import paths
     from cachezoo.console import out
-    from cachezoo.evaluation.results import results_table, rows_of_tests
+    from cachezoo.evaluation.results import bundles_of, bundles_table, next_steps, results_table, rows_of_tests
 
-    rows = rows_of_tests(sorted(paths.METRICS.glob("*.json")))
+    files = sorted(paths.METRICS.glob("*.json"))
+    rows, bundles = rows_of_tests(files), bundles_of(files)
     if as_json:
-        typer.echo(json.dumps(rows, allow_nan=False))
+        typer.echo(json.dumps({"rows": rows, "bundles": bundles}, allow_nan=False))
     elif rows:
-        out().print(results_table(rows))
+        out().print(results_table(rows), bundles_table(bundles))
+        out().print(next_steps(bundles), soft_wrap=True, markup=False, highlight=False)
     else:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
 

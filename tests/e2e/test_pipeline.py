@@ -180,6 +180,7 @@ def test_results_prints_one_table(first):
     done = cachezoo(first, "results")
     assert "alpha_test" in done.stdout
     assert "belady_bypass" in done.stdout
+    assert f"models/bundles/{exported(first)[0]}" in done.stdout
 
 
 def exported(folder: Path) -> list[str]:

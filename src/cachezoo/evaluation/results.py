@@ -1,8 +1,10 @@
-"""The closing table of a run: policies by test traces."""
+"""What a run ends with: policies by test traces, the bundles, and what to do with them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cachezoo import paths
+from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.io import read_json
 
 if TYPE_CHECKING:
@@ -57,3 +59,43 @@ def _cell(row: dict[str, Any] | None) -> str:
         return text
     closed = "gap below 0.02" if row["gap_closed"] is None else f"{100 * row['gap_closed']:+.0f} %"
     return f"{text} ({closed}){' *' if row['promoted'] else ''}"
+
+
+def bundles_of(files: list[Path]) -> list[dict[str, Any]]:
+    """Every evaluated model: its id, bundle (None where it got none), verdict and the verdict's reason."""
+    return [
+        {
+            "model": model_id,
+            "bundle": str(paths.bundle(model_id)) if (paths.bundle(model_id) / MANIFEST).exists() else None,
+            "promoted": model["promoted"],
+            "reason": model["reason"],
+        }
+        for result in map(read_json, files)
+        for model_id, model in result["models"].items()
+    ]
+
+
+def bundles_table(bundles: list[dict[str, Any]]) -> "Table":
+    """One row a model."""
+    from rich.table import Table
+
+    table = Table(title="models")
+    for column in ("bundle", "promoted", "why"):
+        table.add_column(column, overflow="fold")
+    for row in bundles:
+        name = row["bundle"] or f"none of {row['model']}"
+        table.add_row(name, "yes" if row["promoted"] else "no", row["reason"])
+    return table
+
+
+def next_steps(bundles: list[dict[str, Any]]) -> str:
+    """Commands that a reader of the tables may want."""
+    shown = sorted(bundles, key=lambda row: (row["bundle"] is None, not row["promoted"], "caching" not in row["model"]))
+    steps = ["Next:"]
+    if shown and (bundle := shown[0]["bundle"]):
+        steps += [
+            f"  .venv/bin/cachezoo bundle verify {bundle}    check a bundle; its card.md says what it is for",
+            f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours",
+        ]
+    steps += ["  make ui    the same in MLflow", "  conf/matrix.yaml    add your traces, then make repro"]
+    return "\n".join(steps)
