@@ -60,6 +60,8 @@ def start(folder: Path) -> subprocess.Popen:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # A test run in the background inherits Ctrl-C ignored; a user's `dvc repro` has it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 

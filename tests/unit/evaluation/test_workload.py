@@ -79,8 +79,9 @@ def test_what_the_manifest_and_tracking_take_of_it(result: dict[str, Any], folde
     assert promotion(section)[0] and set(section["baselines"]) == {"pairs_test", "turns_test"}
     flat = figures(section)
     test = result["models"]["workload.lstm8"]["test"]
-    assert flat["accuracy"] == test["accuracy"] and flat["tree_accuracy"] == test["tree_accuracy"]
-    assert flat["validation.paired_difference_low"] > 0
+    assert flat["test/accuracy"] == test["accuracy"] and flat["test/tree_accuracy"] == test["tree_accuracy"]
+    assert flat["balanced_accuracy"] == test["balanced_accuracy"]
+    assert flat["validation/paired_difference_low"] > 0
 
 
 def test_interleave_by_hand() -> None:
