@@ -9,7 +9,6 @@ from cachezoo import paths
 from cachezoo.config.schema import Params
 from cachezoo.console import progress
 from cachezoo.devices.responses import read_responses
-from cachezoo.errors import ConfigError
 from cachezoo.evaluation.admission import admission_page_decisions, evaluate_admission
 from cachezoo.evaluation.bootstrap import interval, resampled_ratios
 from cachezoo.evaluation.caching import evaluate_caching
@@ -22,6 +21,7 @@ from cachezoo.policies.simulate import Simulation, auto_warmup, count, parse_cap
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import PageAccesses, Trace, read_pages, read_trace
 
+FLOOR = 0.01
 F64 = npt.NDArray[np.float64]
 
 
@@ -66,9 +66,10 @@ class _Bench:
         return resampled_ratios(hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed)
 
     def mean_response_us(self, result: Simulation, decision_us: float) -> float:
-        """Mean service time of the counted requests: the SSD's where all pages are resident, else the disk's.
+        """Mean service time of the counted requests.
 
-        A model's decision is charged to every request.
+        A request takes the SSD's time only if all its pages were resident before it. An admitted miss waits for the
+        disk, reads and writes alike; dirty evictions cost nothing; a model's decision is charged to every request.
         """
         missed = np.add.reduceat((result.outcome != HIT).astype(np.int64), self.pages.request_start[:-1])
         times = np.where(missed == 0, self.t_ssd_us, self.t_hdd_us)
@@ -99,7 +100,7 @@ def _row(
 
 
 def evaluate_trace(params: Params, category: str, key: str, models: list[TrainedModel]) -> dict[str, Any]:
-    """Every policy and model on one trace, best hit ratio first.
+    """Every classic, policy of params.yaml and model on one trace, best hit ratio first.
 
     Args:
         params: the whole of params.yaml.
@@ -108,12 +109,9 @@ def evaluate_trace(params: Params, category: str, key: str, models: list[Trained
         models: trained admission and caching models to run beside the policies.
     """
     bench = _Bench(params, category, key)
-    ran = {policy_id: bench.classic(policy_id) for policy_id in dict.fromkeys([*params.evaluate.policies, OPTIMUM])}
-    contenders = [result for policy_id, result in ran.items() if policy_id in classics()]
-    if not contenders:
-        message = f"params.yaml: evaluate.policies names no classic; add one of {', '.join(classics())}"
-        raise ConfigError(message)
-    best = max(contenders, key=lambda result: result.hits)
+    ids = dict.fromkeys([*classics(), *params.evaluate.policies, OPTIMUM])
+    ran = {policy_id: bench.classic(policy_id) for policy_id in ids}
+    best = min((ran[policy_id] for policy_id in classics()), key=lambda result: (-result.hits, result.policy))
     rows = [_row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
     tags = {}
     for model in models:
@@ -137,10 +135,17 @@ def evaluate_trace(params: Params, category: str, key: str, models: list[Trained
     }
 
 
-def _row_of(result: dict[str, Any], policy_id: str) -> dict[str, Any]:
-    """A model's row on a trace, its tags' metrics within."""
-    row = next(row for row in result["rows"] if row["policy"] == policy_id)
-    return {**row, **result["tags"].get(policy_id, {})}
+def _row_of(result: dict[str, Any], policy_id: str, choice: str | None) -> dict[str, Any]:
+    """A model's row on a trace, its tags' metrics within.
+
+    `gap_to_choice_points` is its lead over the classic that validation chose, in points of 0.01 (None without one);
+    `above_floor` says whether it stays within 0.01 of the trace's best classic.
+    """
+    rows = {row["policy"]: row for row in result["rows"]}
+    row, best = rows[policy_id], rows[result["best_classic"]]
+    lead = 100 * (row["hit_ratio"] - rows[choice]["hit_ratio"]) if choice else None
+    above = row["hit_ratio"] >= best["hit_ratio"] - FLOOR
+    return {**row, **result["tags"].get(policy_id, {}), "gap_to_choice_points": lead, "above_floor": above}
 
 
 def _validation_choice(traces: dict[str, dict[str, Any]]) -> str | None:
@@ -169,12 +174,13 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
     judged = params.traces_of(category, "test")
     traces = {key: evaluate_trace(params, category, key, models if key in judged else []) for key in keys}
     tests = {key: read_trace(paths.requests(category, key)) for key in judged}
+    choice = _validation_choice(traces)
     flash = evaluate_admission(paths.trained(forest), tests, params)
     return {
         "category": category,
         "capacity_fraction": params.evaluate.capacity_fraction,
         "traces": traces,
-        "validation_choice": _validation_choice(traces),
+        "validation_choice": choice,
         "flash": flash,
         "models": {
             model.model_id: {
@@ -182,7 +188,7 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
                 "promoted": model.trained and model.beats_baseline,
                 "reason": model.reason,
                 "validation": model.validation,
-                "test": {key: _row_of(traces[key], model.model_id) for key in tests},
+                "test": {key: _row_of(traces[key], model.model_id, choice) for key in tests},
             }
             for model in models
         },

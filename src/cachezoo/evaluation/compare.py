@@ -35,25 +35,26 @@ def compare(
     models: list[Simulation],
     advance: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
-    """Run policies and the optimum over a trace.
+    """Run policies over a trace; the best classic is the best of all registered ones, listed or not.
 
     Args:
         trace: requests.
         pages: their page accesses.
-        policy_ids: what to run; the optimum is added where it is missing.
+        policy_ids: whose rows to show; the optimum's is added where it is missing. Every classic runs besides.
         capacity: pages.
         warmup: page accesses replayed before counting, the same for all.
         models: runs of bundles at the same capacity and warm-up.
-        advance: told (policies done, the next one's id).
+        advance: told (rows done, the next policy's id).
 
     Returns:
-        JSON values: `capacity`, `warmup`, `best_classic`, `optimum`, `rows` (one per policy, best hit ratio first).
+        JSON values: `capacity`, `warmup`, `best_classic`, `optimum`, `rows` (best hit ratio first).
     """
-    ids = [*dict.fromkeys([*policy_ids, OPTIMUM])]
+    shown = [*dict.fromkeys([*policy_ids, OPTIMUM])]
+    ids = [*dict.fromkeys([*shown, *classics()])]
     runs: list[tuple[str, Simulation]] = [("model", result) for result in models]
     for done, policy_id in enumerate(ids):
         if advance is not None:
-            advance(done, policy_id)
+            advance(min(done, len(shown)), policy_id)
         runs.append((POLICIES[policy_id].kind, simulate(trace, pages, policy_id, capacity, warmup)))
     rows: list[dict[str, Any]] = [
         {
@@ -69,17 +70,15 @@ def compare(
         for kind, result in runs
     ]
     by_hits = sorted(rows, key=lambda row: (-row["hits"], row["policy"]))
-    ran = [row for row in by_hits if row["policy"] in classics()]
+    best = next(row for row in by_hits if row["kind"] == "classic")
     optimum = next(row for row in rows if row["policy"] == OPTIMUM)
-    best = ran[0] if ran else None
     for row in rows:
-        closed, points = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
-        row["gap_closed"], row["gap_points"] = closed, points
+        row["gap_closed"], row["gap_points"] = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"])
     return {
         "trace_id": trace.meta.trace_id,
         "capacity": capacity,
         "warmup": warmup,
-        "best_classic": best["policy"] if best else None,
+        "best_classic": best["policy"],
         "optimum": OPTIMUM,
-        "rows": by_hits,
+        "rows": [row for row in by_hits if row["kind"] == "model" or row["policy"] in shown],
     }

@@ -1,0 +1,74 @@
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cachezoo import paths
+from cachezoo.evaluation.category import _row_of, evaluate_trace
+from cachezoo.evaluation.compare import compare
+from cachezoo.io import write_table
+from cachezoo.labels.benefit import write_benefit_labels
+from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.traces.table import expand_pages, write_trace
+from tests.page_data import seeded_trace, service_times
+from tests.rcrnn_data import PARAMS
+
+TRACE = seeded_trace(600, 120, 3)
+PAGES = expand_pages(TRACE)
+
+
+def test_the_best_classic_is_the_best_of_all_whatever_is_shown() -> None:
+    every = compare(TRACE, PAGES, classics(), 10, 50, [])
+    classic = [row for row in every["rows"] if row["kind"] == "classic"]
+    assert [row["policy"] for row in every["rows"]] != classics()
+    assert {row["policy"] for row in every["rows"]} == {*classics(), OPTIMUM}
+    assert every["best_classic"] == classic[0]["policy"]
+    worst = classic[-1]["policy"]
+    steps: list[float] = []
+    one = compare(TRACE, PAGES, [worst], 10, 50, [], lambda done, _: steps.append(done))
+    assert one["best_classic"] == every["best_classic"] != worst
+    assert {row["policy"] for row in one["rows"]} == {worst, OPTIMUM}
+    gaps = [next(row["gap_points"] for row in run["rows"] if row["policy"] == worst) for run in (every, one)]
+    assert gaps[0] == gaps[1] < 0
+    assert steps == sorted(steps) and steps[-1] == 2
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A trace with its responses and labels."""
+    monkeypatch.chdir(tmp_path)
+    hdd, ssd = service_times(len(TRACE), 1)
+    write_trace(TRACE, paths.requests("web", "one"), PAGES)
+    write_table(paths.responses("web", "one"), pa.table({"t_hdd_us": hdd, "t_ssd_us": ssd}), {})
+    write_benefit_labels(TRACE, PAGES, hdd, ssd, PARAMS.label.benefit, paths.labels("benefit", "web", "one"))
+    return tmp_path
+
+
+def evaluated(policies: list[str]) -> dict[str, Any]:
+    params = SimpleNamespace(
+        evaluate=PARAMS.evaluate.model_copy(update={"policies": policies, "bootstrap_samples": 20}),
+        label=PARAMS.label, seed=1, traces={"one": SimpleNamespace(role="test")},
+    )  # fmt: skip
+    return evaluate_trace(params, "web", "one", [])  # type: ignore[arg-type]
+
+
+def test_evaluation_runs_every_classic_whatever_is_listed(project: Path) -> None:
+    found = evaluated(["belady"])
+    assert {row["policy"] for row in found["rows"]} == {*classics(), "belady", OPTIMUM}
+    classic = [row for row in found["rows"] if row["kind"] == "classic"]
+    assert found["best_classic"] == max(classic, key=lambda row: row["hit_ratio"])["policy"]
+    assert evaluated(["fifo"])["best_classic"] == found["best_classic"]
+
+
+@pytest.mark.parametrize(("ratio", "above"), [(0.5, True), (0.395, True), (0.38, False)])
+def test_a_model_is_held_against_what_validation_chose_and_against_the_floor(ratio: float, above: bool) -> None:
+    rows = [{"policy": name, "hit_ratio": value} for name, value in (("lru", 0.3), ("arc", 0.4), ("model", ratio))]
+    result = {"rows": rows, "best_classic": "arc", "tags": {"model": {"cached_mcc": 0.5}}}
+    row = _row_of(result, "model", "lru")
+    assert row["gap_to_choice_points"] == pytest.approx(100 * (ratio - 0.3))
+    assert row["above_floor"] is above and row["cached_mcc"] == 0.5
+    assert _row_of(result, "model", None)["gap_to_choice_points"] is None
+    assert np.isclose(_row_of(result, "model", "model")["gap_to_choice_points"], 0)
