@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cachezoo.bundles.kinds import KINDS
 from cachezoo.bundles.measured import promotion
 
 WHAT = {
@@ -157,6 +158,10 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
     good, why = promotion(manifest["measured"])
     if not good:
         points.append(f"- {SAFER[manifest['kind']]} is the safer choice here: {why}.")
+    unseen = [name for name in KINDS[manifest["kind"]].wanted if not manifest["golden"]["branches"][name]]
+    if unseen:
+        names = ", ".join(unseen)
+        points.append(f"- Its golden rows never pass {names}: they do not show that a runtime does that right.")
     if manifest["calibration"].get("unreached"):
         points.append("- Its threshold does not meet the write budget it was calibrated for; see `calibration`.")
     if manifest["calibration"].get("calibrated_on", "validation") != "validation":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cachezoo import paths
 from cachezoo.bundles.protocol import REFUSED
 from cachezoo.bundles.requests import Requests, join, requests_of
-from cachezoo.bundles.writer import ExportSettings, refusal, write_bundle
+from cachezoo.bundles.writer import BEGINNINGS, ExportSettings, refusal, write_bundle
 from cachezoo.errors import BundleError
 from cachezoo.io import atomic_dir, read_json, sha256_file, write_json
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
@@ -57,7 +57,7 @@ def read_versions(path: Path) -> dict[str, dict[str, str]]:
 
 
 def golden_requests(params: "Params", category: str | None, rows: int) -> Requests:
-    """The first requests of a category's first validation trace.
+    """The first requests of a category's first validation trace, to choose golden rows among.
 
     A model of all categories gets an equal share of every category's, one after the other.
 
@@ -118,5 +118,7 @@ def export_model(params: "Params", model_id: str) -> str | None:
         libraries=read_lock(LOCK),
         pinned=read_versions(VERSIONS),
     )
-    requests = golden_requests(params, trained.category, export.golden_rows_max)
+    # A category's model has several beginnings to choose golden rows from; that of all needs the change between them.
+    pool = export.golden_rows_max * (1 if trained.category is None else BEGINNINGS)
+    requests = golden_requests(params, trained.category, pool)
     return write_bundle(folder, requests, _metrics(trained), settings, out_dir)

@@ -1,7 +1,8 @@
 """Writes bundles: equal inputs give equal bytes, and what must not be shipped is refused."""
 
 import hashlib
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
 
 GROWTH = 2
-GOLDEN_TRIES = 8
+BEGINNINGS = 8
 
 
 @dataclass(frozen=True)
@@ -184,10 +185,23 @@ def _draft(
     }
 
 
-def _passing_all(
-    manifest: dict[str, Any], session: Session, requests: Requests, settings: ExportSettings
-) -> tuple[Requests, Replay, dict[str, Any]]:
-    """The shortest head of the requests, by doubling, that passes every branch, and its context.
+@dataclass(frozen=True)
+class _Tried:
+    """Candidate golden rows, their context and replay."""
+
+    requests: Requests
+    context: dict[str, Any]
+    replay: Replay
+
+    def rank(self, wanted: Sequence[str]) -> tuple[int, int]:
+        """Branches passed, then rows: more is better."""
+        return sum(self.replay.branches[name] > 0 for name in wanted), len(self.requests)
+
+
+def _grown(
+    manifest: dict[str, Any], session: Session, requests: Requests, choice: int, settings: ExportSettings
+) -> _Tried:
+    """The shortest head of the requests, by doubling, that passes every branch with one choice of context.
 
     It ends before the first decision that another CPU's last digits could turn.
     """
@@ -196,7 +210,7 @@ def _passing_all(
     last = min(settings.golden_rows_max, len(requests))
     while True:
         head = requests.part(0, rows)
-        context = kind.context(manifest, head)
+        context = kind.contexts(head)[choice]
         replay = kind.replay(kind.serve(manifest, session), head, context)
         if rows >= last or all(replay.branches[name] for name in kind.wanted):
             break
@@ -204,7 +218,7 @@ def _passing_all(
     if replay.steady is not None and replay.steady < rows:
         head = requests.part(0, max(1, replay.steady))
         replay = kind.replay(kind.serve(manifest, session), head, context)
-    return head, replay, context
+    return _Tried(head, context, replay)
 
 
 def _choose_golden(
@@ -212,27 +226,26 @@ def _choose_golden(
 ) -> tuple[Requests, Replay]:
     """Golden requests and their replay; fills the golden section.
 
-    Where a decision on the last digit comes early, what lies behind it is tried as a beginning, a few times; the
-    longest is taken.
+    Several beginnings and contexts are tried until every branch is passed by enough rows; else the rows that pass most
+    branches are taken.
     """
     kind = KINDS[manifest["kind"]]
-    best = found = _passing_all(manifest, session, requests, settings)
-    first = 0
-    for _ in range(GOLDEN_TRIES):
-        first += len(found[0]) + 1
-        if first + len(best[0]) >= len(requests) or len(best[0]) >= settings.golden_rows:
+    best = _grown(manifest, session, requests, 0, settings)
+    for k, choice in itertools.product(range(BEGINNINGS), range(len(kind.contexts(requests.part(0, 1))))):
+        first = k * len(requests) // BEGINNINGS
+        if best.rank(kind.wanted) >= (len(kind.wanted), min(settings.golden_rows, len(requests) - first)):
             break
-        found = _passing_all(manifest, session, requests.part(first, len(requests)), settings)
-        best = found if len(found[0]) > len(best[0]) else best
-    head, replay, context = best
+        if (k, choice) != (0, 0):
+            tried = _grown(manifest, session, requests.part(first, len(requests)), choice, settings)
+            best = max(best, tried, key=lambda one: one.rank(kind.wanted))
     manifest["golden"] = {
-        "rows": len(head),
-        "context": context,
+        "rows": len(best.requests),
+        "context": best.context,
         "outputs": list(kind.outputs(manifest)),
         "decisions": list(kind.decisions),
-        "branches": replay.branches,
+        "branches": best.replay.branches,
     }
-    return head, replay
+    return best.requests, best.replay
 
 
 def _check_parity(trained: TrainedModel, folder: Path, replay: Replay) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.bundles import load, sources, verify
+from cachezoo.bundles import load, sources, verify, writer
+from cachezoo.bundles.kinds import caching
 from cachezoo.bundles.kinds.caching import _steady
 from cachezoo.bundles.requests import Requests, requests_of
-from cachezoo.bundles.writer import build_bundle, write_bundle
+from cachezoo.bundles.writer import BEGINNINGS, build_bundle, write_bundle
 from cachezoo.errors import BundleError
 from cachezoo.evaluation.caching import serving_of
 from cachezoo.models.lstm_step import read_weights
@@ -69,7 +70,7 @@ def test_golden_decisions_are_the_whole_cache(folder: Path, tmp_path: Path) -> N
     golden, stated = bundle.golden(), bundle.manifest["golden"]
     queue, hits, replaced, dirty = golden.decisions.T
     start, pages = golden.requests.pages()
-    assert stated["context"]["capacity_pages"] == int(0.02 * (pages.max() + 1))
+    assert stated["context"]["capacity_pages"] == int(0.1 * (pages.max() + 1))
     branches = stated["branches"]
     assert branches["hit"] == (queue == -1).sum() == (hits == np.diff(start)).sum()
     assert branches["admitted"] == (queue > 0).sum() and branches["replaced"] == replaced.sum()
@@ -108,13 +109,14 @@ def test_exporter_that_lies_is_caught(folder: Path, monkeypatch: pytest.MonkeyPa
         build_bundle(folder, requests_of(make_trace(300, 9), 300), {}, EXPORT)
 
 
-def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path) -> None:
+def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caching, "GOLDEN_SHARES", (0.1,))
+    monkeypatch.setattr(writer, "BEGINNINGS", 1)
     requests = requests_of(make_trace(300, 9), 300)
     files, _ = build_bundle(folder, requests, {}, EXPORT)
     outputs, decisions = (np.load(io.BytesIO(files[f"golden/{name}.npy"])) for name in ("outputs", "decisions"))
     # The consulted row nearest to the threshold: no other row's decision turns with a threshold moved there.
-    late = np.arange(len(outputs)) >= 160  # so that more lie before it than behind
-    row = int(np.argmin(np.where((decisions[:, 0] >= 0) & late, np.abs(outputs[:, 0] - 0.5), 1.0)))
+    row = int(np.argmin(np.where(decisions[:, 0] >= 0, np.abs(outputs[:, 0] - 0.5), 1.0)))
     path = folder / "train.json"
     values = json.loads(path.read_text())
     values["calibration"]["threshold"] = float(outputs[row, 0])
@@ -124,24 +126,54 @@ def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path) -> None
     assert cut["context"] == json.loads(files["manifest.json"])["golden"]["context"]
 
 
-def test_golden_rows_begin_behind_an_early_decision_on_the_last_digit(tmp_path: Path) -> None:
+def test_golden_rows_begin_elsewhere_where_a_decision_on_the_last_digit_comes_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caching, "GOLDEN_SHARES", (0.1,))
     trace = make_trace(400, 9)
     model = write_caching(trace, tmp_path / "trained", 1, 4, "reset100")
     requests = requests_of(trace, 400)
     serving = serving_of(model, read_weights(tmp_path / "trained"))
-    start, pages = requests.pages()
-    numbers = (requests.time_us, requests.op, requests.offset, requests.size, start, pages)
-    capacity = max(1, int(0.02 * (int(pages.max()) + 1)))
+    head = requests.part(0, EXPORT.golden_rows)
+    start, pages = head.pages()
+    numbers = (head.time_us, head.op, head.offset, head.size, start, pages)
+    capacity = max(1, int(0.1 * (int(pages.max()) + 1)))
     first = serving.run(*numbers, [serving.cache(capacity)], keep=True).outputs[0, 0]
     path = tmp_path / "trained/train.json"
     values = json.loads(path.read_text())
     values["calibration"]["threshold"] = float(first[0])
     path.write_text(json.dumps(values))
-    write_bundle(tmp_path / "trained", requests, {}, EXPORT, tmp_path / "bundle")
+    settings = replace(EXPORT, golden_rows_max=EXPORT.golden_rows)
+    write_bundle(tmp_path / "trained", requests, {}, settings, tmp_path / "bundle")
     golden = load(tmp_path / "bundle").golden()
     begins = requests.offset.tolist().index(golden.requests.offset[0])
-    assert 1 < begins < 40 and len(golden.requests) >= 250
+    assert begins == 400 // BEGINNINGS and len(golden.requests) >= 250
     assert verify(tmp_path / "bundle")["ok"]
+
+
+def test_golden_rows_begin_where_every_branch_is_passed(folder: Path, tmp_path: Path) -> None:
+    # Before the middle the model sees one request over and over; only behind it does anything leave the cache.
+    busy, rng = make_trace(600, 9), np.random.default_rng(1)
+    still = {name: np.repeat(getattr(busy, name)[:1], 600) for name in ("op", "offset", "size")}
+    columns = {name: np.concatenate([still[name], getattr(busy, name)]) for name in still}
+    columns["time_us"] = np.cumsum(rng.integers(1, 3000, 1200))
+    requests = requests_of(replace(make_trace(1200, 9), **columns), 1200)
+    settings = replace(EXPORT, golden_rows=100, golden_rows_max=200)
+    write_bundle(folder, requests, {}, settings, tmp_path / "bundle")
+    bundle = load(tmp_path / "bundle")
+    branches = bundle.manifest["golden"]["branches"]
+    assert branches["admitted"] and branches["replaced"] and branches["bypass"] and branches["hit"]
+    assert bundle.golden().requests.time_us[0] >= columns["time_us"][450]
+    assert "never pass" not in (tmp_path / "bundle/card.md").read_text()
+
+
+def test_branches_that_no_golden_row_passes_are_named(folder: Path, tmp_path: Path) -> None:
+    path = folder / "train.json"
+    values = json.loads(path.read_text())
+    values["calibration"]["threshold"] = 1.0
+    path.write_text(json.dumps(values))
+    write_bundle(folder, requests_of(make_trace(300, 9), 300), {}, EXPORT, tmp_path / "bundle")
+    assert "golden rows never pass admitted" in (tmp_path / "bundle/card.md").read_text()
 
 
 def test_steady_by_hand() -> None:

@@ -51,5 +51,5 @@ ADMISSION = Kind(
     wanted=("admit", "bypass", "write"),
     serve=_serve,
     replay=_replay,
-    context=lambda manifest, requests: {},
+    contexts=lambda requests: [{}],
 )

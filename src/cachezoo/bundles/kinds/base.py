@@ -51,7 +51,7 @@ class Kind:
         wanted: branches that golden rows should pass.
         serve: the serving object of a manifest, with fresh state, on a session.
         replay: runs raw requests through a fresh serving object; the mapping is the golden context.
-        context: what a replay of these requests is given beside them.
+        contexts: what a replay of these requests may be given beside them, the first choice first.
     """
 
     outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
@@ -60,4 +60,4 @@ class Kind:
     wanted: tuple[str, ...]
     serve: Callable[[Mapping[str, Any], Session], Any]
     replay: Callable[[Any, Requests, Mapping[str, Any]], Replay]
-    context: Callable[[Mapping[str, Any], Requests], dict[str, Any]]
+    contexts: Callable[[Requests], list[dict[str, Any]]]

@@ -54,5 +54,5 @@ WORKLOAD = Kind(
     wanted=("window", "vote", "switch"),
     serve=_serve,
     replay=_replay,
-    context=lambda manifest, requests: {},
+    contexts=lambda requests: [{}],
 )
