@@ -20,12 +20,23 @@ ROW_GROUP_ROWS = 1 << 20
 
 
 def _temporary_name(path: Path) -> Path:
-    """A name beside `path` that no other process uses, hidden from globs of outputs."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
-    ) as file:
-        return Path(file.name)
+    """A name beside `path` that no other process uses, hidden from globs of outputs.
+
+    Raises:
+        CachezooError: `path` is a folder, or lies where nothing can be written.
+    """
+    if path.is_dir():
+        message = f"{path}: is a folder; name a file to write"
+        raise CachezooError(message)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
+        ) as file:
+            return Path(file.name)
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror}); name a file in a folder that can be written to"
+        raise CachezooError(message) from error
 
 
 @contextmanager
@@ -42,17 +53,32 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_dir(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success it replaces `path`, on any error it is removed."""
+    """Yield a temporary folder; on success it replaces `path`, on any error it is removed and `path` left alone."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
     try:
         yield temporary
         temporary.chmod(0o755)
-        if path.exists():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
+        _replace_dir(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace_dir(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; a folder already there is renamed aside first, and back if the new one cannot come."""
+    if not path.exists():
+        os.replace(new, path)
+        return
+    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".old"))
+    try:
+        os.replace(path, aside / path.name)
+        try:
+            os.replace(new, path)
+        except OSError:
+            os.replace(aside / path.name, path)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _first_non_finite(value: Any, where: str) -> str | None:  # noqa: ANN401 - any JSON value

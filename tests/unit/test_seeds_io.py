@@ -1,3 +1,6 @@
+import os
+import shutil
+
 import pytest
 
 from cachezoo.errors import CachezooError
@@ -38,3 +41,59 @@ def test_atomic_outputs_are_whole_or_absent(tmp_path):
     with atomic_dir(tmp_path / "d") as folder:
         (folder / "x").write_text("whole")
     assert (tmp_path / "d" / "x").read_text() == "whole"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with atomic_dir(tmp_path / "d") as temporary:
+        (temporary / "x").write_text("old")
+    return tmp_path / "d"
+
+
+def replace(folder):
+    with atomic_dir(folder) as temporary:
+        (temporary / "y").write_text("new")
+
+
+def test_a_folder_is_replaced_whole(folder):
+    replace(folder)
+    assert [path.name for path in folder.iterdir()] == ["y"]
+    assert [path.name for path in folder.parent.iterdir()] == ["d"]
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_folder_that_cannot_be_replaced_is_left_alone(folder, monkeypatch, failing):
+    rename, calls = os.replace, []
+
+    def fail(source, target):
+        calls.append(source)
+        if len(calls) == failing:
+            raise PermissionError(13, "Permission denied", str(source))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(PermissionError):
+        replace(folder)
+    assert (folder / "x").read_text() == "old"
+    assert [path.name for path in folder.parent.iterdir()] == ["d"]
+
+
+def test_the_old_folder_is_deleted_only_once_the_new_one_is_in_place(folder, monkeypatch):
+    delete, seen = shutil.rmtree, []
+
+    def look(path, **options):
+        seen.append((folder / "y").exists())
+        delete(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", look)
+    replace(folder)
+    assert seen
+    assert all(seen)
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(CachezooError, match=r"is a folder"):
+        write_json(tmp_path, {})
+    (tmp_path / "f").write_text("")
+    with pytest.raises(CachezooError, match=r"f/x\.json: cannot be written"):
+        write_json(tmp_path / "f" / "x.json", {})
