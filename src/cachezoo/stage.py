@@ -21,6 +21,11 @@ def die_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def heed_interrupts() -> None:
+    """Let Ctrl-C end the stage even where a background shell had turned it off."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def settle_environment(root: Path) -> None:
     """Keep caches inside the clone and fix what would make bytes depend on the machine."""
     cache = root / ".cache"
@@ -30,9 +35,10 @@ def settle_environment(root: Path) -> None:
     os.environ.setdefault("XDG_CACHE_HOME", str(cache / "xdg"))
     os.environ.setdefault("XDG_CONFIG_HOME", str(cache / "xdg-config"))
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ["PYTHONHASHSEED"] = "0"
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "2")
+    for name in ("OMP_DYNAMIC", "MKL_DYNAMIC"):
+        os.environ.setdefault(name, "FALSE")
     # Threads that wait sleep: where another process wants the cores too, spinning makes training several times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -42,6 +48,7 @@ def stage(main: Callable[..., None]) -> Callable[[], None]:
 
     def run() -> None:
         die_with_parent()
+        heed_interrupts()
         settle_environment(Path.cwd())
         from cachezoo.config import load_params
 
