@@ -17,10 +17,6 @@ class CaptureError(CachezooError):
     """A capture cannot start, lost events, or was interrupted."""
 
 
-class DeviceError(CachezooError):
-    """A device profile or a replay is unusable."""
-
-
 class TrainingError(CachezooError):
     """A model cannot be trained on what it was given."""
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.manager import HIT
 from cachezoo.labels.benefit import Labels, Tags, percent
 from cachezoo.models.lstm_step import read_weights, torch_infer, torch_infer_all
 from cachezoo.models.trained import TrainedModel, read_trained
@@ -161,8 +160,3 @@ def evaluate_caching(
         figures.update(label_metrics(served.outputs[0], labels.tags[key], serving.threshold))
         figures.update(oracle_figures(labels, key, trace, pages, capacity, model.policy))
     return CachingRun(model.model_id, served.outcome[0], served.totals[0], figures)
-
-
-def hit_ratio(outcome: U8, warmup: int) -> float:
-    """Page hits per page access from the warm-up index on."""
-    return float((outcome[warmup:] == HIT).mean())

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cachezoo.config.baleen import FlashPolicy
 from cachezoo.errors import TraceError
+from cachezoo.evaluation.bootstrap import interval
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import FlashProblem
 from cachezoo.traces.table import Trace
@@ -114,12 +115,6 @@ STATISTICS: dict[str, Callable[[F64], F64]] = {
 def resamples(count: int, samples: int, seed: int) -> I64:
     """Windows drawn with replacement, int64[samples, count]; one draw serves all policies (paired)."""
     return np.random.default_rng(seed).integers(0, count, (samples, count))
-
-
-def interval(values: F64) -> list[float]:
-    """The 90 % interval of bootstrap values, as [low, high]."""
-    low, high = np.quantile(values, [0.05, 0.95])
-    return [float(low), float(high)]
 
 
 def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I64) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.config.baleen import FlashPolicy
-from cachezoo.evaluation.flash_load import interval, load_curve, load_windows, resamples, time_scale
+from cachezoo.evaluation.bootstrap import interval
+from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import FlashProblem
 from cachezoo.policies.flash import learned, rejectx

@@ -2,7 +2,8 @@
 
 A candidate is an oracle to imitate, a threshold and the manager's rules. The counted accesses of each validation trace
 are cut into time blocks: every other one chooses, the verdict is spoken on the rest, so that the choice cannot flatter
-it. (Choosing on a first half alone was tried: what is best while counts are young was worst later.)
+it. Each cache runs on through both kinds of blocks: its state at a block's start comes from the block before.
+(Choosing on a first half alone was tried: what is best while counts are young was worst later.)
 """
 
 from collections.abc import Mapping, Sequence
@@ -260,7 +261,7 @@ def _whole(part: "Part", rival: str, settings: "Settings") -> dict[str, float | 
 
 def _verdict(figures: Mapping[str, Any], rival: str, held_out: bool, able: bool) -> tuple[bool, str]:
     mine, theirs = figures["hit_ratio"], figures["best_classic_hit_ratio"]
-    against = f"page hit ratio {mine:.4f} against {rival}'s {theirs:.4f} on validation"
+    against = f"page hit ratio {mine:.4f} against {rival}'s {theirs:.4f} on the judging blocks of validation"
     span = f"90 % interval of the difference {figures['difference_low']:.4f} to {figures['difference_high']:.4f}"
     if not held_out:
         return False, "not judged: the category has no validation trace, so the train traces chose the threshold"

@@ -5,12 +5,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cachezoo.errors import CachezooError, TraceError
-from cachezoo.evaluation.admission import admission_page_decisions, evaluate_admission
+from cachezoo.errors import TraceError
+from cachezoo.evaluation.admission import _Bench, admission_page_decisions, evaluate_admission
 from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale, warmup_index
 from cachezoo.io import dump_json
-from cachezoo.labels.episodes import flash_problem, read_episode_labels, write_episode_labels
-from cachezoo.training.admission import Part, fit, write_trained
+from cachezoo.labels.episodes import (
+    choose_episodes,
+    flash_problem,
+    label_problem,
+    read_episode_labels,
+    write_episode_labels,
+)
+from cachezoo.models.admission import load_admission
+from cachezoo.policies.flash import learned
+from cachezoo.training.admission import Part, fit, serve_trace, write_trained
 from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
 
 PARAMS = SimpleNamespace(label=SimpleNamespace(episodes=LABEL), policy=SimpleNamespace(flash=FLASH), seed=7)
@@ -49,6 +57,8 @@ def test_result(folder: Path) -> None:
             assert row["read_dt"]["median"] <= row["read_dt"]["p95"] <= row["read_dt"]["peak"]
         gap, peak = comparison["gap"], {who: rows[who]["read_dt"]["peak"] for who in rows}
         if gap["peak_gap_closed"] is not None:
+            assert gap["gap_segment_writes"] <= rows["rejectx"]["segment_writes"]
+        if gap["peak_gap_closed"] is not None and gap["gap_segment_writes"] == rows["baleen"]["segment_writes"]:
             share = (peak["rejectx"] - peak["baleen"]) / (peak["rejectx"] - peak["opt"])
             assert gap["peak_gap_closed"] == pytest.approx(share)
         assert rows["opt"]["read_dt"]["mean"] < rows["coin_flip"]["read_dt"]["mean"]
@@ -56,13 +66,19 @@ def test_result(folder: Path) -> None:
     assert len(TEST) // 10 <= one["warmup_request"] <= len(TEST) // 3
 
 
-def test_labels_of_the_stage_change_nothing(folder: Path) -> None:
-    write_episode_labels(TEST, LABEL, FLASH, folder / "test")
-    labels = {"test": read_episode_labels(folder / "test")}
-    given = evaluate_admission(folder / "model", {"test": TEST}, PARAMS, labels)
-    assert dump_json(given) == dump_json(evaluate_admission(folder / "model", {"test": TEST}, PARAMS))
-    with pytest.raises(CachezooError, match="label rows"):
-        evaluate_admission(folder / "model", {"test": TEST.rows(0, 900)}, PARAMS, labels)
+def test_the_gap_is_compared_at_no_more_writes_than_the_rival_makes(folder: Path) -> None:
+    problem = flash_problem(TEST, LABEL, FLASH)
+    found = label_problem(problem, LABEL)
+    bench = _Bench(TEST, problem, found.episodes, FLASH, 7)
+    serving = load_admission(folder / "model")[1]
+    scores = serving.scores(serve_trace(serving, TEST))
+    model, best = learned(problem, scores).run, choose_episodes(problem, found.episodes).run
+    ahead, seen = int(model.segment_writes / 1.02), []
+    for writes in (model.segment_writes, ahead, model.segment_writes // 2):
+        seen.append(bench.gap(model, replace(best, written=np.array([writes], np.int32)), best, scores))
+    assert seen[0]["gap_segment_writes"] == model.segment_writes and seen[0]["no_more_writes"]
+    assert 0.9 * ahead < seen[1]["gap_segment_writes"] <= ahead and seen[1]["no_more_writes"]
+    assert not seen[2]["no_more_writes"] and seen[2]["peak_gap_closed"] is None
 
 
 def test_page_decisions(folder: Path) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
 
-from cachezoo.evaluation.caching import hit_ratio, label_metrics, tag_metrics
+from cachezoo.evaluation.caching import label_metrics, tag_metrics
 from cachezoo.kernels.oracle_cache import CACHED, CONSULTED, DURATION_SHIFT, FORCED, SETTLED
 from cachezoo.labels.benefit import Tags
 
@@ -43,7 +43,3 @@ def test_only_consulted_settled_free_rows_count() -> None:
     assert figures["cached_accuracy"] == 0.5
     assert figures["duration_accuracy"] == 1.0
     assert figures["all_accuracy"] == pytest.approx(2 / 3), "a hit is right whatever the model says"
-
-
-def test_hit_ratio_counts_from_the_warm_up_index() -> None:
-    assert hit_ratio(np.array([0, 1, 2, 2], np.uint8), 2) == 1.0

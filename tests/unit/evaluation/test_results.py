@@ -54,6 +54,15 @@ def test_one_table_then_the_bundles_then_what_to_do(project: Path) -> None:
     assert shown.index("belady_bypass") < shown.index("models/bundles/") < shown.index("Next:")
 
 
+def test_only_a_caching_model_is_starred(project: Path) -> None:
+    both = {name: {**model, "promoted": True} for name, model in WEB["models"].items()}
+    (project / "metrics/web.json").write_text(json.dumps({**WEB, "models": both}))
+    shown = CliRunner().invoke(app, ["results"]).stdout
+    rows = [line for line in shown.split("Next:")[0].splitlines() if "0." in line and "(model)" in line]
+    assert [" *" in line for line in sorted(rows)] == [False, True]
+    assert "* promoted: better than the best classic on validation" in " ".join(shown.split())
+
+
 def test_json(project: Path) -> None:
     told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
     assert [row["policy"] for row in told["rows"]] == [row["policy"] for row in TEST["rows"]]
@@ -66,4 +75,5 @@ def test_json(project: Path) -> None:
 
 def test_nothing_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "dvc.yaml").touch()
     assert "No results yet" in CliRunner().invoke(app, ["results"]).stdout
