@@ -26,9 +26,11 @@ from cachezoo.traces.table import PAGE_BYTES, PageAccesses, Trace, read_pages, r
 from cachezoo.training.caching_verdict import judge
 from cachezoo.training.fitted import Curves, Fitted, write_fitted
 from cachezoo.training.sequences import Lane, Sequences, cut_lanes
+from cachezoo.training.volumes import check_one_volume
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+    from cachezoo.models.caching_lstm import CachingLstm
 
 F32 = npt.NDArray[np.float32]
 
@@ -154,17 +156,27 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
     )
 
 
+def _network(model: TrainedModel, teachers: int, settings: Settings) -> "CachingLstm":
+    from cachezoo.models.caching_lstm import CachingLstm
+    from cachezoo.training.lightning_fit import seeded
+
+    seeded(model.seeds["train_caching"])
+    return CachingLstm(len(model.features), settings.model.layers, settings.model.units, teachers)
+
+
 def fit_network(
     model: TrainedModel, train: Sequences, validation: Sequences | None, settings: Settings
 ) -> tuple[dict[str, F32], Curves]:
-    """Train the network; returns the best epoch's weights, with the heads of all teachers, and the curves."""
-    from cachezoo.models.caching_lstm import CachingLstm
+    """Train the network.
+
+    Returns:
+        The best epoch's weights, with the heads of all teachers, empty where no loss was finite; and the curves.
+    """
     from cachezoo.training.caching_task import CachingTask, loader
-    from cachezoo.training.lightning_fit import fit, seeded
+    from cachezoo.training.lightning_fit import fit
 
     seed, options, net = model.seeds["train_caching"], settings.train, settings.model
-    seeded(seed)
-    network = CachingLstm(len(model.features), net.layers, net.units, train.cached.shape[2])
+    network = _network(model, train.cached.shape[2], settings)
     batches = loader(train, options.batch, None if net.state == "carried" else seed)
     task = CachingTask(network, net, options, options.max_epochs * len(batches), seed)
     judged = loader(validation, options.batch, None) if validation is not None else None
@@ -173,6 +185,17 @@ def fit_network(
         model.model_id,
     )  # fmt: skip
     return task.best, task.curves
+
+
+def _untrained(model: TrainedModel, teachers: list[str], settings: Settings, curves: Curves) -> Fitted:
+    """A model with the weights that training began with, and what an evaluation reads of it."""
+    state = _network(model, len(teachers), settings).state_dict()
+    weights = {name: tensor.numpy() for name, tensor in state.items()}
+    changes = {
+        "calibration": {**model.calibration, "teacher": teachers[0]},
+        "reason": "training never moved the model: no epoch's loss was finite",
+    }
+    return Fitted(model.model_copy(update=changes), one_teacher(weights, 0), curves)
 
 
 def fit_caching(category: str, parts: list[Part], validation: list[Part], settings: Settings) -> Fitted:
@@ -204,6 +227,8 @@ def fit_caching(category: str, parts: list[Part], validation: list[Part], settin
         message = f"{model.model_id}: no label of the train traces is settled; give longer traces or shorter horizons"
         raise TrainingError(message)
     weights, curves = fit_network(model, train, cut(validation) if validation else None, settings)
+    if not weights:
+        return _untrained(model, teachers, settings, curves)
     verdict = judge(model, weights, teachers, validation or parts, bool(validation), settings)
     figures = {**verdict.figures, "rows": float((train.weight > 0).any(axis=2).sum())}
     if validation:
@@ -238,10 +263,12 @@ def _read_parts(
         files = (
             paths.requests(category, key), paths.labels("benefit", category, key), paths.features(category, key)
         )  # fmt: skip
+        trace = read_trace(files[0])
+        check_one_volume(trace, key)
         parts.append(
             Part(
                 key,
-                read_trace(files[0]),
+                trace,
                 read_pages(files[0]),
                 read_benefit_labels(files[1], settings.label),
                 read_features(files[2], settings.label),

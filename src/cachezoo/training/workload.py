@@ -28,6 +28,7 @@ from cachezoo.policies.workload import BATCH
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import PAGE_BYTES, read_trace
 from cachezoo.training.fitted import Curves, Fitted, write_fitted
+from cachezoo.training.volumes import check_one_volume
 from cachezoo.training.windows import Part, Windows, cut_windows
 
 if TYPE_CHECKING:
@@ -276,6 +277,7 @@ def _read_parts(params: "Params", role: str) -> tuple[list[Part], dict[str, str]
         for key in params.traces_of(category, role):
             requests, features = paths.requests(category, key), paths.features(category, key)
             trace = read_trace(requests)
+            check_one_volume(trace, key)
             columns = _read_columns(features, len(trace))
             parts.append(Part(key, category, columns, trace.meta.source_sha256, trace.meta.licence))
             inputs.update({str(path): sha256_file(path) for path in (requests, features)})

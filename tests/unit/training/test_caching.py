@@ -19,10 +19,11 @@ from cachezoo.models.lstm_step import one_teacher, teacher_outputs, torch_infer,
 from cachezoo.models.trained import read_trained
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import auto_warmup
-from cachezoo.traces.table import Trace, expand_pages, write_trace
+from cachezoo.traces.table import Coded, Trace, expand_pages, write_trace
 from cachezoo.training import caching_verdict
 from cachezoo.training.caching import Fitted, Part, candidate_teachers, fit_caching, train_caching, write_fitted
 from cachezoo.training.caching_verdict import halves, judge
+from cachezoo.training.volumes import check_one_volume
 from tests.lstm_data import lstm_sides, random_weights
 from tests.rcrnn_data import SETTINGS, make_part, make_trace
 
@@ -195,6 +196,30 @@ def test_without_validation_nothing_is_claimed(parts: tuple[Part, Part]) -> None
     assert not model.beats_baseline
     assert "no validation trace" in model.reason
     assert model.calibration["calibrated_on"] == "train"
+
+
+def test_a_loss_that_is_never_finite_is_reported_as_untrained(parts: tuple[Part, Part], tmp_path: Path) -> None:
+    options = SETTINGS.train.model_copy(update={"learning_rate": float("inf"), "max_epochs": 1})
+    wild = replace(SETTINGS, train=options)
+    fitted = fit_caching("database", [parts[0]], [parts[1]], wild)
+    assert not fitted.model.trained and not fitted.model.beats_baseline
+    assert "no epoch's loss was finite" in fitted.model.reason
+    write_fitted(fitted, tmp_path / "model")
+    assert set(digest(tmp_path / "model")) == FILES
+    test, share = parts[1], SETTINGS.manager.capacity
+    run = evaluate_caching(
+        tmp_path / "model", test.trace, test.pages, capacity_pages(share, test.pages.n_pages), test.labels
+    )
+    assert np.isfinite([value for value in run.figures.values() if value is not None]).all()
+
+
+def test_a_trace_of_several_volumes_is_refused() -> None:
+    trace = make_trace(40, 1)
+    spare = replace(trace, volume=Coded(trace.volume.codes, ("0", "1")))
+    check_one_volume(spare, "one")
+    mixed = replace(trace, volume=Coded((np.arange(40) % 2).astype(np.int32), ("0", "1")))
+    with pytest.raises(TrainingError, match=r"two: 2 volumes \(0, 1\).*split it"):
+        check_one_volume(mixed, "two")
 
 
 def test_no_train_trace_is_named() -> None:
