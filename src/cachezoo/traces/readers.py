@@ -1,5 +1,6 @@
 """Readers of foreign trace formats: a file in, a validated `Trace` out."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,7 +34,10 @@ def _one_line(error: Exception) -> str:
 
 
 def _read_csv(path: Path, types: dict[str, pa.DataType], columns: tuple[str, ...] | None) -> pa.Table:
-    """Parse a CSV, plain or compressed. One thread, because only then pyarrow's errors name the row."""
+    """Parse a CSV, plain or compressed. One thread, because only then pyarrow's errors name the row.
+
+    Rows are counted as requests are: a header is none.
+    """
     read = pacsv.ReadOptions(use_threads=False, column_names=columns)
     convert = pacsv.ConvertOptions(column_types=types, strings_can_be_null=False)
     try:
@@ -43,7 +47,9 @@ def _read_csv(path: Path, types: dict[str, pa.DataType], columns: tuple[str, ...
         if isinstance(error, pa.ArrowInvalid) and "Empty CSV" in str(error):
             message = f"{path}: the trace is empty; give a file with at least one request"
         else:
-            message = f"{path}: not readable as CSV: {_one_line(error)}; mend that row, or the file if it is cut short"
+            header = 0 if columns else 1
+            said = re.sub(r"Row #(\d+)", lambda found: f"row {int(found[1]) - header}", _one_line(error))
+            message = f"{path}: not readable as CSV: {said}; mend that row, or the file if it is cut short"
         raise TraceError(message) from error
 
 
@@ -59,6 +65,8 @@ def _op_codes(column: pa.ChunkedArray, where: str) -> pa.Array:
 
 def read_csv(path: Path, meta: TraceMeta) -> Trace:
     """CSV with a header naming time_us, op, offset, size and optionally latency_us, volume; plain or .gz.
+
+    A latency below 0 is unknown. Errors count rows below the header, from 1.
 
     Raises:
         TraceError: wrong or missing columns, a value of another type, or rows that no trace can have.
@@ -83,9 +91,22 @@ def read_msr(path: Path, meta: TraceMeta) -> Trace:
         TraceError: as `read_csv`.
     """
     table = _read_csv(path, MSR_TYPES, MSR_COLUMNS)
+    for name in ("Timestamp", "Offset", "Size", "ResponseTime"):
+        if table.column(name).null_count:
+            row = pc.index(pc.is_null(table.column(name)), True).as_py()
+            message = f"{path}: row {row + 1}: {name} is empty; fill it in or drop the row"
+            raise TraceError(message)
     ticks = table.column("Timestamp").to_numpy()
+    time_us = (ticks - (ticks[0] if len(ticks) else 0)) // TICKS_PER_US
+    if (backwards := np.diff(time_us) < 0).any():
+        row = int(np.argmax(backwards)) + 1
+        message = (
+            f"{path}: row {row + 1}: Timestamp is {ticks[row]}, before row {row}'s {ticks[row - 1]}; the time runs "
+            "backwards: sort the rows by time"
+        )
+        raise TraceError(message)
     columns = {
-        "time_us": pa.array((ticks - (ticks[0] if len(ticks) else 0)) // TICKS_PER_US),
+        "time_us": pa.array(time_us),
         "op": _op_codes(table.column("Type"), str(path)),
         "offset": table.column("Offset"),
         "size": table.column("Size"),
@@ -131,7 +152,7 @@ def detect(path: Path) -> str:
     if not head.strip():
         message = f"{path}: the trace is empty; give a file with at least one request"
         raise TraceError(message)
-    fields = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace").split(",")
+    fields = head.split(b"\n", 1)[0].strip().decode("utf-8-sig", "replace").split(",")
     if "time_us" in [field.strip() for field in fields]:
         return "csv"
     if len(fields) == len(MSR_COLUMNS) and fields[0].isdigit() and fields[3].strip().lower() in OPS:

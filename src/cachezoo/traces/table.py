@@ -23,6 +23,8 @@ OP_WRITE = 1
 OP_NAMES = ("read", "write")
 UNKNOWN_LATENCY = -1
 MAX_END_BYTES = 2**62
+MAX_REQUEST_BYTES = 2**30
+MAX_ACCESSES = 2**31 - 1
 CODED_COLUMNS = ("volume", "namespace", "user", "host", "flags")
 UNITS = {
     "time_us": "microseconds since trace start",
@@ -33,6 +35,7 @@ UNITS = {
     "count": "accesses the row stands for",
     "page_ids": "dense ids of the 4 KiB pages touched, numbered by first appearance",
 }
+META_KEYS = ("trace_id", "category", "source_format", "source_sha256", "licence")
 DELTA_COLUMNS = ("time_us", "offset", "latency_us")
 
 I64 = npt.NDArray[np.int64]
@@ -76,7 +79,8 @@ class Trace:
         size: int64, bytes, at least 1.
         volume: which device the offset counts on.
         meta: provenance.
-        latency_us: int64 traced response time, -1 where unknown; None where the source has none.
+        latency_us: int64 traced response time, -1 where unknown, as is every latency below 0 in a source; None where
+            the source has none.
         namespace, user, host, flags: optional coded columns of the source.
         count: int32 accesses a row stands for, or None (one each).
     """
@@ -171,7 +175,12 @@ def validate(trace: Trace, where: str) -> Trace:
             trace.offset,
             "offset + size overflows: check the unit (bytes)",
         ),
-        (trace.size >= 2**40, "size", trace.size, "a request of a tebibyte or more: check the unit (bytes)"),
+        (
+            trace.size > MAX_REQUEST_BYTES,
+            "size",
+            trace.size,
+            f"a request has at most {MAX_REQUEST_BYTES} bytes (1 GiB): check the unit (bytes) or split the request",
+        ),
     ]
     for bad, column, values, mend in rules:
         if bad.any():
@@ -185,7 +194,7 @@ def expand_pages(trace: Trace) -> PageAccesses:
     """Split requests into 4 KiB pages and number the pages by first appearance.
 
     Raises:
-        TraceError: more than 2**31 - 1 distinct pages.
+        TraceError: more than 2**31 - 1 page accesses.
     """
     import pandas as pd
 
@@ -193,14 +202,18 @@ def expand_pages(trace: Trace) -> PageAccesses:
     count = (trace.offset + trace.size - 1) // PAGE_BYTES - first + 1
     start = np.zeros(len(trace) + 1, np.int64)
     np.cumsum(count, out=start[1:])
+    if start[-1] > MAX_ACCESSES:
+        row = int(np.argmax(count))
+        message = (
+            f"{trace.meta.trace_id}: {start[-1]} page accesses, at most {MAX_ACCESSES} can be numbered (the longest "
+            f"request is row {row + 1}, {trace.size[row]} bytes): check the unit (bytes), or cut or sample the trace"
+        )
+        raise TraceError(message)
     page = np.arange(start[-1], dtype=np.int64) - np.repeat(start[:-1] - first, count)
     volumes = len(trace.volume.names)
     if volumes > 1:
         page = page * volumes + np.repeat(trace.volume.codes.astype(np.int64), count)
     ids, distinct = pd.factorize(page)
-    if len(distinct) >= 2**31:
-        message = f"{trace.meta.trace_id}: {len(distinct)} distinct pages, more than int32 numbers; sample the trace"
-        raise TraceError(message)
     return PageAccesses(start, ids.astype(np.int32), len(distinct))
 
 
@@ -262,13 +275,36 @@ def _is_canonical(path: Path, metadata: dict[str, str]) -> None:
         raise TraceError(message)
 
 
-def _coded_from(column: pa.ChunkedArray) -> Coded:
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0) if array.num_chunks else pa.array([], pa.string())
-    if not pa.types.is_dictionary(array.type):
-        array = pc.dictionary_encode(array)
-    return Coded(np.asarray(array.indices).astype(np.int32), tuple(array.dictionary.to_pylist()))
+def _value_of(metadata: dict[str, str], key: str, where: str) -> str:
+    """A key that ingest always writes.
+
+    Raises:
+        TraceError: the file lacks it.
+    """
+    if key not in metadata:
+        message = f"{where}: its metadata lacks {key}; ingest the raw trace again"
+        raise TraceError(message)
+    return metadata[key]
+
+
+def _refuse_null(column: pa.ChunkedArray, name: str, where: str) -> None:
+    if column.null_count:
+        row = pc.index(pc.is_null(column), True).as_py()
+        message = f"{where}: row {row + 1}: {name} is empty; fill it in or drop the row"
+        raise TraceError(message)
+
+
+def _coded_from(column: pa.ChunkedArray, name: str, where: str) -> Coded:
+    _refuse_null(column, name, where)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    names = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    if not all(isinstance(value, str) for value in names):
+        message = f"{where}: column {name} is {column.type.value_type}, not text without nulls; write it as strings"
+        raise TraceError(message)
+    codes = [np.asarray(chunk.indices).astype(np.int32) for chunk in column.chunks]
+    return Coded(np.concatenate([np.empty(0, np.int32), *codes]), tuple(names))
 
 
 def trace_from_table(table: pa.Table, meta: TraceMeta, where: str) -> Trace:
@@ -291,10 +327,8 @@ def trace_from_table(table: pa.Table, meta: TraceMeta, where: str) -> Trace:
 
     def ints(name: str, dtype: pa.DataType) -> Any:  # noqa: ANN401 - an array of the dtype asked for
         column = table.column(name)
-        if column.null_count and name != "latency_us":
-            row = pc.index(pc.is_null(column), True).as_py()
-            message = f"{where}: row {row + 1}: {name} is empty; fill it in or drop the row"
-            raise TraceError(message)
+        if name != "latency_us":
+            _refuse_null(column, name, where)
         try:
             column = column.cast(dtype)
         except pa.ArrowInvalid as error:
@@ -303,14 +337,14 @@ def trace_from_table(table: pa.Table, meta: TraceMeta, where: str) -> Trace:
         return np.array(pc.fill_null(column, UNKNOWN_LATENCY) if column.null_count else column)
 
     names = set(table.column_names)
-    coded = {name: _coded_from(table.column(name)) for name in CODED_COLUMNS if name in names}
+    coded = {name: _coded_from(table.column(name), name, where) for name in CODED_COLUMNS if name in names}
     coded.setdefault("volume", Coded.constant("0", len(table)))
     trace = Trace(
         time_us=ints("time_us", pa.int64()),
         op=ints("op", pa.uint8()),
         offset=ints("offset", pa.int64()),
         size=ints("size", pa.int64()),
-        latency_us=ints("latency_us", pa.int64()) if "latency_us" in names else None,
+        latency_us=np.maximum(ints("latency_us", pa.int64()), UNKNOWN_LATENCY) if "latency_us" in names else None,
         count=ints("count", pa.int32()) if "count" in names else None,
         meta=meta,
         **coded,
@@ -328,11 +362,7 @@ def read_trace(path: Path) -> Trace:
     _is_canonical(path, metadata)
     prefix = "cachezoo.extra."
     meta = TraceMeta(
-        trace_id=metadata["cachezoo.trace_id"],
-        category=metadata["cachezoo.category"],
-        source_format=metadata["cachezoo.source_format"],
-        source_sha256=metadata["cachezoo.source_sha256"],
-        licence=metadata["cachezoo.licence"],
+        **{name: _value_of(metadata, f"cachezoo.{name}", str(path)) for name in META_KEYS},
         extra={key[len(prefix) :]: value for key, value in metadata.items() if key.startswith(prefix)},
     )
     return trace_from_table(table, meta, str(path))
@@ -342,14 +372,16 @@ def read_pages(path: Path) -> PageAccesses:
     """Read the page accesses that ingest stored beside the requests.
 
     Raises:
-        TraceError: the file holds no `page_ids`.
+        TraceError: the file holds no `page_ids`, or not as lists, or does not say how many pages it has.
     """
     table, metadata = read_table(path, columns=["page_ids"])
     _is_canonical(path, metadata)
-    lists = table.column("page_ids").combine_chunks()
-    if isinstance(lists, pa.ChunkedArray):
-        lists = lists.chunk(0)
-    start = np.asarray(lists.offsets).astype(np.int64)
-    return PageAccesses(
-        start - start[0], np.array(lists.flatten(), np.int32), int(metadata["cachezoo.n_pages"])
-    )
+    n_pages = _value_of(metadata, "cachezoo.n_pages", str(path))
+    column = table.column("page_ids")
+    if column.type != pa.list_(pa.int32()) or not n_pages.isdecimal():
+        message = f"{path}: page_ids is {column.type} of {n_pages} pages, not list<int32>; ingest the raw trace again"
+        raise TraceError(message)
+    start = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(np.concatenate([start[:0], *(np.diff(chunk.offsets) for chunk in column.chunks)]), out=start[1:])
+    ids = np.concatenate([np.empty(0, np.int32), *(np.asarray(chunk.flatten()) for chunk in column.chunks)])
+    return PageAccesses(start, ids, int(n_pages))

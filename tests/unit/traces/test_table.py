@@ -1,4 +1,6 @@
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from cachezoo.traces.table import (
     expand_pages,
     read_pages,
     read_trace,
+    trace_from_table,
     validate,
     write_trace,
 )
@@ -89,7 +92,7 @@ def test_rows_are_a_trace_of_their_own():
         (make([0], [0], [-1], [1]), "row 1: offset is -1"),
         (make([0, 0], [0, 0], [0, 0], [1, 0]), "row 2: size is 0"),
         (make([0], [0], [2**62], [1]), "overflows"),
-        (make([0], [0], [0], [2**40]), "tebibyte"),
+        (make([0], [0], [0], [2**40]), "at most 1073741824 bytes"),
         (make([-1], [0], [0], [1]), "time_us is -1"),
     ],
 )
@@ -112,3 +115,91 @@ def test_a_refused_trace_leaves_nothing_behind(tmp_path):
     with pytest.raises(TraceError):
         write_trace(make([0], [0], [-1], [1]), tmp_path / "a.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_too_many_page_accesses_are_refused_before_any_is_made():
+    rows = 2**13
+    trace = make(range(rows), [0] * rows, [0] * rows, [2**30] * rows)
+    validate(trace, "x.csv")
+    with pytest.raises(TraceError, match=r"page accesses, at most .* row 1, 1073741824 bytes"):
+        expand_pages(trace)
+
+
+def rewritten(path, change):
+    table = pq.read_table(path)
+    pq.write_table(change(table), path)
+
+
+@pytest.fixture
+def canonical(tmp_path):
+    trace = make([0, 5, 9, 9], [0, 1, 0, 1], [0, 8192, 512, 0], [4096, 100, 9000, 1], [0, 1, 0, 1])
+    write_trace(trace, tmp_path / "a.parquet", expand_pages(trace))
+    return tmp_path / "a.parquet"
+
+
+@pytest.mark.parametrize("key", ["trace_id", "category", "source_format", "source_sha256", "licence"])
+def test_missing_metadata_is_named(canonical, key):
+    def drop(table):
+        return table.replace_schema_metadata(
+            {name: value for name, value in table.schema.metadata.items() if name != f"cachezoo.{key}".encode()}
+        )
+
+    rewritten(canonical, drop)
+    with pytest.raises(TraceError, match=rf"a\.parquet: its metadata lacks cachezoo\.{key}; ingest"):
+        read_trace(canonical)
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_an_empty_volume_is_refused(canonical, encoded):
+    volume = pa.array(["a", None, "b", "b"])
+    volume = volume.dictionary_encode() if encoded else volume
+    rewritten(canonical, lambda table: table.set_column(table.column_names.index("volume"), "volume", volume))
+    with pytest.raises(TraceError, match=r"row 2: volume is empty"):
+        read_trace(canonical)
+
+
+def test_a_volume_that_is_no_text_is_refused(canonical):
+    volume = pa.array([1, 2, 3, 4])
+    rewritten(canonical, lambda table: table.set_column(table.column_names.index("volume"), "volume", volume))
+    with pytest.raises(TraceError, match=r"column volume is int64"):
+        read_trace(canonical)
+
+
+def test_pages_of_a_file_that_does_not_count_them_are_refused(canonical):
+    metadata = {"cachezoo.schema_version": "1"}
+    rewritten(canonical, lambda table: table.replace_schema_metadata(metadata))
+    with pytest.raises(TraceError, match=r"lacks cachezoo\.n_pages"):
+        read_pages(canonical)
+
+
+def test_a_latency_below_zero_is_unknown():
+    latency = [7, -5, None]
+    table = pa.table({"time_us": [0, 1, 2], "op": [0] * 3, "offset": [0] * 3, "size": [1] * 3, "latency_us": latency})
+    assert trace_from_table(table, META, "x").latency_us.tolist() == [7, -1, -1]
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_columns_in_several_chunks_are_read_whole(canonical, monkeypatch, encoded):
+    whole = pq.read_table(canonical)
+    chunks = [whole.slice(0, 1), whole.slice(1, 2), whole.slice(3)]
+    if not encoded:
+        at = whole.column_names.index("volume")
+        chunks = [part.set_column(at, "volume", part.column("volume").cast(pa.string())) for part in chunks]
+    parts = pa.concat_tables(chunks)
+    assert parts.column("page_ids").num_chunks == 3
+    metadata = {key.decode(): value.decode() for key, value in whole.schema.metadata.items()}
+    expected, trace = read_pages(canonical), read_trace(canonical)
+    monkeypatch.setattr("cachezoo.traces.table.read_table", lambda *_, **__: (parts, metadata))
+    pages, again = read_pages(canonical), read_trace(canonical)
+    assert pages.page_ids.tolist() == expected.page_ids.tolist()
+    assert pages.request_start.tolist() == expected.request_start.tolist()
+    assert (pages.page_ids.dtype, pages.request_start.dtype) == (np.int32, np.int64)
+    assert again.volume.codes.tolist() == trace.volume.codes.tolist() == [0, 1, 0, 1]
+    assert again.volume.names == ("a", "b")
+
+
+def test_dictionaries_that_differ_between_chunks_are_merged():
+    volume = pa.chunked_array([pa.array(["b"]).dictionary_encode(), pa.array(["a", "b"]).dictionary_encode()])
+    table = pa.table({"time_us": [0, 1, 2], "op": [0] * 3, "offset": [0] * 3, "size": [1] * 3, "volume": volume})
+    coded = trace_from_table(table, META, "x").volume
+    assert [coded.names[code] for code in coded.codes] == ["b", "a", "b"]
