@@ -1,13 +1,15 @@
 """`cachezoo …`, the command line for people. Each command has `--json`; bad input ends in one clear line."""
 
 import json
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+import typer.main
 
-from cachezoo.errors import CachezooError
+from cachezoo.errors import CachezooError, ConfigError
 
 if TYPE_CHECKING:
     from cachezoo.traces.table import PageAccesses, Trace
@@ -27,6 +29,9 @@ TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Pa
 Capacity = Annotated[str, typer.Option(help="Pages, or N% of the distinct pages.")]
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
 Warmup = Annotated[str, typer.Option(help="Page accesses replayed before counting, or auto.")]
+MAX_CAPACITY = 2**31 - 1
+USAGE_STATUS = 2
+INTERRUPT_STATUS = 130
 
 
 def _load(path: Path) -> "tuple[Trace, PageAccesses]":
@@ -63,12 +68,43 @@ def _pages_of(capacity: str, pages: "PageAccesses") -> int:
     from cachezoo.console import err
     from cachezoo.policies.simulate import parse_capacity
 
-    size = parse_capacity(capacity, pages.n_pages)
+    try:
+        size = parse_capacity(capacity, pages.n_pages)
+    except (OverflowError, ValueError):
+        size = MAX_CAPACITY + 1
+    if size > MAX_CAPACITY:
+        message = f"capacity {capacity[:40]}: no cache has so many pages; the trace's working set is {pages.n_pages}"
+        raise ConfigError(message)
     if size > pages.n_pages:
         err().print(
             f"warning: a capacity of {size} pages is above the working set of {pages.n_pages}: only first touches miss"
         )
     return size
+
+
+def _counted_from(warmup: str, pages: "PageAccesses", capacity: int) -> int:
+    from cachezoo.policies.simulate import parse_warmup
+
+    if warmup != "auto" and not (warmup.isascii() and warmup.isdigit() and len(warmup) <= len(str(2**63))):
+        message = f"warmup {warmup[:40]!r}: give auto or page accesses below {len(pages.page_ids)}"
+        raise ConfigError(message)
+    return parse_warmup(warmup, pages, capacity)
+
+
+def _known(ids: list[str]) -> list[str]:
+    """The policy ids as given; an unknown one is refused before anything runs."""
+    from cachezoo.policies.registry import policy
+
+    return [policy(policy_id).id for policy_id in ids]
+
+
+def _project() -> Path:
+    """The working folder, if a project lies there."""
+    folder = Path.cwd()
+    if not (folder / "dvc.yaml").is_file() and not (folder / "conf").is_dir():
+        message = f"{folder}: no project here (neither dvc.yaml nor conf/); run this in the project's folder"
+        raise ConfigError(message)
+    return folder
 
 
 @trace_app.command("ingest")
@@ -79,11 +115,14 @@ def trace_ingest(
     category: Annotated[str, typer.Option(help="Workload category to record.")] = "unknown",
     as_json: Json = False,
 ) -> None:
-    """Turn a raw trace into canonical Parquet."""
+    """Turn a raw trace into canonical Parquet. Latencies below 0 count as unknown."""
     from cachezoo.traces.readers import read_any
     from cachezoo.traces.stats import describe
     from cachezoo.traces.table import expand_pages, write_trace
 
+    if file.exists() and output.exists() and output.samefile(file):
+        message = f"{output}: is the raw trace itself and would be replaced; name another output file"
+        raise ConfigError(message)
     trace = read_any(file, fmt, category)
     pages = expand_pages(trace)
     write_trace(trace, output, pages)
@@ -135,12 +174,12 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Replay a trace through one policy."""
-    from cachezoo.policies.simulate import parse_warmup
     from cachezoo.policies.simulate import simulate as run
 
+    _known([policy])
     rows, pages = _load(trace)
     size = _pages_of(capacity, pages)
-    result = run(rows, pages, policy, size, parse_warmup(warmup, pages, size))
+    result = run(rows, pages, policy, size, _counted_from(warmup, pages, size))
     value = {
         "policy": policy,
         "capacity": size,
@@ -160,7 +199,7 @@ def compare(
     trace: TracePath,
     capacity: Capacity = "10%",
     policy: Annotated[list[str] | None, typer.Option(help="Policy id, repeatable; default every classic.")] = None,
-    bundle: Annotated[list[Path] | None, typer.Option(help="An admission bundle, repeatable.")] = None,
+    bundle: Annotated[list[Path] | None, typer.Option(help="An admission or caching bundle, repeatable.")] = None,
     warmup: Warmup = "auto",
     as_json: Json = False,
 ) -> None:
@@ -168,12 +207,11 @@ def compare(
     from cachezoo.console import progress
     from cachezoo.evaluation.compare import compare as run
     from cachezoo.policies.registry import classics
-    from cachezoo.policies.simulate import parse_warmup
 
+    ids = _known(policy or classics())
     rows, pages = _load(trace)
     size = _pages_of(capacity, pages)
-    ids = policy or classics()
-    counted_from = parse_warmup(warmup, pages, size)
+    counted_from = _counted_from(warmup, pages, size)
     models = []
     for path in bundle or []:
         from cachezoo.evaluation.bundle import simulate_bundle
@@ -226,20 +264,19 @@ def track_sync(as_json: Json = False) -> None:
 
     from cachezoo.tracking.sync import sync
 
-    report = dataclasses.asdict(sync(Path.cwd()))
+    report = dataclasses.asdict(sync(_project()))
     _print(report, as_json, "MLflow runs")
 
 
 @track_app.command("ui")
 def track_ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000) -> None:
     """Serve MLflow's pages on 127.0.0.1 until interrupted."""
-    import os
-
     from cachezoo.console import err
     from cachezoo.tracking.sync import ui_address, ui_command
 
-    command = ui_command(Path.cwd(), port)
-    err().print(f"MLflow: {ui_address(Path.cwd(), port)} (Ctrl-C ends it)", soft_wrap=True)
+    folder = _project()
+    command = ui_command(folder, port)
+    err().print(f"MLflow: {ui_address(folder, port)} (Ctrl-C ends it)", soft_wrap=True)
     os.execvp(command[0], command)
 
 
@@ -259,6 +296,8 @@ def results(as_json: Json = False) -> None:
     from cachezoo.evaluation.results import bundles_of, bundles_table, next_steps, results_table, rows_of_tests
 
     files = sorted(paths.METRICS.glob("*.json"))
+    if not files:
+        _project()
     rows, bundles = rows_of_tests(files), bundles_of(files)
     if as_json:
         typer.echo(json.dumps({"rows": rows, "bundles": bundles}, allow_nan=False))
@@ -269,10 +308,39 @@ def results(as_json: Json = False) -> None:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
 
 
+def _fail(message: str, status: int) -> NoReturn:
+    sys.stderr.write(f"cachezoo: {' '.join(message.split())}\n")
+    raise SystemExit(status)
+
+
+def _os_message(error: OSError) -> str:
+    """The file and what is wrong with it; of a rename, the target."""
+    name = error.filename2 or error.filename
+    said = error.strerror or str(error) or type(error).__name__
+    return f"{os.fsdecode(name)}: {said}" if isinstance(name, str | bytes | os.PathLike) else said
+
+
 def main() -> None:
-    """Run the command line; an expected error is one line on standard error and exit status 1."""
+    """Run the command line; an expected error is one line on standard error.
+
+    The exit status is 1 after an error, 2 after a command line that cannot be understood, 130 after Ctrl-C.
+    """
+    command = typer.main.get_command(app)
     try:
-        app()
+        status = command.main(prog_name="cachezoo", standalone_mode=False)
     except CachezooError as error:
-        sys.stderr.write(f"cachezoo: {error}\n")
-        raise SystemExit(1) from error
+        _fail(str(error), 1)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        asked = context.command_path if context else "cachezoo"
+        message = error.format_message()
+        if not message.strip():  # a group without a command has printed its help
+            raise SystemExit(USAGE_STATUS) from error
+        _fail(f"{message.strip().rstrip('.')}; see {asked} --help", USAGE_STATUS)
+    except OSError as error:
+        _fail(_os_message(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted", INTERRUPT_STATUS)
+    if status == INTERRUPT_STATUS:
+        _fail("interrupted", INTERRUPT_STATUS)
+    raise SystemExit(status if isinstance(status, int) else 0)

@@ -70,7 +70,7 @@ BAD = {
     "not utf-8": (HEADER.encode() + b"0,\xff\xfe,0,4096\n", "not readable as CSV"),
     "columns": (b"time_us,op,offset\n0,R,0\n", "header"),
     "unknown column": (b"time_us,op,offset,size,colour\n0,R,0,1,red\n", "header"),
-    "short row": (HEADER.encode() + b"0,R,0,1\n1,R\n", "Row #3"),
+    "short row": (HEADER.encode() + b"0,R,0,1\n1,R\n", "row 2: Expected 4 columns"),
     "op": (HEADER.encode() + b"0,R,0,1\n1,X,0,1\n", "row 2: op is 'X'"),
     "not a number": (HEADER.encode() + b"0,R,zero,1\n", "zero"),
     "negative offset": (HEADER.encode() + b"0,R,-4096,1\n", "row 1: offset is -4096"),
@@ -102,10 +102,108 @@ def test_a_truncated_gzip_is_refused(tmp_path):
     assert "bad.csv.gz" in done.stderr
 
 
-@pytest.mark.parametrize("args", [("--capacity", "0"), ("--policy", "nosuch"), ("--warmup", "1000")])
-def test_bad_options_are_one_line(trace, args):
-    done = run("simulate", trace, *args, ok=False)
+HUGE = "9" * 23
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--capacity", "0"), "above 0"),
+        (("--capacity", HUGE), f"capacity {HUGE}: no cache has so many pages"),
+        (("--capacity", "9" * 400 + "%"), "no cache has so many pages"),
+        (("--capacity", "9" * 5000), "no cache has so many pages"),
+        (("--policy", "nosuch"), "policy nosuch: unknown; use one of fifo, lru"),
+        (("--warmup", "1000"), "below 100"),
+        (("--warmup", "²"), "give auto or page accesses below 100"),
+    ],
+)
+def test_bad_options_are_one_line(trace, command, args, message):
+    done = run(command, trace, *args, ok=False)
+    assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("nosuch",), "cachezoo: No such command 'nosuch'; see cachezoo --help"),
+        (("compare",), "cachezoo: Missing argument 'TRACE'; see cachezoo compare --help"),
+        (("compare", "x", "--nosuch"), "cachezoo: No such option: --nosuch; see cachezoo compare --help"),
+        (("track", "ui", "--port", "high"), "'--port'"),
+    ],
+)
+def test_a_command_line_that_cannot_be_understood_is_one_line_and_status_2(args, message):
+    done = run(*args, ok=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("args", [("--help",), ("trace", "ingest", "--help")])
+def test_help_is_shown(args):
+    assert "Usage: cachezoo" in run(*args).stdout
+
+
+def test_a_group_without_a_command_shows_its_help():
+    done = run("trace", ok=False)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "ingest" in done.stdout
+
+
+def test_an_output_that_cannot_be_written_is_one_line(tmp_path, trace):
+    (tmp_path / "file").touch()
+    for output, message in ((tmp_path, "is a folder"), (tmp_path / "file/x.parquet", "cannot be written")):
+        done = run("trace", "ingest", trace, "-o", output, ok=False)
+        assert f"cachezoo: {output}: {message}" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys):
+    from cachezoo import cli
+
+    def raising(error):
+        def policies():
+            raise error
+
+        monkeypatch.setattr(cli.app.registered_commands[-2], "callback", policies)
+        monkeypatch.setattr("sys.argv", ["cachezoo", "policies"])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        return left.value.code, capsys.readouterr().err
+
+    assert cli.app.registered_commands[-2].callback.__name__ == "policies"
+    full = OSError(28, "No space left on device", "a.tmp", None, "a.parquet")
+    assert raising(full) == (1, "cachezoo: a.parquet: No space left on device\n")
+    assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted\n")
+
+
+def test_ingest_never_replaces_its_source(tmp_path):
+    raw, link = tmp_path / "t.csv", tmp_path / "link.csv"
+    raw.write_text(GOOD)
+    link.symlink_to(raw)
+    for file, output in ((raw, raw), (raw, link), (link, raw)):
+        done = run("trace", "ingest", file, "-o", output, ok=False)
+        assert "is the raw trace itself" in done.stderr
+        assert raw.read_text() == GOOD
+        assert link.is_symlink()
+
+
+@pytest.mark.parametrize("args", [("results",), ("track", "sync"), ("track", "ui")])
+def test_outside_a_project_one_line_says_so(tmp_path, monkeypatch, args):
+    monkeypatch.setenv("PYTHONPATH", str(Path("src").resolve()))
+    done = subprocess.run(
+        [sys.executable, "-c", "from cachezoo.cli import main; main()", *args],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "run this in the project's folder" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_file_is_one_line(tmp_path):

@@ -1,6 +1,7 @@
 """Compose conf/ into params.yaml: Hydra resolves, pydantic validates, the file is written whole or not at all."""
 
 from pathlib import Path
+from typing import TypeGuard
 
 import yaml
 
@@ -18,11 +19,22 @@ def _architectures(models: object, conf: Path) -> list[str]:
     if not isinstance(models, dict) or set(models) != kinds:
         message = f"{conf / 'matrix.yaml'}: models must name an architecture of each of {', '.join(sorted(kinds))}"
         raise ConfigError(message)
+    if not _is_texts(list(models.values())):
+        message = f"{conf / 'matrix.yaml'}: models must map each kind to the name of a file of conf/model/<kind>/"
+        raise ConfigError(message)
     return [f"model/{kind}={arch}" for kind, arch in models.items()]
 
 
+def _is_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
 def _overrides(conf: Path) -> list[str]:
-    overrides: list[str] = (read_yaml(conf / "overrides.yaml") or {}).get("overrides", [])
+    value = read_yaml(conf / "overrides.yaml") or {"overrides": []}
+    overrides = value.get("overrides") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or set(value) != {"overrides"} or not _is_texts(overrides):
+        message = f"{conf / 'overrides.yaml'}: its one key must be overrides, a list of KEY=VALUE ([] for none)"
+        raise ConfigError(message)
     chosen = next((text for text in overrides if text.lstrip("+~").startswith("model/")), None)
     if chosen is not None:
         message = f"{conf / 'overrides.yaml'}: {chosen}: DVC names folders by it; choose it under models in matrix.yaml"
@@ -48,6 +60,9 @@ def compose(conf: Path) -> str:
     matrix = read_yaml(conf / "matrix.yaml")
     if not isinstance(matrix, dict) or set(matrix) != {"traces", "categories", "models"}:
         message = f"{conf / 'matrix.yaml'}: its keys must be traces, categories and models"
+        raise ConfigError(message)
+    if not _is_texts(matrix["categories"]):
+        message = f"{conf / 'matrix.yaml'}: categories must be a list of the traces' categories, each once"
         raise ConfigError(message)
     overrides = [*_architectures(matrix["models"], conf), *_overrides(conf)]
     try:

@@ -35,7 +35,8 @@ def validate_params(value: Any, where: str) -> Params:  # noqa: ANN401 - any YAM
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        message = f"{where}: {key}: {first['msg']}; mend it in conf/ ({error.error_count()} in all)"
+        named = f"{key}: {first['msg']}" if key else first["msg"]
+        message = f"{where}: {named}; mend it in conf/ ({error.error_count()} in all)"
         raise ConfigError(message) from error
 
 

@@ -1,6 +1,6 @@
 """Parameters of RC-RNN: labels, features, workload classifier, caching model, cache manager."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -138,7 +138,7 @@ class CachingTrain(_Train):
 
     tag_dropout: float = Field(ge=0, le=1)
     hit_weight: float = Field(ge=0, le=1)
-    thresholds: list[float] = Field(min_length=1)
+    thresholds: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=1)
     closed_loop_requests: int = Field(ge=1)
     blocks: int = Field(ge=20)
     bootstrap_samples: int = Field(ge=100)

@@ -1,6 +1,8 @@
 """The schema of params.yaml. Unknown keys are refused everywhere."""
 
+import posixpath
 from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -46,6 +48,21 @@ class Data(_Strict):
     """`data`: the matrix, as stages see it."""
 
     traces: dict[str, TraceEntry]
+
+    @model_validator(mode="after")
+    def _apart(self) -> "Data":
+        for (key, one), (other, two) in combinations(sorted(self.traces.items()), 2):
+            if one.role == two.role or posixpath.normpath(one.path) != posixpath.normpath(two.path):
+                continue
+            said = f"traces {key} ({one.role}, part {list(one.part)}) and {other} ({two.role}, part {list(two.part)})"
+            if max(one.part[0], two.part[0]) < min(one.part[1], two.part[1]):
+                message = f"{said} share requests of {one.path}: give them parts that do not overlap, or other files"
+                raise ValueError(message)
+            train, held = (one, two) if one.role == "train" else (two, one)
+            if train.role == "train" and held.part[0] < train.part[0]:
+                message = f"{said}: training comes first in time: give the train trace the earlier part of {one.path}"
+                raise ValueError(message)
+        return self
 
 
 class Hdd(_Strict):
@@ -151,6 +168,14 @@ class Params(_Strict):
     policy: PolicySection
     evaluate: Evaluate
     export: Export
+
+    @model_validator(mode="after")
+    def _labelled(self) -> "Params":
+        capacity, labelled = self.policy.manager.capacity, self.label.benefit.capacities
+        if all(round(100 * capacity, 9) != round(100 * other, 9) for other in labelled):
+            message = f"policy.manager.capacity {capacity} is not among label.benefit.capacities {labelled}: add it"
+            raise ValueError(message)
+        return self
 
     @property
     def traces(self) -> dict[str, TraceEntry]:

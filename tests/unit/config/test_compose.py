@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from cachezoo.config.compose import compose, write_params
 from cachezoo.config.load import load_params
+from cachezoo.config.schema import Data
 from cachezoo.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -58,6 +60,12 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
         ("evaluate/default.yaml", "bootstrap_blocks:", "bootstrap_bloks:", "evaluate.bootstrap_bl"),
         ("config.yaml", "seed: 20161", "seed: soon", "seed"),
         ("overrides.yaml", "[]", "[nosuch.key=1]", "nosuch"),
+        ("overrides.yaml", "[]", "", r"conf/overrides\.yaml: its one key must be overrides, a list"),
+        ("overrides.yaml", "[]", "[1]", r"conf/overrides\.yaml: .* a list of KEY=VALUE"),
+        ("overrides.yaml", "overrides: []", "- seed=1", r"conf/overrides\.yaml: its one key must be overrides"),
+        ("matrix.yaml", "categories: [database, web]", "categories:", r"conf/matrix\.yaml: categories must be a list"),
+        ("matrix.yaml", "caching: lstm3x256", "caching:", r"conf/matrix\.yaml: models must map"),
+        ("policy/manager.yaml", "capacity: 0.10", "capacity: 0.15", "manager.capacity .* label.benefit.cap"),
         ("overrides.yaml", "[]", "[model/caching=lstm_small]", "under models in matrix.yaml"),
         ("matrix.yaml", "caching: lstm3x256", "caching: nosuch", "nosuch"),
         ("matrix.yaml", "  caching: lstm3x256\n", "", "models must name"),
@@ -80,6 +88,32 @@ def test_a_mistake_in_conf_names_the_key_and_leaves_params(conf, tmp_path, file,
         write_params(conf, tmp_path / "params.yaml")
     assert "\n" not in str(error.value)
     assert (tmp_path / "params.yaml").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "message"),
+    [
+        (("train", [0, 1]), ("test", [0, 1]), "share requests"),
+        (("train", [0, 0.6]), ("validation", [0.5, 1]), "share requests"),
+        (("validation", [0, 0.6]), ("test", [0.5, 1]), "share requests"),
+        (("train", [0.5, 1]), ("test", [0, 0.5]), "training comes first"),
+        (("validation", [0, 0.5]), ("train", [0.5, 1]), "training comes first"),
+        (("train", [0, 0.5]), ("test", [0.5, 1]), None),
+        (("train", [0, 0.5]), ("train", [0.25, 1]), None),
+    ],
+)
+def test_roles_share_no_requests_and_training_comes_first(one, two, message):
+    traces = {
+        key: {"path": path, "format": "csv", "category": "web", "role": role, "part": part}
+        for key, path, (role, part) in (("first", "data/x.csv", one), ("second", "./data/x.csv", two))
+    }
+    if message is None:
+        Data.model_validate({"traces": traces})
+        return
+    with pytest.raises(ValidationError, match=message) as error:
+        Data.model_validate({"traces": traces})
+    assert "first" in str(error.value)
+    assert "second" in str(error.value)
 
 
 def test_missing_params_are_named(tmp_path):

@@ -49,6 +49,7 @@ def test_conf_is_valid_and_typos_are_refused(file: str, schema: type[BaseModel])
         ("label/benefit.yaml", BenefitLabel, {"oracle": "lru"}, "benefit"),
         ("model/caching/lstm_small.yaml", CachingModel, {"state": "reset100", "sequence": 50}, "reset100"),
         ("train/caching.yaml", CachingTrain, {"precision": "16-mixed"}, "bf16-mixed"),
+        ("train/caching.yaml", CachingTrain, {"thresholds": [0.5, 1.5]}, "less than or equal to 1"),
         ("policy/manager.yaml", ManagerPolicy, {"capacity": 0.0}, "greater than 0"),
     ],
 )
