@@ -160,21 +160,6 @@ def test_the_reach_of_belady_is_the_longest_horizon_and_at_most_a_quarter() -> N
     assert reach_of("benefit_3", 100, 10, LABEL) == 300
 
 
-def test_cut_first_label_after(tmp_path: Path) -> None:
-    cut = 300
-    other = seeded_trace(500, 120, 77)
-    columns = {
-        name: np.concatenate([getattr(TRACE, name)[:cut], getattr(other, name)[cut:]])
-        for name in ("op", "offset", "size")
-    }
-    late = np.where(np.arange(500) < cut, 1, 7)
-    for name, trace, factor in (("a", TRACE, np.ones(500)), ("b", replace(TRACE, **columns), late)):
-        part = trace.rows(0, cut)
-        hdd, ssd = (HDD * factor)[:cut], (SSD / factor)[:cut]
-        write_benefit_labels(part, expand_pages(part), hdd, ssd, LABEL, tmp_path / f"{name}.parquet")
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-
-
 def test_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "labels.parquet"
     written = write_benefit_labels(TRACE, PAGES, HDD, SSD, LABEL, path)

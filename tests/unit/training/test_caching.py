@@ -5,21 +5,25 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo import paths
+from cachezoo.devices.responses import read_responses
 from cachezoo.errors import TrainingError
 from cachezoo.evaluation.caching import evaluate_caching
 from cachezoo.features.sequence import FEEDBACK_WIDTH, OPEN_WIDTH
 from cachezoo.features.table import write_features
+from cachezoo.io import read_json, read_table, write_table
 from cachezoo.labels.benefit import capacity_pages, write_benefit_labels
 from cachezoo.models.lstm_step import one_teacher, teacher_outputs, torch_infer, torch_infer_all
 from cachezoo.models.trained import read_trained
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import auto_warmup
-from cachezoo.traces.table import Coded, Trace, expand_pages, write_trace
+from cachezoo.traces.readers import read_any
+from cachezoo.traces.table import Coded, Trace, expand_pages, read_pages, read_trace, write_trace
 from cachezoo.training import caching_verdict
 from cachezoo.training.caching import Fitted, Part, candidate_teachers, fit_caching, train_caching, write_fitted
 from cachezoo.training.caching_verdict import halves, judge
@@ -227,17 +231,34 @@ def test_no_train_trace_is_named() -> None:
         fit_caching("web", [], [], SETTINGS)
 
 
-def _stages(trace: Trace, settings: SimpleNamespace) -> None:
-    """Ingest the first 60 % of a trace, label it, compute its features."""
-    part = trace.rows(0, int(0.6 * len(trace)))
-    pages = expand_pages(part)
-    requests = paths.requests("database", "train")
-    write_trace(part, requests, pages)
+def _write_source(trace: Trace, volume: list[str], path: Path) -> None:
+    columns = (trace.time_us, np.where(trace.op == 1, "W", "R"), trace.offset, trace.size, volume)
+    rows = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
+    path.write_text("\n".join(["time_us,op,offset,size,volume", *rows]) + "\n")
+
+
+def _stages(source: Path, settings: SimpleNamespace) -> None:
+    """Ingest the first 60 % of a source file, label it, compute its features, as the stages do."""
+    whole = read_any(source, "auto", "database")
+    part = whole.rows(0, int(0.6 * len(whole)))
+    requests, responses = paths.requests("database", "train"), paths.responses("database", "train")
+    part = replace(part, meta=replace(part.meta, trace_id="train", category="database"))
+    write_trace(part, requests, expand_pages(part))
+    trace, pages = read_trace(requests), read_pages(requests)
+    times = {"t_hdd_us": np.full(len(trace), 5000.0) + trace.size / 4096, "t_ssd_us": np.full(len(trace), 90.0)}
+    write_table(responses, pa.table(times), {})
     write_benefit_labels(
-        part, pages, np.full(len(part), 5000.0), np.full(len(part), 90.0), settings.label.benefit,
-        paths.labels("benefit", "database", "train"),
-    )  # fmt: skip
-    write_features(part, pages, settings.features.sequence, settings.label.benefit, paths.features("database", "train"))
+        trace, pages, *read_responses(responses), settings.label.benefit, paths.labels("benefit", "database", "train")
+    )
+    features = paths.features("database", "train")
+    write_features(trace, pages, settings.features.sequence, settings.label.benefit, features)
+
+
+def _without_hashes(value: Any) -> Any:
+    """JSON values with every hash of a file left out."""
+    if isinstance(value, dict):
+        return {key: _without_hashes(own) for key, own in value.items() if key not in ("sha256", "inputs")}
+    return [_without_hashes(own) for own in value] if isinstance(value, list) else value
 
 
 def test_rows_after_the_cut_change_neither_labels_nor_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,18 +271,29 @@ def test_rows_after_the_cut_change_neither_labels_nor_model(tmp_path: Path, monk
     )  # fmt: skip
     whole, other = make_trace(5000, 4), make_trace(5000, 5)
     cut = int(0.6 * len(whole))
-    mixed = {
-        name: np.concatenate([getattr(whole, name)[:cut], getattr(other, name)[cut:]])
-        for name in ("op", "offset", "size")
+    mixed: dict[str, Any] = {
+        name: np.concatenate([getattr(whole, name)[:cut], getattr(other, name)[cut:] + more])
+        for name, more in (("op", 0), ("offset", 1 << 30), ("size", 512), ("time_us", 10**9))
     }
-    seen = []
-    for name, trace in (("before", whole), ("after", replace(whole, **mixed))):
+    late = ["0"] * cut + ["late"] * (len(whole) - cut)
+    seen, models = [], []
+    for name, trace, volume in (("before", whole, ["0"] * 5000), ("after", replace(whole, **mixed), late)):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
-        _stages(trace, params)
+        _write_source(trace, volume, Path("source.csv"))
+        _stages(Path("source.csv"), params)
         model = train_caching(params, "database")
-        files = sorted(path for path in Path().rglob("*") if path.is_file())
-        seen.append({str(path): path.read_bytes() for path in files})
-        assert read_trained(paths.trained(model.model_id)).inputs == model.inputs
+        folder = paths.trained(model.model_id)
+        assert read_trained(folder).inputs == model.inputs
+        made = (paths.labels("benefit", "database", "train"), paths.features("database", "train"))
+        seen.append([read_table(path)[0].to_pydict() for path in made])
+        models.append(
+            [(folder / file).read_bytes() for file in sorted(FILES - {"train.json"})]
+            + [_without_hashes(read_json(folder / "train.json"))]
+        )
+    sources = [(tmp_path / name / "source.csv").read_text().splitlines() for name in ("before", "after")]
+    assert sources[0][: cut + 1] == sources[1][: cut + 1]
+    assert not any(a == b for a, b in zip(sources[0][cut + 1 :], sources[1][cut + 1 :], strict=True))
+    assert [len(table["benefit"]) for table, _ in seen] == [cut, cut]
     assert seen[0] == seen[1]
-    assert len(seen[0]) == 3 + len(FILES)
+    assert models[0] == models[1]
