@@ -142,7 +142,7 @@ class Evaluate(_Strict):
 
     Attributes:
         capacity_fraction: cache size as a part of a trace's distinct pages.
-        policies: what models are compared with.
+        policies: what is shown besides every classic and the optimum, such as further bounds.
         decision_cost_us: what models' decisions cost; classics cost nothing.
         bootstrap_blocks: time blocks of the bootstrap.
         bootstrap_samples: its resamples.

@@ -55,6 +55,14 @@ class Coded:
         """The same value in every row."""
         return cls(np.zeros(rows, np.int32), (name,))
 
+    def part(self, start: int, stop: int) -> "Coded":
+        """Rows [start, stop) with the names that occur in them and no other, so that no later row shows."""
+        codes = self.codes[start:stop]
+        used = np.unique(codes[codes >= 0])
+        place = np.full(len(self.names) + 1, -1, np.int32)
+        place[used] = np.arange(len(used))
+        return Coded(np.where(codes >= 0, place[codes], codes), tuple(self.names[code] for code in used))
+
 
 @dataclass(frozen=True)
 class TraceMeta:
@@ -109,7 +117,7 @@ class Trace:
             part[name] = None if values is None else values[start:stop]
         for name in CODED_COLUMNS:
             coded = getattr(self, name)
-            part[name] = None if coded is None else Coded(coded.codes[start:stop], coded.names)
+            part[name] = None if coded is None else coded.part(start, stop)
         if stop > start:
             part["time_us"] = part["time_us"] - part["time_us"][0]
         return replace(self, **part)

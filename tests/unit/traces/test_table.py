@@ -203,3 +203,12 @@ def test_dictionaries_that_differ_between_chunks_are_merged():
     table = pa.table({"time_us": [0, 1, 2], "op": [0] * 3, "offset": [0] * 3, "size": [1] * 3, "volume": volume})
     coded = trace_from_table(table, META, "x").volume
     assert [coded.names[code] for code in coded.codes] == ["b", "a", "b"]
+
+
+def test_a_part_knows_no_name_of_other_rows() -> None:
+    coded = Coded(np.array([0, 2, 1, -1, 2, 3], np.int32), ("a", "b", "c", "late"))
+    part = coded.part(1, 5)
+    assert part.names == ("b", "c")
+    assert part.codes.tolist() == [1, 0, -1, 1] and part.codes.dtype == np.int32
+    assert coded.part(0, 6).names == coded.names
+    assert coded.part(3, 4).names == () and coded.part(3, 4).codes.tolist() == [-1]
