@@ -21,7 +21,8 @@ from cachezoo.kernels.flash import simulate_rejectx
 from cachezoo.kernels.oracle_cache import decided_cache, oracle_cache
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.labels.benefit import BELADY, Tags, belady_worth, capacity_pages, reach_of, tags_of, teacher_names
-from cachezoo.traces.table import PAGE_BYTES, Coded, PageAccesses, Trace, TraceMeta, expand_pages
+from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.traces.table import PAGE_BYTES, Coded, Trace, TraceMeta
 
 REQUESTS = 1_200_000
 OBJECTS = 300_000

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cachezoo import paths
 from cachezoo.features.table import write_features
 from cachezoo.stage import stage
-from cachezoo.traces.table import read_pages, read_trace
+from cachezoo.traces.store import read_pages, read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

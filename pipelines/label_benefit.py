@@ -6,7 +6,7 @@ from cachezoo import paths
 from cachezoo.devices.responses import read_responses
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.stage import stage
-from cachezoo.traces.table import read_pages, read_trace
+from cachezoo.traces.store import read_pages, read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cachezoo import paths
 from cachezoo.devices.analytic import write_responses
 from cachezoo.stage import stage
-from cachezoo.traces.table import read_trace
+from cachezoo.traces.store import read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

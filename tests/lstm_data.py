@@ -9,7 +9,8 @@ from cachezoo.config.rcrnn import ManagerPolicy, SequenceFeatures, WorkloadModel
 from cachezoo.features.sequence import Memory, fit_features, raw_columns, request_columns
 from cachezoo.models.lstm_step import write_weights
 from cachezoo.models.trained import Feature, TracePart, TrainedModel
-from cachezoo.traces.table import Coded, Trace, TraceMeta, expand_pages
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import Coded, Trace, TraceMeta
 from cachezoo.training.windows import Part
 from cachezoo.training.workload import Settings
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from cachezoo.traces.table import Coded, PageAccesses, Trace, TraceMeta
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Coded, Trace, TraceMeta
 
 PAGE = 4096
 

@@ -8,7 +8,8 @@ import numpy as np
 from cachezoo.config.load import load_params
 from cachezoo.features.table import read_features, write_features
 from cachezoo.labels.benefit import read_benefit_labels, write_benefit_labels
-from cachezoo.traces.table import PAGE_BYTES, Coded, Trace, TraceMeta, expand_pages
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import PAGE_BYTES, Coded, Trace, TraceMeta
 from cachezoo.training.caching import Part, Settings
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,8 @@ import typer.main
 from cachezoo.errors import CachezooError, ConfigError
 
 if TYPE_CHECKING:
-    from cachezoo.traces.table import PageAccesses, Trace
+    from cachezoo.traces.pages import PageAccesses
+    from cachezoo.traces.table import Trace
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Training pipeline and model zoo for storage caches."
@@ -35,8 +36,8 @@ INTERRUPT_STATUS = 130
 
 
 def _load(path: Path) -> "tuple[Trace, PageAccesses]":
-    from cachezoo.traces.readers import read_any
-    from cachezoo.traces.table import expand_pages
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_any
 
     trace = read_any(path)
     return trace, expand_pages(trace)
@@ -116,9 +117,10 @@ def trace_ingest(
     as_json: Json = False,
 ) -> None:
     """Turn a raw trace into canonical Parquet. Latencies below 0 count as unknown."""
-    from cachezoo.traces.readers import read_any
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_any
     from cachezoo.traces.stats import describe
-    from cachezoo.traces.table import expand_pages, write_trace
+    from cachezoo.traces.store import write_trace
 
     if file.exists() and output.exists() and output.samefile(file):
         message = f"{output}: is the raw trace itself and would be replaced; name another output file"

@@ -67,10 +67,10 @@ BAD = {
     "empty": (b"", "empty"),
     "header only": (HEADER.encode(), "empty"),
     "binary": (b"\x80\x81\xff\n\x00\xff" * 50, "fits none"),
-    "not utf-8": (HEADER.encode() + b"0,\xff\xfe,0,4096\n", "not readable as CSV"),
+    "not utf-8": (HEADER.encode() + b"0,\xff\xfe,0,4096\n", "row 1: is no text in UTF-8"),
     "columns": (b"time_us,op,offset\n0,R,0\n", "header"),
     "unknown column": (b"time_us,op,offset,size,colour\n0,R,0,1,red\n", "header"),
-    "short row": (HEADER.encode() + b"0,R,0,1\n1,R\n", "row 2: Expected 4 columns"),
+    "short row": (HEADER.encode() + b"0,R,0,1\n1,R\n", "row 2: has 2 fields, not 4"),
     "op": (HEADER.encode() + b"0,R,0,1\n1,X,0,1\n", "row 2: op is 'X'"),
     "not a number": (HEADER.encode() + b"0,R,zero,1\n", "zero"),
     "negative offset": (HEADER.encode() + b"0,R,-4096,1\n", "row 1: offset is -4096"),
@@ -224,7 +224,8 @@ def test_lru_reaches_the_known_hit_ratios_on_cloudphysics(mebibytes, percent):
     import pandas as pd
 
     from cachezoo.policies.simulate import simulate
-    from cachezoo.traces.table import Coded, Trace, TraceMeta, expand_pages
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.table import Coded, Trace, TraceMeta
 
     rows = pd.read_csv(
         Path(os.environ["CACHEZOO_PUBLIC_TRACES"]) / "block/cloudphysics_us.csv.gz", header=None, comment="v"

@@ -12,7 +12,7 @@ from cachezoo.bundles.writer import BEGINNINGS, ExportSettings, refusal, write_b
 from cachezoo.errors import BundleError
 from cachezoo.io import atomic_dir, read_json, sha256_file, write_json
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
-from cachezoo.traces.table import read_trace
+from cachezoo.traces.store import read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -84,7 +84,7 @@ class Requests:
     def pages(self) -> tuple[I64, I32]:
         """Page accesses: start int64[n + 1], and int32[m] dense page ids numbered by first appearance.
 
-        The same numbers as `cachezoo.traces.table.expand_pages` gives.
+        The same numbers as `cachezoo.traces.pages.expand_pages` gives.
         """
         geometry = Geometry(PAGE_BYTES, PAGE_BYTES)
         start, keys = segment_keys(self.volume.codes, self.offset, self.size, geometry)

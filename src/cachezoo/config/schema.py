@@ -25,13 +25,25 @@ class _Strict(BaseModel):
 
 
 class TraceEntry(_Strict):
-    """One row of conf/matrix.yaml; `part` cuts the trace by request before anything is learned from it."""
+    """One row of conf/matrix.yaml.
+
+    Attributes:
+        path: the trace's file.
+        format: `auto` or a registered format; ingest refuses an unknown one.
+        category: of workload.
+        role: what the trace is for.
+        part: cuts the trace by request before anything is learned from it.
+        options: the format's options.
+        skip_bad_rows: how many rows may be skipped instead of refused.
+    """
 
     path: str
-    format: Literal["auto", "csv", "msr", "parquet"]
+    format: str
     category: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     role: Literal["train", "validation", "test"]
     part: tuple[float, float] = (0.0, 1.0)
+    options: dict[str, str] = {}
+    skip_bad_rows: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _sensible(self) -> "TraceEntry":

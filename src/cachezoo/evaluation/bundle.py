@@ -9,7 +9,8 @@ from cachezoo.errors import BundleError
 from cachezoo.evaluation.admission import admission_page_decisions
 from cachezoo.policies.rcrnn import CachingServing, Served
 from cachezoo.policies.simulate import Simulation, count, simulate_admission
-from cachezoo.traces.table import PageAccesses, Trace, expand_pages
+from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.traces.table import Trace
 
 
 def simulate_bundle(path: Path, trace: Trace, pages: PageAccesses, capacity: int, warmup: int) -> Simulation:

@@ -13,7 +13,8 @@ from cachezoo.labels.benefit import Labels, Tags, percent
 from cachezoo.models.lstm_step import read_weights, torch_infer, torch_infer_all
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.policies.rcrnn import Cache, CachingServing, serve_decisions
-from cachezoo.traces.table import PageAccesses, Trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Trace
 
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]

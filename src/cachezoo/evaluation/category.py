@@ -19,7 +19,9 @@ from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
 from cachezoo.policies.simulate import Simulation, auto_warmup, count, parse_capacity, simulate, simulate_admission
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import PageAccesses, Trace, read_pages, read_trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.store import read_pages, read_trace
+from cachezoo.traces.table import Trace
 
 FLOOR = 0.01
 F64 = npt.NDArray[np.float64]

@@ -5,7 +5,8 @@ from typing import Any
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
 from cachezoo.policies.simulate import Simulation, simulate
-from cachezoo.traces.table import PageAccesses, Trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Trace
 
 MIN_GAP = 0.02
 

@@ -23,7 +23,8 @@ from cachezoo.models.window_tree import BASELINE, WindowTree, window_statistics
 from cachezoo.models.workload_step import load_workload
 from cachezoo.policies.workload import UNKNOWN, WorkloadServing
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import Trace, read_trace
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import Trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

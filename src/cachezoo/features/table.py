@@ -10,7 +10,8 @@ from cachezoo.errors import TraceError
 from cachezoo.features.sequence import COMMON_NAMES, SIZED_NAMES, Columns, Memory, raw_columns
 from cachezoo.io import read_table, write_table
 from cachezoo.labels.benefit import capacity_pages, percent
-from cachezoo.traces.table import PageAccesses, Trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Trace
 
 
 def trace_columns(

@@ -31,7 +31,8 @@ from cachezoo.kernels.oracle_cache import (
     useful_stays,
 )
 from cachezoo.kernels.ranked import next_access
-from cachezoo.traces.table import PageAccesses, Trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Trace
 
 U8 = npt.NDArray[np.uint8]
 F64 = npt.NDArray[np.float64]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.classic import ADMITTED, HIT, lru_admission
 from cachezoo.policies.registry import policy
-from cachezoo.traces.table import OP_WRITE, PageAccesses, Trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import OP_WRITE, Trace
 
 U8 = npt.NDArray[np.uint8]
 MIN_WARMUP = 0.10

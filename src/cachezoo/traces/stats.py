@@ -3,34 +3,73 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from cachezoo.traces.table import OP_READ, PAGE_BYTES, PageAccesses, Trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
+
+MAX_LATENCY_US = 2**32 - 1
+
+
+class Statistics:
+    """Counts, sums and rates over consecutive pieces of a trace; needs 4 bytes of memory a known latency."""
+
+    def __init__(self) -> None:
+        self._counts = dict.fromkeys(("requests", "reads", "bytes_read", "bytes_written", "page_accesses"), 0)
+        self._first_us: int | None = None
+        self._last_us = 0
+        self._distinct = 0
+        self._volumes = 0
+        self._latencies: list[npt.NDArray[np.uint32]] = []
+
+    def add(self, piece: Trace, pages: PageAccesses) -> None:
+        """Count the next requests; `pages.n_pages` counts all pages so far."""
+        reads = piece.op == OP_READ
+        counts = self._counts
+        counts["requests"] += len(piece)
+        counts["reads"] += int(reads.sum())
+        counts["bytes_read"] += int(piece.size[reads].sum())
+        counts["bytes_written"] += int(piece.size[~reads].sum())
+        counts["page_accesses"] += len(pages.page_ids)
+        self._first_us = int(piece.time_us[0]) if self._first_us is None else self._first_us
+        self._last_us = int(piece.time_us[-1])
+        self._distinct = pages.n_pages
+        self._volumes = len(piece.volume.names)
+        if piece.latency_us is not None:
+            known = piece.latency_us[piece.latency_us >= 0]
+            self._latencies.append(np.minimum(known, MAX_LATENCY_US).astype(np.uint32))
+
+    def result(self, meta: TraceMeta) -> dict[str, Any]:
+        """The figures as JSON values, units in the keys; then what the trace's source said of itself."""
+        counts = self._counts
+        span_us = self._last_us - (self._first_us or 0)
+        known = np.concatenate([np.empty(0, np.uint32), *self._latencies])
+        return {
+            "trace_id": meta.trace_id,
+            "category": meta.category,
+            "source_format": meta.source_format,
+            "source_sha256": meta.source_sha256,
+            "licence": meta.licence,
+            "requests": counts["requests"],
+            "reads": counts["reads"],
+            "writes": counts["requests"] - counts["reads"],
+            "read_share": counts["reads"] / counts["requests"],
+            "bytes_read": counts["bytes_read"],
+            "bytes_written": counts["bytes_written"],
+            "mean_size_bytes": (counts["bytes_read"] + counts["bytes_written"]) / counts["requests"],
+            "page_accesses": counts["page_accesses"],
+            "distinct_pages": self._distinct,
+            "working_set_bytes": self._distinct * PAGE_BYTES,
+            "volumes": self._volumes,
+            "span_s": span_us / 1e6,
+            "requests_per_s": counts["requests"] / (span_us / 1e6) if span_us else None,
+            "median_latency_us": float(np.median(known)) if len(known) else None,
+            **meta.extra,
+        }
 
 
 def describe(trace: Trace, pages: PageAccesses) -> dict[str, Any]:
-    """Counts, sums and rates of a trace, as JSON values, units in the keys; then what its source said of itself."""
-    reads = trace.op == OP_READ
-    span_us = int(trace.time_us[-1] - trace.time_us[0])
-    known = trace.latency_us[trace.latency_us >= 0] if trace.latency_us is not None else np.empty(0)
-    return {
-        "trace_id": trace.meta.trace_id,
-        "category": trace.meta.category,
-        "source_format": trace.meta.source_format,
-        "source_sha256": trace.meta.source_sha256,
-        "licence": trace.meta.licence,
-        "requests": len(trace),
-        "reads": int(reads.sum()),
-        "writes": int((~reads).sum()),
-        "read_share": float(reads.mean()),
-        "bytes_read": int(trace.size[reads].sum()),
-        "bytes_written": int(trace.size[~reads].sum()),
-        "mean_size_bytes": float(trace.size.mean()),
-        "page_accesses": len(pages.page_ids),
-        "distinct_pages": pages.n_pages,
-        "working_set_bytes": pages.n_pages * PAGE_BYTES,
-        "volumes": len(trace.volume.names),
-        "span_s": span_us / 1e6,
-        "requests_per_s": len(trace) / (span_us / 1e6) if span_us else None,
-        "median_latency_us": float(np.median(known)) if len(known) else None,
-        **trace.meta.extra,
-    }
+    """The figures of a whole trace, see `Statistics.result`."""
+    statistics = Statistics()
+    statistics.add(trace, pages)
+    return statistics.result(trace.meta)

@@ -27,7 +27,8 @@ from cachezoo.models.trained import Feature, TracePart, TrainedModel
 from cachezoo.policies.admission import AdmissionServing
 from cachezoo.policies.flash import calibrate_threshold
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import OP_READ, Coded, Trace, read_trace
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import OP_READ, Coded, Trace
 from cachezoo.training.admission_verdict import JudgedPart, judge, threshold_curve
 
 if TYPE_CHECKING:

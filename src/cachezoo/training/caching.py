@@ -22,7 +22,9 @@ from cachezoo.labels.benefit import BELADY, Labels, percent, read_benefit_labels
 from cachezoo.models.lstm_step import one_teacher
 from cachezoo.models.trained import Feature, TracePart, TrainedModel
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import PAGE_BYTES, PageAccesses, Trace, read_pages, read_trace
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.store import read_pages, read_trace
+from cachezoo.traces.table import PAGE_BYTES, Trace
 from cachezoo.training.caching_verdict import judge
 from cachezoo.training.fitted import Curves, Fitted, write_fitted
 from cachezoo.training.sequences import Lane, Sequences, cut_lanes

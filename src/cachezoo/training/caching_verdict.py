@@ -23,7 +23,7 @@ from cachezoo.models.trained import TrainedModel
 from cachezoo.policies.rcrnn import Cache, CachingServing, Served
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import auto_warmup
-from cachezoo.traces.table import PageAccesses
+from cachezoo.traces.pages import PageAccesses
 
 if TYPE_CHECKING:
     from cachezoo.training.caching import Part, Settings

@@ -26,7 +26,8 @@ from cachezoo.models.window_tree import BASELINE, WindowTree, fit_tree
 from cachezoo.models.workload_step import torch_windows
 from cachezoo.policies.workload import BATCH
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import PAGE_BYTES, read_trace
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.training.fitted import Curves, Fitted, write_fitted
 from cachezoo.training.volumes import check_one_volume
 from cachezoo.training.windows import Part, Windows, cut_windows

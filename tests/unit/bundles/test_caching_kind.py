@@ -18,7 +18,7 @@ from cachezoo.evaluation.caching import serving_of
 from cachezoo.models.lstm_step import read_weights
 from cachezoo.models.trained import read_trained
 from cachezoo.policies.rcrnn import Cache
-from cachezoo.traces.table import expand_pages
+from cachezoo.traces.pages import expand_pages
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics
 from tests.lstm_data import write_caching

@@ -14,7 +14,8 @@ from cachezoo.config.export import Export
 from cachezoo.errors import BundleError
 from cachezoo.io import read_json, write_json
 from cachezoo.models.trained import read_trained
-from cachezoo.traces.table import expand_pages, write_trace
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import write_trace
 from tests.baleen_data import make_trace
 from tests.bundle_data import LIBRARIES, metrics, model_id
 

@@ -13,7 +13,8 @@ from cachezoo.errors import BundleError
 from cachezoo.evaluation.bundle import simulate_bundle
 from cachezoo.evaluation.caching import evaluate_caching
 from cachezoo.policies.simulate import auto_warmup, count
-from cachezoo.traces.table import expand_pages, write_trace
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import write_trace
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
 

@@ -12,7 +12,8 @@ from cachezoo.evaluation.compare import compare
 from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.traces.table import expand_pages, write_trace
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import write_trace
 from tests.page_data import seeded_trace, service_times
 from tests.rcrnn_data import PARAMS
 

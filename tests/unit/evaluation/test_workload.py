@@ -13,7 +13,7 @@ from cachezoo.evaluation.workload import Stream, evaluate_workload, interleave, 
 from cachezoo.io import dump_json
 from cachezoo.models.trained import read_trained
 from cachezoo.models.workload_step import load_workload
-from cachezoo.traces.table import write_trace
+from cachezoo.traces.store import write_trace
 from cachezoo.tracking.records import figures
 from cachezoo.training.fitted import write_fitted
 from cachezoo.training.workload import fit_workload

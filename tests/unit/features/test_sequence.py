@@ -28,7 +28,8 @@ from cachezoo.features.sequence import (
 from cachezoo.features.table import read_features, trace_columns, write_features
 from cachezoo.io import read_table, write_table
 from cachezoo.labels.benefit import capacity_pages
-from cachezoo.traces.table import Trace, expand_pages
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import Trace
 from tests.page_data import seeded_trace
 
 ROOT = Path(__file__).parents[3]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.kernels import manager as kernel
-from cachezoo.traces.table import PageAccesses
+from cachezoo.traces.pages import PageAccesses
 from tests.oracles.manager import NAMES, NaiveManager
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests
 

@@ -8,7 +8,7 @@ from cachezoo.kernels import oracle_cache as kernel
 from cachezoo.kernels.oracle_cache import OracleRun, decided_cache, oracle_cache, request_tags, useful_stays
 from cachezoo.kernels.ranked import belady_bypass
 from cachezoo.labels.benefit import Tags, belady_worth
-from cachezoo.traces.table import PageAccesses
+from cachezoo.traces.pages import PageAccesses
 from tests.oracles.oracle_cache import NaiveRun, naive_decided, naive_oracle, naive_tags, naive_useful
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests
 

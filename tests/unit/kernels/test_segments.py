@@ -49,7 +49,7 @@ def test_expansion(requests: tuple[list[int], list[int], list[int], list[int]]) 
 
 
 def test_segments_are_pages_at_the_default_geometry() -> None:
-    from cachezoo.traces.table import expand_pages
+    from cachezoo.traces.pages import expand_pages
 
     trace = make_trace(2000, 3)
     got = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.kernels.sequence import region_slots, request_columns
-from cachezoo.traces.table import expand_pages
+from cachezoo.traces.pages import expand_pages
 from tests.oracles.sequence import COMMON, SIZED, Memory, naive_columns, slot
 from tests.page_data import lists_of, seeded_trace
 

@@ -28,7 +28,7 @@ from cachezoo.labels.benefit import (
     teacher_names,
     write_benefit_labels,
 )
-from cachezoo.traces.table import PageAccesses, expand_pages
+from cachezoo.traces.pages import PageAccesses, expand_pages
 from tests.oracles.benefit import naive_benefit
 from tests.oracles.oracle_cache import naive_decided, naive_oracle, naive_tags, naive_useful
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, seeded_trace, service_times

@@ -15,7 +15,8 @@ from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, fit_features, ope
 from cachezoo.features.table import read_features, write_features
 from cachezoo.labels.benefit import capacity_pages
 from cachezoo.policies.rcrnn import Cache, CachingServing, Served, serve_decisions
-from cachezoo.traces.table import Trace, expand_pages
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import Trace
 from tests.oracles.manager import NaiveManager
 from tests.page_data import lists_of, seeded_trace
 

@@ -4,7 +4,8 @@ import pytest
 from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import POLICIES, Policy, build, policy
 from cachezoo.policies.simulate import auto_warmup, parse_capacity, parse_warmup, simulate
-from cachezoo.traces.table import Coded, Trace, TraceMeta, expand_pages
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import Coded, Trace, TraceMeta
 
 META = TraceMeta("t", "web", "csv", "0" * 64)
 

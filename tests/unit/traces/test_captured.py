@@ -11,7 +11,9 @@ from cachezoo.evaluation.compare import compare
 from cachezoo.policies.registry import classics
 from cachezoo.policies.simulate import auto_warmup, parse_capacity
 from cachezoo.traces.capture.recipe import load_recipe
-from cachezoo.traces.table import Trace, expand_pages, read_trace
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import Trace
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "data/raw/captured"

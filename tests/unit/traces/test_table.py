@@ -1,23 +1,14 @@
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.table import (
-    Coded,
-    PageAccesses,
-    Trace,
-    TraceMeta,
-    expand_pages,
-    read_pages,
-    read_trace,
-    trace_from_table,
-    validate,
-    write_trace,
-)
+from cachezoo.io import read_table, write_table
+from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.traces.store import read_pages, read_trace, trace_from_table, write_trace
+from cachezoo.traces.table import Coded, Trace, TraceMeta, validate
 
 META = TraceMeta("t", "web", "csv", "0" * 64, extra={"recipe": "{}"})
 
@@ -121,13 +112,15 @@ def test_too_many_page_accesses_are_refused_before_any_is_made():
     rows = 2**13
     trace = make(range(rows), [0] * rows, [0] * rows, [2**30] * rows)
     validate(trace, "x.csv")
-    with pytest.raises(TraceError, match=r"page accesses, at most .* row 1, 1073741824 bytes"):
+    with pytest.raises(TraceError, match=r"page accesses, at most .* up to 1073741824 bytes"):
         expand_pages(trace)
 
 
 def rewritten(path, change):
-    table = pq.read_table(path)
-    pq.write_table(change(table), path)
+    """Change a file's table, which carries the file's metadata."""
+    table, metadata = read_table(path)
+    table = change(table.replace_schema_metadata(metadata))
+    write_table(path, table, {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()})
 
 
 @pytest.fixture
@@ -180,16 +173,15 @@ def test_a_latency_below_zero_is_unknown():
 
 @pytest.mark.parametrize("encoded", [False, True])
 def test_columns_in_several_chunks_are_read_whole(canonical, monkeypatch, encoded):
-    whole = pq.read_table(canonical)
+    whole, metadata = read_table(canonical)
     chunks = [whole.slice(0, 1), whole.slice(1, 2), whole.slice(3)]
     if not encoded:
         at = whole.column_names.index("volume")
         chunks = [part.set_column(at, "volume", part.column("volume").cast(pa.string())) for part in chunks]
     parts = pa.concat_tables(chunks)
     assert parts.column("page_ids").num_chunks == 3
-    metadata = {key.decode(): value.decode() for key, value in whole.schema.metadata.items()}
     expected, trace = read_pages(canonical), read_trace(canonical)
-    monkeypatch.setattr("cachezoo.traces.table.read_table", lambda *_, **__: (parts, metadata))
+    monkeypatch.setattr("cachezoo.traces.store.read_table", lambda *_, **__: (parts, metadata))
     pages, again = read_pages(canonical), read_trace(canonical)
     assert pages.page_ids.tolist() == expected.page_ids.tolist()
     assert pages.request_start.tolist() == expected.request_start.tolist()

@@ -11,7 +11,8 @@ from cachezoo.errors import TrainingError
 from cachezoo.labels.episodes import flash_problem, read_episode_labels, write_episode_labels
 from cachezoo.models.admission import load_admission
 from cachezoo.models.trained import read_trained
-from cachezoo.traces.table import Coded, Trace, read_trace, write_trace
+from cachezoo.traces.store import read_trace, write_trace
+from cachezoo.traces.table import Coded, Trace
 from cachezoo.training.admission import Part, fit, serve_trace, train_admission, training_rows, write_trained
 from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
 

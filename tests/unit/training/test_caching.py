@@ -22,8 +22,10 @@ from cachezoo.models.lstm_step import one_teacher, teacher_outputs, torch_infer,
 from cachezoo.models.trained import read_trained
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import auto_warmup
-from cachezoo.traces.readers import read_any
-from cachezoo.traces.table import Coded, Trace, expand_pages, read_pages, read_trace, write_trace
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.read import read_any
+from cachezoo.traces.store import read_pages, read_trace, write_trace
+from cachezoo.traces.table import Coded, Trace
 from cachezoo.training import caching_verdict
 from cachezoo.training.caching import Fitted, Part, candidate_teachers, fit_caching, train_caching, write_fitted
 from cachezoo.training.caching_verdict import halves, judge

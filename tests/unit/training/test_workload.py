@@ -12,7 +12,9 @@ from cachezoo.errors import TrainingError
 from cachezoo.features.table import write_features
 from cachezoo.models.window_tree import WindowTree
 from cachezoo.models.workload_step import load_workload
-from cachezoo.traces.table import Trace, expand_pages, write_trace
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import Trace
 from cachezoo.training.fitted import Fitted, write_fitted
 from cachezoo.training.windows import Part, cut_windows
 from cachezoo.training.workload import fit_workload, judge, train_workload

@@ -28,7 +28,8 @@ from cachezoo.traces.capture.schedule import Job, Schedule, Segment, build_sched
 from cachezoo.traces.capture.tracefs import Recorder, mounted_tracefs
 from cachezoo.traces.capture.workloads import check_programs, workload_class
 from cachezoo.traces.capture.workloads.base import Workload
-from cachezoo.traces.table import Coded, Trace, TraceMeta, write_trace
+from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import Coded, Trace, TraceMeta
 
 RECIPES = Path("conf/capture")
 LICENCE = "CC0-1.0"

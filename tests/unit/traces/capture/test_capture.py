@@ -18,7 +18,8 @@ from cachezoo.traces.capture.run import capture
 from cachezoo.traces.capture.sandbox import PREFIX, Sandbox, sweep
 from cachezoo.traces.capture.tracefs import MOUNT_POINT, tracefs_sources
 from cachezoo.traces.capture.workloads.web import WebWorkload
-from cachezoo.traces.table import expand_pages, read_trace
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import read_trace
 
 ROOT = Path(__file__).resolve().parents[4]
 CONF = ROOT / "conf" / "capture"

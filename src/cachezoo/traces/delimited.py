@@ -1,0 +1,277 @@
+"""Rows of delimited text through pyarrow's CSV reader, block by block; a bad row is named or skipped.
+
+A block that pyarrow refuses is looked at line by line, so that the error names the row, the column and the value,
+and the rest of the block is kept.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.formats.base import READ_OR_WRITE
+from cachezoo.traces.reading import BAD_OP, Reading
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import F64, I64, U8, Coded
+
+TYPES = {"int": pa.int64(), "float": pa.float64(), "text": pa.dictionary(pa.int32(), pa.string())}
+NUMBERS = {
+    "int": (re.compile(r"-?[0-9]+"), "a whole number"),
+    "float": (re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"), "a number"),
+}
+RUNS_OF_BLANKS = re.compile(rb"[ \t]+")
+EDGE_BLANKS = re.compile(rb"(?m)^ | (?=\r?$)")
+INT64_END = 2**63
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of text.
+
+    Attributes:
+        name: how the reader calls it.
+        kind: ``int``, ``float``, ``text``, or ``skip`` for what is not read.
+        optional: an empty field is allowed (numbers read as the least int64, or NaN); at the rows' end the column
+            may be missing altogether.
+    """
+
+    name: str
+    kind: str
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns of delimited text.
+
+    Attributes:
+        columns: in their order; fields beyond them are passed over.
+        delimiter: one character; a blank stands for any run of blanks and tabs.
+        quoted: fields may be in double quotes.
+        header: whether a file's first line names columns, as a test of its first line.
+    """
+
+    columns: tuple[Column, ...]
+    delimiter: str = ","
+    quoted: bool = False
+    header: Callable[[str], bool] = lambda _: False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a file.
+
+    Attributes:
+        source: the file.
+        row: int64 their numbers from 1, without header, comments and blank lines.
+        table: the columns read.
+    """
+
+    source: Source
+    row: I64
+    table: pa.Table
+
+    def has(self, name: str) -> bool:
+        """Whether the file has an optional column."""
+        return name in self.table.column_names
+
+    def ints(self, name: str) -> I64:
+        """int64 values; the least int64 where an optional one is missing."""
+        column = self.table.column(name)
+        return np.asarray(column.fill_null(-INT64_END) if column.null_count else column)
+
+    def floats(self, name: str) -> F64:
+        """float64 values; NaN where an optional one is missing."""
+        column = self.table.column(name)
+        return np.asarray(column.fill_null(float("nan")) if column.null_count else column)
+
+    def coded(self, name: str) -> Coded:
+        """A text column, blanks around the texts off."""
+        column = self.table.column(name).combine_chunks()
+        names = [text.strip() for text in column.dictionary.to_pylist()]
+        return merged(Coded(np.asarray(column.indices), tuple(names)))
+
+    def op(self, name: str, ops: dict[str, int] | None = None) -> tuple[U8, Coded]:
+        """Ops of a text column, `BAD_OP` where it says none, and the texts to name them by.
+
+        Args:
+            name: the column.
+            ops: op by lower-case text; default R, W, read and write.
+        """
+        text = self.coded(name)
+        known = READ_OR_WRITE if ops is None else ops
+        codes = np.array([known.get(value.lower(), BAD_OP) for value in text.names], np.uint8)
+        return codes[text.codes], text
+
+
+def merged(coded: Coded) -> Coded:
+    """The same column with each name once."""
+    if len(set(coded.names)) == len(coded.names):
+        return coded
+    place = {name: index for index, name in enumerate(dict.fromkeys(coded.names))}
+    codes = np.array([place[name] for name in coded.names], np.int32)
+    return Coded(codes[coded.codes], tuple(place))
+
+
+def joined(one: Coded, two: Coded, separator: str) -> Coded:
+    """A column of both names of each row; only pairs that occur."""
+    width = len(two.names)
+    pairs = one.codes.astype(np.int64) * width + two.codes
+    used = np.bincount(pairs, minlength=len(one.names) * width) > 0 if len(one.names) * width < 1 << 16 else None
+    if used is None:
+        distinct, codes = np.unique(pairs, return_inverse=True)
+    else:
+        distinct = np.flatnonzero(used)
+        codes = (np.cumsum(used) - 1)[pairs]
+    names = tuple(f"{one.names[pair // width]}{separator}{two.names[pair % width]}" for pair in distinct.tolist())
+    return Coded(codes.astype(np.int32), names)
+
+
+class _File:
+    """One file under a layout."""
+
+    def __init__(self, reading: Reading, source: Source, layout: Layout) -> None:
+        self.reading, self.source, self.layout = reading, source, layout
+        self.width = 0
+        self.rows = 0
+
+    @cached_property
+    def names(self) -> list[str]:
+        """A name for each of the file's columns."""
+        named = [column.name for column in self.layout.columns[: self.width]]
+        return [*named, *(f"further_{index}" for index in range(len(named), self.width))]
+
+    @cached_property
+    def read(self) -> list[Column]:
+        """The columns that are read."""
+        return [column for column in self.layout.columns[: self.width] if column.kind != "skip"]
+
+    def begin(self, line: str) -> bool:
+        """Learn the width from the first line; returns whether the line is a header."""
+        self.width = len(self.fields(line))
+        needed = sum(not column.optional for column in self.layout.columns)
+        header = self.layout.header(line)
+        if self.width < needed and not header:
+            names = ", ".join(column.name for column in self.layout.columns)
+            self.reading.bad(self.source, 1, f"has {self.width} fields, not {needed} ({names}); mend or drop the row")
+            self.width = len(self.layout.columns)
+        return header
+
+    def fields(self, line: str) -> list[str]:
+        """The fields of a line."""
+        parts = line.split(self.layout.delimiter) if self.layout.delimiter != " " else line.split()
+        return [part.strip().strip('"') if self.layout.quoted else part.strip() for part in parts]
+
+    def parse(self, block: bytes) -> pa.Table:
+        """All of a block through pyarrow; raises `pa.ArrowInvalid`."""
+        return pacsv.read_csv(
+            pa.BufferReader(block),
+            read_options=pacsv.ReadOptions(
+                use_threads=False, column_names=self.names, block_size=max(len(block), 1) + 1
+            ),
+            parse_options=pacsv.ParseOptions(
+                delimiter=self.layout.delimiter, quote_char='"' if self.layout.quoted else False
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types={column.name: TYPES[column.kind] for column in self.read},
+                include_columns=[column.name for column in self.read],
+                null_values=[""],
+                strings_can_be_null=False,
+                check_utf8=True,
+            ),
+        )
+
+    def complaint(self, line: str) -> str | None:
+        """What is wrong with a line, and the mend."""
+        fields = self.fields(line)
+        if len(fields) != self.width:
+            return f"has {len(fields)} fields, not {self.width} ({line[:80]!r}); mend or drop the row"
+        if "\ufffd" in line:
+            return f"is no text in UTF-8 ({line[:80]!r}); mend or drop the row"
+        for column, value in zip(self.layout.columns, fields, strict=False):
+            if column.kind not in NUMBERS or (not value and column.optional):
+                continue
+            pattern, what = NUMBERS[column.kind]
+            if not value:
+                return f"{column.name} is empty; fill it in or drop the row"
+            if not pattern.fullmatch(value):
+                return f"{column.name} is {value[:40]!r}, not {what}; mend or drop the row"
+            if column.kind == "int" and not -INT64_END < int(value) < INT64_END:
+                return f"{column.name} is {value[:40]}, which 64 bits cannot hold; check the unit"
+        return None
+
+    def sift(self, block: bytes) -> Rows | None:
+        """The rows of a block that can be used; the others are bad rows."""
+        kept: list[str] = []
+        numbers: list[int] = []
+        for line in block.decode("utf-8", "replace").splitlines():
+            if not line.strip():
+                continue
+            self.rows += 1
+            said = self.complaint(line)
+            if said is None:
+                kept.append(line)
+                numbers.append(self.rows)
+            else:
+                self.reading.bad(self.source, self.rows, said)
+        if not kept:
+            return None
+        return Rows(self.source, np.array(numbers, np.int64), self.parse(("\n".join(kept) + "\n").encode()))
+
+    def convert(self, block: bytes) -> Rows | None:
+        """The usable rows of a block, if any."""
+        try:
+            table = self.parse(block)
+        except pa.ArrowInvalid:
+            return self.sift(block)
+        if any(table.column(column.name).null_count for column in self.read if not column.optional):
+            return self.sift(block)
+        first = self.rows + 1
+        self.rows += len(table)
+        return Rows(self.source, np.arange(first, self.rows + 1), table)
+
+
+def _plain(block: bytes, layout: Layout) -> bytes:
+    """A block without comment lines, with single blanks between fields."""
+    if block.startswith(b"#") or b"\n#" in block:
+        block = b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(b"#"))
+    if layout.delimiter == " ":
+        block = EDGE_BLANKS.sub(b"", RUNS_OF_BLANKS.sub(b" ", block))
+    return block
+
+
+def delimited(reading: Reading, layout: Layout, sources: Sequence[Source] | None = None) -> Iterator[Rows]:
+    """Rows of files of a reading, in order.
+
+    Args:
+        reading: where bad rows go.
+        layout: the files' columns.
+        sources: the files; default all.
+
+    Raises:
+        TraceError: a file is damaged, or more rows are bad than may be skipped.
+    """
+    for source in reading.sources if sources is None else sources:
+        file = _File(reading, source, layout)
+        for raw in source.lines():
+            block = _plain(raw, layout).lstrip(b"\r\n") if not file.width else _plain(raw, layout)
+            if not block.strip():
+                continue
+            if not file.width:
+                first, _, rest = block.partition(b"\n")
+                block = rest if file.begin(first.decode("utf-8", "replace")) else block
+                if not block.strip():
+                    continue
+            try:
+                rows = file.convert(block)
+            except pa.ArrowInvalid as error:
+                said = " ".join(str(error).split())[:200]
+                message = f"{source.path}: not readable as delimited text after row {file.rows}: {said}; mend the file"
+                raise TraceError(message) from error
+            if rows is not None:
+                yield rows

@@ -1,0 +1,111 @@
+"""What a trace format is: how it is recognised, read and written."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.table import Trace
+
+HEAD_LINES = 200
+READ_OR_WRITE = {"r": 0, "read": 0, "w": 1, "write": 1}
+
+
+class Fit(IntEnum):
+    """How well the beginning of a file fits a format."""
+
+    NO = 0
+    POSSIBLE = 1  # the rows could be, as could be much else
+    LIKELY = 2  # the rows have the format's columns, with values in their ranges
+    SURE = 3  # a signature or header that no other format has
+
+
+class Options(BaseModel):
+    """A format's options; the base has none. Values come as text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of a trace's file, decompressed, without a byte-order mark.
+
+    Attributes:
+        data: its first bytes.
+        whole: whether that is all of it.
+        size: bytes of the whole file where it is stored uncompressed, else None.
+    """
+
+    data: bytes
+    whole: bool
+    size: int | None
+
+    @cached_property
+    def text(self) -> str | None:
+        """The bytes as text; None where they are none."""
+        if b"\0" in self.data:
+            return None
+        return self.data.decode("utf-8", "replace")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its first whole lines, without blank ones; empty where the file is no text."""
+        parts = (self.text or "").split("\n")
+        parts = parts if self.whole else parts[:-1]
+        return [line.rstrip("\r") for line in parts[:HEAD_LINES] if line.strip()]
+
+    def rows(self, delimiter: str | None = ",") -> list[list[str]]:
+        """Fields of the lines that are no comments (#), blanks around them off; None splits at runs of blanks."""
+        lines = [line for line in self.lines if not line.lstrip().startswith("#")]
+        return [[field.strip() for field in line.split(delimiter)] for line in lines]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A registered format.
+
+    Attributes:
+        id: its name on the command line and in `source_format`.
+        title: what people call it, with its units.
+        recognise: how well a head fits.
+        read: requests of the files of a `Reading`, in the files' order, bad rows already out; takes the format's
+            options.
+        options: schema of those options.
+        keeps: columns it has besides time, op, offset, size and volume.
+        has_clock: False where times are as stored since the trace's start, and are not counted anew from the first.
+        write: writes a trace in this format to a path, if the format can be written, whole or not at all; takes the
+            options of `write_options`, and returns what the format could not say: how many requests lost what.
+        write_options: schema of those.
+    """
+
+    id: str
+    title: str
+    recognise: Callable[[Head], Fit]
+    read: Callable[[Reading, Any], Iterator[Chunk]]
+    options: type[Options] = Options
+    keeps: tuple[str, ...] = ()
+    has_clock: bool = True
+    write: Callable[[Trace, Path, Any], dict[str, int]] | None = None
+    write_options: type[Options] = Options
+
+
+def most_fit(rows: list[list[str]], width: int, fits: Callable[[list[str]], bool]) -> bool:
+    """Whether at least half of the rows have `width` fields that `fits` accepts: a few bad rows hide no format."""
+    good = sum(len(row) == width and fits(row) for row in rows)
+    return bool(rows) and 2 * good >= len(rows)
+
+
+def is_int(text: str) -> bool:
+    """Whether a field is a whole number."""
+    return text.isascii() and text.removeprefix("-").isdigit()
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a finite decimal number."""
+    whole, _, part = text.removeprefix("-").partition(".")
+    return text.isascii() and (whole + part).isdigit()

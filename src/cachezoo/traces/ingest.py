@@ -1,0 +1,191 @@
+"""A foreign trace to a canonical Parquet file, streamed: memory does not grow with the trace but for its page table.
+
+A trace that turns out unsorted is spilled to disk column by column and written in the order of a stable sort by time.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachezoo.console import Advance
+from cachezoo.io import ROW_GROUP_ROWS
+from cachezoo.traces.pages import PageNumbers
+from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
+from cachezoo.traces.reading import Chunk, Names
+from cachezoo.traces.stats import Statistics
+from cachezoo.traces.store import TraceWriter, trace_writer
+from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, Coded, Trace
+
+WHOLE = (0.0, 1.0)
+
+
+class _Unsorted(Exception):
+    """A stream's time ran backwards."""
+
+
+def ingest(
+    files: TraceFiles, output: Path, part: tuple[float, float] = WHOLE, advance: Advance = silent
+) -> dict[str, Any]:
+    """Write a trace, with its page accesses, as canonical Parquet.
+
+    Args:
+        files: what to read.
+        output: the file to write.
+        part: first and last request of the trace to keep, as fractions of its requests in order of time.
+        advance: told the share of the files read.
+
+    Returns:
+        What `cachezoo.traces.stats` says of it.
+
+    Raises:
+        TraceError: as `cachezoo.traces.read.read_files`.
+    """
+    given = OpenTrace(files, advance)
+    bounds = None if part == WHOLE else _bounds(sum(len(chunk) for chunk in given.chunks()), part)
+    try:
+        with trace_writer(output) as writer:
+            return _streamed(given, _Sink(writer), bounds)
+    except _Unsorted:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            trace_writer(output) as writer,
+            tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.", suffix=".spill") as folder,
+        ):
+            return _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
+
+
+def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:
+    return int(part[0] * rows), int(part[1] * rows)
+
+
+@dataclass
+class _Sink:
+    """Where pieces go: pages are numbered, statistics kept, rows written."""
+
+    writer: TraceWriter
+    pages: PageNumbers = field(default_factory=PageNumbers)
+    statistics: Statistics = field(default_factory=Statistics)
+    n_pages: int = 0
+
+    def add(self, piece: Trace) -> None:
+        accesses = self.pages.number(piece)
+        self.n_pages = accesses.n_pages
+        self.writer.add(piece, accesses)
+        self.statistics.add(piece, accesses)
+
+    def close(self, given: OpenTrace, out_of_order: int) -> dict[str, Any]:
+        meta = given.meta(out_of_order)
+        self.writer.close(meta, self.n_pages)
+        return self.statistics.result(meta)
+
+
+def _in_order(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The chunks, as long as their time never runs backwards; raises `_Unsorted`."""
+    last_us: int | None = None
+    for chunk in chunks:
+        if (last_us is not None and chunk.time_us[0] < last_us) or (np.diff(chunk.time_us) < 0).any():
+            raise _Unsorted
+        last_us = int(chunk.time_us[-1])
+        yield chunk
+
+
+def _between(chunks: Iterator[Chunk], bounds: tuple[int, int]) -> Iterator[Chunk]:
+    """Requests [first, last) of the chunks."""
+    at = 0
+    for chunk in chunks:
+        first, last = (min(max(bound - at, 0), len(chunk)) for bound in bounds)
+        at += len(chunk)
+        if first < last:
+            yield chunk.where(np.arange(first, last)) if last - first < len(chunk) else chunk
+
+
+def _groups(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
+    """The chunks in groups of exactly `ROW_GROUP_ROWS` requests; the last has what is left."""
+    group: list[Chunk] = []
+    rows = 0
+    for chunk in chunks:
+        rest = chunk
+        while rows + len(rest) >= ROW_GROUP_ROWS:
+            cut = ROW_GROUP_ROWS - rows
+            yield [*group, rest.where(np.arange(cut))]
+            group, rows, rest = [], 0, rest.where(np.arange(cut, len(rest)))
+        if len(rest):
+            group.append(rest)
+            rows += len(rest)
+    if group:
+        yield group
+
+
+def _streamed(given: OpenTrace, sink: _Sink, bounds: tuple[int, int] | None) -> dict[str, Any]:
+    stitcher: Stitcher | None = None
+    origin_us = 0
+    chunks = _in_order(given.chunks())
+    for group in _groups(_between(chunks, bounds) if bounds else chunks):
+        if stitcher is None:
+            stitcher = Stitcher(given.meta())
+            origin_us = int(group[0].time_us[0]) if given.counts_anew(bounds) else 0
+        sink.add(stitcher.piece(group, origin_us))
+    return sink.close(given, 0)
+
+
+class _Spill:
+    """Columns of a whole trace in raw files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._types: dict[str, np.dtype[Any]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+
+    def add(self, piece: Trace) -> None:
+        """Append a piece's columns."""
+        columns = {name: getattr(piece, name) for name in NUMBER_COLUMNS}
+        for name in CODED_COLUMNS:
+            coded: Coded | None = getattr(piece, name)
+            columns[name] = coded and coded.codes
+            if coded is not None:
+                self._names[name] = coded.names
+        for name, values in columns.items():
+            if values is not None:
+                self._types[name] = values.dtype
+                with (self._folder / name).open("ab") as file:
+                    values.tofile(file)
+
+    def column(self, name: str) -> np.memmap[Any, Any]:
+        """A column, mapped."""
+        return np.memmap(self._folder / name, self._types[name], "r")
+
+    def pieces(self, order: I64, piece_of: Callable[..., Trace]) -> Iterator[Trace]:
+        """The requests in an order, `ROW_GROUP_ROWS` at a time, with the names that have occurred so far."""
+        columns = {name: self.column(name) for name in self._types}
+        seen = {name: Names() for name in self._names}
+        for first in range(0, len(order), ROW_GROUP_ROWS):
+            rows = order[first : first + ROW_GROUP_ROWS]
+            values: dict[str, Any] = {name: column[rows] for name, column in columns.items()}
+            for name, names in seen.items():
+                codes = names.add(Coded(values[name], self._names[name]))
+                values[name] = Coded(codes, names.names)
+            yield piece_of(**values)
+
+
+def _sorted(given: OpenTrace, sink: _Sink, part: tuple[float, float], spill: _Spill) -> dict[str, Any]:
+    stitcher = Stitcher(given.meta())
+    for group in _groups(given.chunks()):
+        spill.add(stitcher.piece(group, 0))
+    time_us = spill.column("time_us")
+    backwards = int(np.count_nonzero(np.diff(time_us) < 0))
+    order = np.argsort(time_us, kind="stable")
+    bounds = _bounds(len(order), part)
+    order = order[bounds[0] : bounds[1]]
+    origin_us = int(time_us[order[0]]) if len(order) and given.counts_anew(None if part == WHOLE else bounds) else 0
+    meta = given.meta(backwards)
+
+    def piece_of(time_us: I64, **columns: Any) -> Trace:  # noqa: ANN401 - the columns of a trace
+        return Trace(time_us=time_us - origin_us, meta=meta, **columns)
+
+    for piece in spill.pieces(order, piece_of):
+        sink.add(piece)
+    return sink.close(given, backwards)

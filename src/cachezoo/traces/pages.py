@@ -1,0 +1,73 @@
+"""The 4 KiB pages that requests touch, as dense ids."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cachezoo.errors import TraceError
+from cachezoo.kernels.segments import Geometry, IdTable, segment_keys
+from cachezoo.traces.table import I32, I64, PAGE_BYTES, Trace
+
+MAX_ACCESSES = 2**31 - 1
+PAGES = Geometry(block_bytes=PAGE_BYTES, segment_bytes=PAGE_BYTES)
+
+
+@dataclass(frozen=True)
+class PageAccesses:
+    """The page accesses of a trace, in request order and by rising address within a request.
+
+    Attributes:
+        request_start: int64[n + 1]; request i touches page_ids[request_start[i]:request_start[i + 1]].
+        page_ids: int32[m] dense ids in [0, n_pages), numbered by first appearance, so that an id never depends
+            on a later row.
+        n_pages: distinct pages (the working set).
+    """
+
+    request_start: I64
+    page_ids: I32
+    n_pages: int
+
+    @property
+    def n_requests(self) -> int:
+        """Requests in the trace."""
+        return len(self.request_start) - 1
+
+    def request_of_access(self) -> I32:
+        """int32[m]: the request each page access belongs to."""
+        return np.repeat(np.arange(self.n_requests, dtype=np.int32), np.diff(self.request_start))
+
+
+class PageNumbers:
+    """Numbers pages over consecutive parts of a trace; needs 24 to 48 bytes of memory a distinct page."""
+
+    def __init__(self) -> None:
+        self._table = IdTable()
+        self._accesses = 0
+
+    def number(self, trace: Trace) -> PageAccesses:
+        """Page accesses of the trace's next requests; `n_pages` counts the pages of all parts so far.
+
+        Raises:
+            TraceError: more than 2**31 - 1 page accesses in all, or more than 8,192 volumes.
+        """
+        count = (trace.offset + trace.size - 1) // PAGE_BYTES - trace.offset // PAGE_BYTES + 1
+        total = self._accesses + int(count.sum())
+        if total > MAX_ACCESSES:
+            message = (
+                f"{trace.meta.trace_id}: {total} page accesses, at most {MAX_ACCESSES} can be numbered (a request has "
+                f"up to {trace.size.max()} bytes): check the unit (bytes), or cut or sample the trace"
+            )
+            raise TraceError(message)
+        self._accesses = total
+        start, keys = segment_keys(trace.volume.codes, trace.offset, trace.size, PAGES)
+        ids = self._table.lookup(keys)
+        return PageAccesses(start, ids, self._table.count)
+
+
+def expand_pages(trace: Trace) -> PageAccesses:
+    """Split requests into 4 KiB pages and number the pages by first appearance.
+
+    Raises:
+        TraceError: as `PageNumbers.number`.
+    """
+    return PageNumbers().number(trace)

@@ -1,0 +1,162 @@
+"""Foreign traces read whole into memory: recognised, read in chunks, sorted only if unsorted."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachezoo.console import Advance
+from cachezoo.errors import TraceError
+from cachezoo.traces.formats import format_of, options_of, recognise
+from cachezoo.traces.formats.base import Format, Options
+from cachezoo.traces.reading import Chunk, Names, Reading
+from cachezoo.traces.source import Source
+from cachezoo.traces.store import read_meta
+from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Coded, Trace, TraceMeta, validate
+
+
+def silent(done: float, note: str = "") -> None:
+    """Progress that nobody watches."""
+    del done, note
+
+
+@dataclass(frozen=True)
+class TraceFiles:
+    """What to read, and how.
+
+    Attributes:
+        paths: the trace's files, in their order; all of one format.
+        fmt: ``auto`` or a format's id.
+        category: workload category to record; ``unknown`` leaves a canonical file's own.
+        trace_id: name to record; None takes the file's.
+        options: the format's options, as text.
+        skip_bad_rows: how many rows may be skipped instead of refused.
+    """
+
+    paths: Sequence[Path]
+    fmt: str = "auto"
+    category: str = "unknown"
+    trace_id: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    skip_bad_rows: int = 0
+
+
+class OpenTrace:
+    """The files of a trace with their format."""
+
+    def __init__(self, files: TraceFiles, advance: Advance) -> None:
+        self.files, self.advance = files, advance
+        self.sources = [Source(path) for path in files.paths]
+        if not self.sources:
+            message = "no file is given: name at least one"
+            raise TraceError(message)
+        for source in self.sources:
+            _ = source.compression  # a missing file is named before anything is read
+        self.format: Format = (
+            recognise(self.sources[0]).format if files.fmt == "auto" else format_of(files.fmt)
+        )
+        self.options: Options = options_of(self.format, files.options)
+        self.reading = Reading(self.sources, files.skip_bad_rows)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """A pass over the files; what an earlier pass skipped is forgotten."""
+        self.reading = Reading(self.sources, self.files.skip_bad_rows)
+        total = sum(source.size for source in self.sources)
+        for chunk in self.format.read(self.reading, self.options):
+            if len(chunk):
+                yield chunk
+            done = sum(source.consumed for source in self.sources)
+            self.advance(done / max(total, 1))
+
+    def counts_anew(self, cut: object = None) -> bool:
+        """Whether times are counted from the first request: not where a canonical file already does, unless cut."""
+        return self.format.has_clock or cut is not None
+
+    def meta(self, out_of_order: int = 0) -> TraceMeta:
+        """Provenance after a pass; a canonical Parquet file's own is kept."""
+        asked, extra = self.files, self._extra(out_of_order)
+        if self.format.id == "parquet" and len(self.sources) == 1:
+            own = read_meta(self.sources[0].path)
+            category = own.category if asked.category == "unknown" else asked.category
+            return replace(
+                own, trace_id=asked.trace_id or own.trace_id, category=category, extra={**own.extra, **extra}
+            )
+        digests = [source.sha256 for source in self.sources]
+        digest = digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
+        name = asked.trace_id or self.sources[0].stem
+        return TraceMeta(name, asked.category, self.format.id, digest, extra=extra)
+
+    def _extra(self, out_of_order: int) -> dict[str, str]:
+        """What the pass found out, as metadata."""
+        said = dict(self.reading.notes)
+        said |= {f"left_out.{kind}": str(count) for kind, count in sorted(self.reading.left_out.items()) if count}
+        if self.reading.skipped:
+            said["skipped_rows"] = str(len(self.reading.skipped))
+        if out_of_order:
+            said["out_of_order_rows"] = str(out_of_order)
+        return said
+
+
+class Stitcher:
+    """Joins chunks into pieces of one trace: the same columns throughout, names numbered over all chunks."""
+
+    def __init__(self, meta: TraceMeta) -> None:
+        self._meta = meta
+        self._names: dict[str, Names] | None = None
+        self._numbers: list[str] = []
+
+    def piece(self, chunks: Sequence[Chunk], origin_us: int) -> Trace:
+        """The chunks' requests, with times counted from `origin_us`.
+
+        Raises:
+            TraceError: the chunks differ in their columns.
+        """
+        for chunk in chunks:
+            numbers = [name for name in NUMBER_COLUMNS if getattr(chunk, name) is not None]
+            if self._names is None:
+                self._names = {name: Names() for name in {"volume": None, **chunk.coded}}
+                self._numbers = numbers
+            if set(self._names) - {"volume"} != set(chunk.coded) - {"volume"} or numbers != self._numbers:
+                message = f"{self._meta.trace_id}: its files differ in their columns; ingest them one by one"
+                raise TraceError(message)
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in self._numbers
+        }
+        columns |= {name: self._coded(chunks, name, names) for name, names in (self._names or {}).items()}
+        columns["time_us"] -= origin_us
+        if "latency_us" in columns:
+            columns["latency_us"] = np.maximum(columns["latency_us"], UNKNOWN_LATENCY)
+        return Trace(meta=self._meta, **columns)
+
+    def _coded(self, chunks: Sequence[Chunk], name: str, names: Names) -> Coded:
+        codes = [names.add(chunk.coded.get(name) or Coded.constant("0", len(chunk))) for chunk in chunks]
+        return Coded(np.concatenate(codes), names.names)
+
+
+def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
+    """Read a trace of any known format whole into memory.
+
+    Raises:
+        TraceError: unknown format or option, or what the reader says.
+    """
+    given = OpenTrace(files, advance)
+    chunks = list(given.chunks())
+    if not chunks:
+        message = f"{given.sources[0].path}: the trace is empty; give a file with at least one request"
+        raise TraceError(message)
+    time_us = np.concatenate([chunk.time_us for chunk in chunks])
+    backwards = int(np.count_nonzero(np.diff(time_us) < 0))
+    origin = int(time_us.min()) if given.counts_anew() else 0
+    meta = given.meta(backwards)
+    trace = Stitcher(meta).piece(chunks, origin)
+    if backwards:
+        trace = trace.take(np.argsort(time_us, kind="stable"))
+    return validate(trace, str(given.sources[0].path))
+
+
+def read_any(path: Path, fmt: str = "auto", category: str = "unknown") -> Trace:
+    """Read one file whole into memory, see `read_files`."""
+    return read_files(TraceFiles([path], fmt, category))

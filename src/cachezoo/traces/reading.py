@@ -1,0 +1,169 @@
+"""What readers of formats give and get: chunks of requests, the files and options, and a place for what is left out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import I32, I64, U8, Coded, bad_rows
+
+BAD_OP = 255
+BAD_TIME = np.iinfo(np.int64).min
+PER_UNIT_US = {"ns": 1e-3, "100ns": 0.1, "us": 1.0, "ms": 1e3, "s": 1e6}
+
+
+def microseconds(values: npt.NDArray[Any], unit: str) -> I64:
+    """Times in whole microseconds: integers round down, floats to the nearest.
+
+    Args:
+        values: int64 or float64.
+        unit: a key of `PER_UNIT_US`.
+
+    Returns:
+        int64; `BAD_TIME` where a time is no number or too large.
+    """
+    factor = PER_UNIT_US[unit]
+    if values.dtype.kind == "i":
+        if factor < 1:
+            return values // round(1 / factor)
+        fits = np.abs(values) < 2**62 // int(factor)
+        return np.where(fits, np.where(fits, values, 0) * int(factor), BAD_TIME)
+    with np.errstate(over="ignore"):
+        scaled = np.round(values * factor)
+    fits = np.abs(scaled) < 2.0**62
+    return np.where(fits, np.where(fits, scaled, 0).astype(np.int64), BAD_TIME)
+
+
+def bytes_of(units: I64, width: int) -> I64:
+    """Units of `width` bytes in bytes; what would overflow becomes larger than any offset or size may be."""
+    return np.clip(units, -1, 2**62 // width + 1) * width
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Requests of a file, in the file's order; every array has one entry a request.
+
+    Attributes:
+        row: int64, the requests' numbers in the file, from 1, rising; a header is none.
+        time_us: int64 microseconds of any origin; may run backwards.
+        op: uint8, read, write, or `BAD_OP` where the file says neither.
+        offset, size: int64 bytes.
+        latency_us: int64, below 0 unknown; None where the format has none.
+        count: int32 accesses that a row stands for, or None.
+        coded: optional columns of `CODED_COLUMNS`, with names of this chunk's own.
+        op_text: what the file says, to name a bad op.
+    """
+
+    row: I64
+    time_us: I64
+    op: U8
+    offset: I64
+    size: I64
+    latency_us: I64 | None = None
+    count: I32 | None = None
+    coded: dict[str, Coded] = field(default_factory=dict)
+    op_text: Coded | None = None
+
+    def __len__(self) -> int:
+        return len(self.time_us)
+
+    def where(self, kept: npt.NDArray[Any]) -> "Chunk":
+        """The requests that a mask or index array selects."""
+        arrays = {
+            name: values[kept]
+            for name in ("row", "time_us", "op", "offset", "size", "latency_us", "count")
+            if (values := getattr(self, name)) is not None
+        }
+        coded = {name: Coded(column.codes[kept], column.names) for name, column in self.coded.items()}
+        text = self.op_text and Coded(self.op_text.codes[kept], self.op_text.names)
+        return replace(self, coded=coded, op_text=text, **arrays)
+
+    def bad_rows(self) -> list[tuple[int, str]]:
+        """(index, what is wrong and the mend) of requests that no trace can have, rising."""
+        found = dict(bad_rows(self.op, self.offset, self.size))
+        if self.op_text is not None and found:
+            for index in np.flatnonzero(self.op == BAD_OP).tolist():
+                name = self.op_text.names[self.op_text.codes[index]]
+                found[index] = f"op is {name[:40]!r}; it says neither read nor write: mend or drop the row"
+        if len(self) and self.time_us.min() == BAD_TIME:
+            for index in np.flatnonzero(self.time_us == BAD_TIME).tolist():
+                found[index] = "its time lies before the trace's start, or is no number of microseconds: check the unit"
+        return sorted(found.items())
+
+
+@dataclass
+class Reading:
+    """One pass over a trace's files.
+
+    Attributes:
+        sources: the files, in the order given.
+        skip_bad_rows: how many rows may be skipped instead of refused.
+        skipped: the bad rows skipped so far, `FILE: row N: …` each.
+        left_out: records that are no reads or writes of data (flushes, discards …), counted by kind.
+        notes: what the reader found out, such as an inferred unit of time; goes into the trace's metadata.
+    """
+
+    sources: Sequence[Source]
+    skip_bad_rows: int = 0
+    skipped: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def bad(self, source: Source, row: int, said: str) -> None:
+        """Count a row that cannot be used.
+
+        Args:
+            source: its file.
+            row: its number.
+            said: what is wrong and the mend.
+
+        Raises:
+            TraceError: more rows are bad than may be skipped.
+        """
+        message = f"{source.path}: row {row:d}: {said}"
+        if len(self.skipped) < self.skip_bad_rows:
+            self.skipped.append(message)
+            return
+        if self.skip_bad_rows:
+            message += f"; {self.skip_bad_rows} bad rows were skipped before it, as many as asked"
+        raise TraceError(message)
+
+    def checked(self, source: Source, chunk: Chunk) -> Chunk:
+        """The requests of a chunk that keep the table's rules; the others are bad rows.
+
+        Raises:
+            TraceError: more rows are bad than may be skipped.
+        """
+        found = chunk.bad_rows()
+        if not found:
+            return chunk
+        kept = np.ones(len(chunk), bool)
+        for index, said in found:
+            self.bad(source, int(chunk.row[index]), said)
+            kept[index] = False
+        return chunk.where(kept)
+
+
+class Names:
+    """The names of a coded column over all chunks, in the order in which the chunks bring them."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    def add(self, column: Coded) -> I32:
+        """The chunk's codes in the common numbering; -1 stays -1."""
+        place = np.full(len(column.names) + 1, -1, np.int32)
+        for index in np.unique(column.codes[column.codes >= 0]).tolist():
+            place[index] = self._codes.setdefault(column.names[index], len(self._codes))
+        codes: I32 = place[column.codes]
+        return codes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names by code."""
+        return tuple(self._codes)

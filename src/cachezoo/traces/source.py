@@ -1,0 +1,168 @@
+"""A trace's file as a stream of bytes: compression recognised by content, damage answered with a typed error."""
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from cachezoo.errors import TraceError
+from cachezoo.io import sha256_file
+
+HEAD_BYTES = 1 << 16
+READ_BYTES = 4 << 20
+MAGICS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+BOM = b"\xef\xbb\xbf"
+
+
+def _decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
+    if compression == "gzip":
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if compression == "bzip2":
+        return cast(BinaryIO, bz2.BZ2File(raw))
+    if compression == "xz":
+        return cast(BinaryIO, lzma.LZMAFile(raw))
+    if compression == "zstd":
+        import pyarrow as pa
+
+        return cast(BinaryIO, pa.CompressedInputStream(raw, "zstd"))
+    return raw
+
+
+@dataclass
+class Source:
+    """One file of a trace.
+
+    Attributes:
+        path: the file; errors name it so.
+        consumed: bytes of the file, as stored, that the present or last `blocks` has read: what progress counts.
+    """
+
+    path: Path
+    consumed: int = field(default=0, init=False)
+
+    @cached_property
+    def compression(self) -> str:
+        """``gzip``, ``bzip2``, ``xz``, ``zstd`` or ``none``, by the file's first bytes."""
+        with self._raw() as raw:
+            start = raw.read(6)
+        return next((name for magic, name in MAGICS.items() if start.startswith(magic)), "none")
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex sha256 of the file as stored."""
+        return sha256_file(self.path)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file as stored."""
+        return self.path.stat().st_size
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its suffixes for compression and format."""
+        name = self.path.name
+        for suffix in SUFFIXES:
+            name = name.removesuffix(suffix)
+        return name.rsplit(".", 1)[0] or name
+
+    @contextmanager
+    def _raw(self) -> Iterator[BinaryIO]:
+        try:
+            with self.path.open("rb") as raw:
+                yield raw
+        except FileNotFoundError as error:
+            message = f"{self.path}: no such file"
+            raise TraceError(message) from error
+        except IsADirectoryError as error:
+            message = f"{self.path}: is a folder; name the trace's files"
+            raise TraceError(message) from error
+
+    @contextmanager
+    def _stream(self) -> Iterator[BinaryIO]:
+        """The decompressed bytes; whatever is wrong with them is a `TraceError` that names the file."""
+        with self._raw() as raw:
+            try:
+                yield _Counted(self, raw, _decompressed(raw, self.compression))  # type: ignore[misc]
+            except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+                said = " ".join(str(error).split())[:200] or type(error).__name__
+                message = (
+                    f"{self.path}: damaged or cut short after {self.consumed:,} of {self.size:,} bytes ({said}); "
+                    "fetch the file again"
+                )
+                raise TraceError(message) from error
+
+    def head(self, most: int = HEAD_BYTES) -> bytes:
+        """The first decompressed bytes, without a byte-order mark.
+
+        Raises:
+            TraceError: the file is missing, or damaged this early.
+        """
+        with self._stream() as stream:
+            return stream.read(most).removeprefix(BOM)
+
+    def blocks(self, size: int = READ_BYTES) -> Iterator[bytes]:
+        """The decompressed bytes in blocks of `size`; only the last is shorter.
+
+        Raises:
+            TraceError: the file is missing, damaged or cut short.
+        """
+        with self._stream() as stream:
+            while block := _filled(stream, size):
+                yield block
+
+    def lines(self, size: int = READ_BYTES) -> Iterator[bytes]:
+        """The decompressed bytes in blocks that end with a line, without a byte-order mark.
+
+        Raises:
+            TraceError: as `blocks`.
+        """
+        rest = b""
+        first = True
+        for block in self.blocks(size):
+            text = block.removeprefix(BOM) if first else block
+            first = False
+            end = text.rfind(b"\n") + 1
+            if end:
+                yield rest + text[:end]
+                rest = text[end:]
+            else:
+                rest += text
+        if rest:
+            yield rest
+
+    def records(self, width: int, per_block: int = 1 << 17) -> Iterator[bytes]:
+        """The decompressed bytes in whole records of `width` bytes; a last, shorter block is a record cut short.
+
+        Raises:
+            TraceError: as `blocks`.
+        """
+        return self.blocks(width * per_block)
+
+
+class _Counted:
+    """Reads of a stream, and how far they have come in the file underneath."""
+
+    def __init__(self, source: Source, raw: BinaryIO, stream: BinaryIO) -> None:
+        self._source, self._at, self._stream = source, raw, stream
+        source.consumed = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._source.consumed = self._at.tell()
+        return data
+
+
+def _filled(stream: BinaryIO, size: int) -> bytes:
+    """Up to `size` bytes, fewer only at the end."""
+    parts: list[bytes] = []
+    missing = size
+    while missing and (part := stream.read(missing)):
+        parts.append(part)
+        missing -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)

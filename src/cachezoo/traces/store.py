@@ -1,0 +1,281 @@
+"""The canonical request table as a Parquet file: schema, units and provenance in the file's own metadata."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cachezoo.errors import TraceError
+from cachezoo.io import TableWriter, atomic_file, read_metadata, read_table, table_batches
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Coded, Trace, TraceMeta, validate
+
+SCHEMA_VERSION = 1
+UNITS = {
+    "time_us": "microseconds since trace start",
+    "op": "0 read, 1 write",
+    "offset": "bytes",
+    "size": "bytes",
+    "latency_us": "microseconds from issue to completion as traced; null unknown",
+    "count": "accesses the row stands for",
+    "page_ids": "dense ids of the 4 KiB pages touched, numbered by first appearance",
+}
+META_KEYS = ("trace_id", "category", "source_format", "source_sha256", "licence")
+DELTA_COLUMNS = ("time_us", "offset", "latency_us")
+
+
+def _coded_array(coded: Coded) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(coded.codes, pa.int32()), pa.array(coded.names, pa.string())
+    )
+
+
+def _columns(trace: Trace, pages: PageAccesses | None) -> pa.Table:
+    """The columns that a trace has, as they are stored."""
+    columns: dict[str, pa.Array] = {
+        "time_us": pa.array(trace.time_us, pa.int64()),
+        "op": pa.array(trace.op, pa.uint8()),
+        "offset": pa.array(trace.offset, pa.int64()),
+        "size": pa.array(trace.size, pa.int64()),
+    }
+    if trace.latency_us is not None:
+        columns["latency_us"] = pa.array(trace.latency_us, pa.int64(), mask=trace.latency_us < 0)
+    for name in CODED_COLUMNS:
+        coded = getattr(trace, name)
+        if coded is not None:
+            columns[name] = _coded_array(coded)
+    if trace.count is not None:
+        columns["count"] = pa.array(trace.count, pa.int32())
+    if pages is not None:
+        columns["page_ids"] = pa.LargeListArray.from_arrays(pages.request_start, pages.page_ids).cast(
+            pa.list_(pa.int32())
+        )
+    return pa.table(columns)
+
+
+class TraceWriter:
+    """Writes a canonical Parquet file piece by piece; `trace_writer` opens one."""
+
+    def __init__(self, path: Path, temporary: Path) -> None:
+        self._path, self._temporary = path, temporary
+        self._table: TableWriter | None = None
+        self._names: list[str] = []
+        self._last_us = 0
+
+    def add(self, trace: Trace, pages: PageAccesses | None = None) -> None:
+        """Write the next requests, with `page_ids` (list<int32>) when `pages` is given.
+
+        Every piece has the first one's columns; times go on from the piece before.
+
+        Raises:
+            TraceError: the rows break the table's rules.
+        """
+        validate(trace, str(self._path))
+        if trace.time_us[0] < self._last_us:
+            message = f"{self._path}: the time runs backwards between two pieces: sort the rows by time"
+            raise TraceError(message)
+        self._last_us = int(trace.time_us[-1])
+        table = _columns(trace, pages)
+        if self._table is None:
+            delta = tuple(name for name in DELTA_COLUMNS if name in table.column_names)
+            self._table = TableWriter(self._temporary, table.schema, delta)
+            self._names = table.column_names
+        self._table.add(table)
+
+    def close(self, meta: TraceMeta, n_pages: int | None = None) -> None:
+        """Finish the file.
+
+        Args:
+            meta: provenance.
+            n_pages: distinct pages, where the pieces had pages.
+
+        Raises:
+            TraceError: there was no piece.
+        """
+        if self._table is None:
+            message = f"{self._path}: the trace is empty; give a file with at least one request"
+            raise TraceError(message)
+        metadata = {
+            **{f"cachezoo.extra.{key}": value for key, value in meta.extra.items()},
+            **{f"cachezoo.unit.{name}": unit for name, unit in UNITS.items() if name in self._names},
+            "cachezoo.schema_version": str(SCHEMA_VERSION),
+            **{f"cachezoo.{name}": getattr(meta, name) for name in META_KEYS},
+        }
+        if n_pages is not None:
+            metadata["cachezoo.n_pages"] = str(n_pages)
+        self._table.close(metadata)
+
+
+@contextmanager
+def trace_writer(path: Path) -> Iterator[TraceWriter]:
+    """Yield a writer, to be closed with the provenance; after an error nothing is left, and `path` as it was."""
+    with atomic_file(path) as temporary:
+        yield TraceWriter(path, temporary)
+
+
+def write_trace(trace: Trace, path: Path, pages: PageAccesses | None = None) -> None:
+    """Write the canonical Parquet file, with `page_ids` (list<int32>) when `pages` is given.
+
+    Raises:
+        TraceError: the rows break the table's rules.
+    """
+    with trace_writer(path) as writer:
+        writer.add(trace, pages)
+        writer.close(trace.meta, pages.n_pages if pages is not None else None)
+
+
+def _is_canonical(path: Path, metadata: dict[str, str]) -> None:
+    version = metadata.get("cachezoo.schema_version")
+    if version is None:
+        message = f"{path}: not a cachezoo trace (no schema version in its metadata); run `cachezoo trace ingest` first"
+        raise TraceError(message)
+    if version != str(SCHEMA_VERSION):
+        message = f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; ingest the trace again"
+        raise TraceError(message)
+
+
+def _value_of(metadata: dict[str, str], key: str, where: str) -> str:
+    """A key that ingest always writes.
+
+    Raises:
+        TraceError: the file lacks it.
+    """
+    if key not in metadata:
+        message = f"{where}: its metadata lacks {key}; ingest the raw trace again"
+        raise TraceError(message)
+    return metadata[key]
+
+
+def _refuse_null(column: pa.ChunkedArray, name: str, where: str, first_row: int) -> None:
+    if column.null_count:
+        row = first_row + pc.index(pc.is_null(column), True).as_py()
+        message = f"{where}: row {row}: {name} is empty; fill it in or drop the row"
+        raise TraceError(message)
+
+
+def _coded_from(column: pa.ChunkedArray, name: str, where: str, first_row: int) -> Coded:
+    _refuse_null(column, name, where, first_row)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    names = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    if not all(isinstance(value, str) for value in names):
+        message = f"{where}: column {name} is {column.type.value_type}, not text without nulls; write it as strings"
+        raise TraceError(message)
+    codes = [np.asarray(chunk.indices).astype(np.int32) for chunk in column.chunks]
+    return Coded(np.concatenate([np.empty(0, np.int32), *codes]), tuple(names))
+
+
+def trace_from_table(table: pa.Table, meta: TraceMeta, where: str) -> Trace:
+    """Build and validate a trace from a table with canonical column names.
+
+    Args:
+        table: at least time_us, op (0/1), offset, size; optional columns as in `Trace`.
+        meta: provenance.
+        where: the file to name in an error.
+
+    Raises:
+        TraceError: a column is missing, null or of another type, or the rows break the table's rules.
+    """
+    return validate(_trace_of(table, meta, where, 1), where)
+
+
+def _trace_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> Trace:
+    """The columns of a table whose first row has this number; its rows may still break the rules."""
+    missing = [name for name in ("time_us", "op", "offset", "size") if name not in table.column_names]
+    if missing:
+        message = (
+            f"{where}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
+        )
+        raise TraceError(message)
+
+    def ints(name: str, dtype: pa.DataType) -> Any:  # noqa: ANN401 - an array of the dtype asked for
+        column = table.column(name)
+        if name != "latency_us":
+            _refuse_null(column, name, where, first_row)
+        try:
+            column = column.cast(dtype)
+        except pa.ArrowInvalid as error:
+            message = f"{where}: column {name} is {column.type}, not {dtype} ({str(error).splitlines()[0]})"
+            raise TraceError(message) from error
+        return np.array(pc.fill_null(column, UNKNOWN_LATENCY) if column.null_count else column)
+
+    names = set(table.column_names)
+    coded = {name: _coded_from(table.column(name), name, where, first_row) for name in CODED_COLUMNS if name in names}
+    coded.setdefault("volume", Coded.constant("0", len(table)))
+    return Trace(
+        time_us=ints("time_us", pa.int64()),
+        op=ints("op", pa.uint8()),
+        offset=ints("offset", pa.int64()),
+        size=ints("size", pa.int64()),
+        latency_us=np.maximum(ints("latency_us", pa.int64()), UNKNOWN_LATENCY) if "latency_us" in names else None,
+        count=ints("count", pa.int32()) if "count" in names else None,
+        meta=meta,
+        **coded,
+    )
+
+
+def _meta_of(path: Path, metadata: dict[str, str]) -> TraceMeta:
+    _is_canonical(path, metadata)
+    prefix = "cachezoo.extra."
+    return TraceMeta(
+        **{name: _value_of(metadata, f"cachezoo.{name}", str(path)) for name in META_KEYS},
+        extra={key[len(prefix) :]: value for key, value in metadata.items() if key.startswith(prefix)},
+    )
+
+
+def read_meta(path: Path) -> TraceMeta:
+    """Provenance of a canonical Parquet file.
+
+    Raises:
+        TraceError: not readable, not canonical, or another schema version.
+    """
+    return _meta_of(path, read_metadata(path))
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a canonical Parquet file.
+
+    Raises:
+        TraceError: not readable, not canonical, another schema version, or rows that break the rules.
+    """
+    table, metadata = read_table(path)
+    return trace_from_table(table, _meta_of(path, metadata), str(path))
+
+
+def trace_pieces(path: Path) -> Iterator[tuple[int, Trace]]:
+    """The requests of a canonical Parquet file a row group at a time, each with its first row's number.
+
+    Their rows are not validated.
+
+    Raises:
+        TraceError: as `read_trace`.
+    """
+    meta, row = read_meta(path), 1
+    for batch in table_batches(path):
+        table = pa.Table.from_batches([batch])
+        yield row, _trace_of(table, meta, str(path), row)
+        row += len(table)
+
+
+def read_pages(path: Path) -> PageAccesses:
+    """Read the page accesses that ingest stored beside the requests.
+
+    Raises:
+        TraceError: the file holds no `page_ids`, or not as lists, or does not say how many pages it has.
+    """
+    table, metadata = read_table(path, columns=["page_ids"])
+    _is_canonical(path, metadata)
+    n_pages = _value_of(metadata, "cachezoo.n_pages", str(path))
+    column = table.column("page_ids")
+    if column.type != pa.list_(pa.int32()) or not n_pages.isdecimal():
+        message = f"{path}: page_ids is {column.type} of {n_pages} pages, not list<int32>; ingest the raw trace again"
+        raise TraceError(message)
+    start = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(np.concatenate([start[:0], *(np.diff(chunk.offsets) for chunk in column.chunks)]), out=start[1:])
+    ids = np.concatenate([np.empty(0, np.int32), *(np.asarray(chunk.flatten()) for chunk in column.chunks)])
+    return PageAccesses(start, ids, int(n_pages))
