@@ -77,7 +77,7 @@ BAD = {
     "overflow": (HEADER.encode() + b"0,R,99999999999999999999,1\n", "99999999999999999999"),
     "overflowing end": (HEADER.encode() + b"0,R,9223372036854775807,1\n", "overflows"),
     "zero size": (HEADER.encode() + b"0,R,0,0\n", "row 1: size is 0"),
-    "backwards": (HEADER.encode() + b"5,R,0,1\n4,R,0,1\n", "runs backwards"),
+    "before the start": (HEADER.encode() + b"-5,R,0,1\n", "row 1: its time lies before the trace's start"),
     "null": (HEADER.encode() + b"0,R,,1\n", "offset is empty"),
 }
 

@@ -4,6 +4,7 @@ A block that pyarrow refuses is looked at line by line, so that the error names 
 and the rest of the block is kept.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats.base import READ_OR_WRITE
-from cachezoo.traces.reading import BAD_OP, Reading
+from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import F64, I64, U8, Coded
 
@@ -199,7 +200,7 @@ class _File:
             pattern, what = NUMBERS[column.kind]
             if not value:
                 return f"{column.name} is empty; fill it in or drop the row"
-            if not pattern.fullmatch(value):
+            if not pattern.fullmatch(value) or (column.kind == "float" and not math.isfinite(float(value))):
                 return f"{column.name} is {value[:40]!r}, not {what}; mend or drop the row"
             if column.kind == "int" and not -INT64_END < int(value) < INT64_END:
                 return f"{column.name} is {value[:40]}, which 64 bits cannot hold; check the unit"
@@ -223,13 +224,18 @@ class _File:
             return None
         return Rows(self.source, np.array(numbers, np.int64), self.parse(("\n".join(kept) + "\n").encode()))
 
+    def needs_sifting(self, values: pa.ChunkedArray, column: Column) -> bool:
+        """Whether pyarrow took a missing value, or text such as nan, for a number."""
+        missing = not column.optional and values.null_count > 0
+        return missing or (column.kind == "float" and pc.all(pc.is_finite(values)).as_py() is False)
+
     def convert(self, block: bytes) -> Rows | None:
         """The usable rows of a block, if any."""
         try:
             table = self.parse(block)
         except pa.ArrowInvalid:
             return self.sift(block)
-        if any(table.column(column.name).null_count for column in self.read if not column.optional):
+        if any(self.needs_sifting(table.column(column.name), column) for column in self.read):
             return self.sift(block)
         first = self.rows + 1
         self.rows += len(table)

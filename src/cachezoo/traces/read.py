@@ -56,7 +56,7 @@ class OpenTrace:
         for source in self.sources:
             _ = source.compression  # a missing file is named before anything is read
         self.format: Format = (
-            recognise(self.sources[0]).format if files.fmt == "auto" else format_of(files.fmt)
+            recognise(self.sources[0]) if files.fmt == "auto" else format_of(files.fmt)
         )
         self.options: Options = options_of(self.format, files.options)
         self.reading = Reading(self.sources, files.skip_bad_rows)

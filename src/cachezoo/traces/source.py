@@ -69,7 +69,7 @@ class Source:
         name = self.path.name
         for suffix in SUFFIXES:
             name = name.removesuffix(suffix)
-        return name.rsplit(".", 1)[0] or name
+        return name.rsplit(".", 1)[0]
 
     @contextmanager
     def _raw(self) -> Iterator[BinaryIO]:

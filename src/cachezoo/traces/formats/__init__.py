@@ -1,13 +1,14 @@
 """The registered trace formats, and how a file's format is recognised by its content."""
 
-from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import canonical, msr
+from cachezoo.traces.formats import alibaba, canonical, msr, systor, tencent
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.source import HEAD_BYTES, Source
+from cachezoo.traces.table import Trace
 
 
 def _registered(*formats: Format) -> dict[str, Format]:
@@ -24,22 +25,10 @@ FORMATS = _registered(
     canonical.PARQUET,
     canonical.CSV,
     msr.FORMAT,
+    systor.FORMAT,
+    tencent.FORMAT,
+    alibaba.FORMAT,
 )
-
-
-@dataclass(frozen=True)
-class Recognised:
-    """What a file was taken for.
-
-    Attributes:
-        format: the best fit.
-        fit: how well it fits.
-        others: ids of formats that fit less well.
-    """
-
-    format: Format
-    fit: Fit
-    others: tuple[str, ...]
 
 
 def head_of(source: Source) -> Head:
@@ -55,14 +44,24 @@ def head_of(source: Source) -> Head:
     return Head(data, len(data) < HEAD_BYTES, source.size if source.compression == "none" else None)
 
 
-def recognise(source: Source) -> Recognised:
+def fits_of(source: Source) -> dict[str, Fit]:
+    """How well each format that fits at all fits a file's beginning, best first.
+
+    Raises:
+        TraceError: the file cannot be read, or is empty.
+    """
+    head = head_of(source)
+    fits = {name: fit for name, entry in FORMATS.items() if (fit := entry.recognise(head)) > Fit.NO}
+    return dict(sorted(fits.items(), key=lambda item: -item[1]))
+
+
+def recognise(source: Source) -> Format:
     """Recognise a file's format by its content.
 
     Raises:
         TraceError: the file cannot be read, no format fits, or several fit equally well.
     """
-    head = head_of(source)
-    fits = {name: fit for name, entry in FORMATS.items() if (fit := entry.recognise(head)) > Fit.NO}
+    fits = fits_of(source)
     best = max(fits.values(), default=Fit.NO)
     first = [name for name, fit in fits.items() if fit == best]
     if not first:
@@ -71,7 +70,7 @@ def recognise(source: Source) -> Recognised:
     if len(first) > 1:
         message = f"{source.path}: could be {' or '.join(first)}; say which with --format"
         raise TraceError(message)
-    return Recognised(FORMATS[first[0]], best, tuple(name for name in fits if name != first[0]))
+    return FORMATS[first[0]]
 
 
 def format_of(name: str) -> Format:
@@ -102,3 +101,26 @@ def options_of(entry: Format, given: dict[str, str], *, writing: bool = False) -
         said = first["msg"] if first["type"] != "extra_forbidden" else "no such option"
         message = f"format {entry.id}: option {name}: {said}; its options are {known}"
         raise TraceError(message) from error
+
+
+def write_as(trace: Trace, path: Path, name: str, given: dict[str, str]) -> dict[str, int]:
+    """Write a trace in a format.
+
+    Args:
+        trace: what to write.
+        path: the file, written whole or not at all.
+        name: the format's id.
+        given: its options for writing, as text.
+
+    Returns:
+        What the format cannot hold: how many requests lost what.
+
+    Raises:
+        TraceError: the format is unknown or not written, an option is wrong, or the trace does not fit it.
+    """
+    entry = format_of(name)
+    if entry.write is None:
+        written = ", ".join(other.id for other in FORMATS.values() if other.write)
+        message = f"format {name}: is read, not written; use one of {written}"
+        raise TraceError(message)
+    return entry.write(trace, path, options_of(entry, given, writing=True))

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from cachezoo.traces.reading import READ_OR_WRITE as READ_OR_WRITE
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.table import Trace
 
 HEAD_LINES = 200
-READ_OR_WRITE = {"r": 0, "read": 0, "w": 1, "write": 1}
 
 
 class Fit(IntEnum):

@@ -1,0 +1,44 @@
+"""What the commands share: options, tables, and the working folder."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cachezoo.errors import ConfigError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:
+    """Print a table of two columns, or one line of JSON."""
+    if as_json:
+        typer.echo(json.dumps(value, allow_nan=False))
+        return
+    from rich.table import Table
+
+    from cachezoo.console import out
+
+    table = Table(title=title, show_header=False)
+    for key, item in value.items():
+        table.add_row(key, cell(item))
+    out().print(table)
+
+
+def cell(value: object) -> str:
+    """A value as a table shows it."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def project() -> Path:
+    """The working folder, if a project lies there."""
+    folder = Path.cwd()
+    if not (folder / "dvc.yaml").is_file() and not (folder / "conf").is_dir():
+        message = f"{folder}: no project here (neither dvc.yaml nor conf/); run this in the project's folder"
+        raise ConfigError(message)
+    return folder

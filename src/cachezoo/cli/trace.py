@@ -1,0 +1,188 @@
+"""Traces in and out: `cachezoo trace …`."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cachezoo.cli.common import Json, print_values
+from cachezoo.console import Advance
+from cachezoo.errors import ConfigError
+
+app = typer.Typer(no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The trace's files, all of one format.")]
+TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")]
+FormatName = Annotated[str, typer.Option("--format", help="auto, or an id of `cachezoo trace formats`.")]
+FormatOptions = Annotated[
+    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Of the format, repeatable.")
+]
+SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
+Category = Annotated[str, typer.Option(help="Workload category to record.")]
+
+
+def _options(given: list[str] | None) -> dict[str, str]:
+    """KEY=VALUE pairs as a dictionary."""
+    pairs = [text.partition("=") for text in given or []]
+    wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
+    if wrong is not None:
+        message = f"option {wrong[:60]!r}: write KEY=VALUE"
+        raise ConfigError(message)
+    return {key: value for key, _, value in pairs}
+
+
+def _refuse_same(files: list[Path], output: Path) -> None:
+    """No output may replace what is read."""
+    for file in files:
+        if file.exists() and output.exists() and output.samefile(file):
+            message = f"{output}: is the raw trace itself and would be replaced; name another output file"
+            raise ConfigError(message)
+
+
+@contextmanager
+def _reading(title: str) -> Iterator[Advance]:
+    from cachezoo.console import progress
+
+    with progress(title, 1.0) as advance:
+        yield advance
+
+
+@app.command("ingest")
+def ingest(
+    files: Files,
+    output: Output,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    category: Category = "unknown",
+    skip_bad_rows: SkipBadRows = 0,
+    as_json: Json = False,
+) -> None:
+    """Turn a raw trace into canonical Parquet, with a dense id for each 4 KiB page.
+
+    Memory does not grow with the trace but for its page table. Latencies below 0 count as unknown.
+    """
+    from cachezoo.traces.ingest import ingest as run
+    from cachezoo.traces.read import TraceFiles
+
+    _refuse_same(files, output)
+    trace = TraceFiles(files, fmt, category, options=_options(option), skip_bad_rows=skip_bad_rows)
+    with _reading(f"ingesting {files[0].name}") as advance:
+        figures = run(trace, output, advance=advance)
+    title = f"ingested {files[0].name} as {figures['source_format']}"
+    _print_figures({**figures, "output": str(output)}, as_json, title)
+
+
+def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
+    """A trace's figures; on a terminal, what was skipped stands out."""
+    print_values(figures, as_json, title)
+    if not as_json and "skipped_rows" in figures:
+        from cachezoo.console import err
+
+        err().print(f"warning: {figures['skipped_rows']} bad rows were skipped")
+
+
+@app.command("info")
+def info(
+    trace: TracePath, fmt: FormatName = "auto", option: FormatOptions = None, as_json: Json = False
+) -> None:
+    """Describe a trace."""
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import TraceFiles, read_files
+    from cachezoo.traces.stats import describe
+
+    rows = read_files(TraceFiles([trace], fmt, options=_options(option)))
+    print_values(describe(rows, expand_pages(rows)), as_json, str(trace))
+
+
+@app.command("formats")
+def formats(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Show the formats that this file fits.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the trace formats, or those that a file could be."""
+    from cachezoo.traces.formats import FORMATS, fits_of
+    from cachezoo.traces.source import Source
+
+    fits = fits_of(Source(file)) if file else {}
+    rows = [
+        {
+            "id": entry.id,
+            "what": entry.title,
+            "keeps": list(entry.keeps),
+            "options": list(entry.options.model_fields),
+            "written": entry.write is not None,
+            **({"fit": fits[entry.id].name.lower()} if file else {}),
+        }
+        for entry in FORMATS.values()
+        if not file or entry.id in fits
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    from rich.table import Table
+
+    from cachezoo.console import out
+
+    table = Table(title=f"formats that {file} could be" if file else "trace formats")
+    for column in rows[0] if rows else ["id"]:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(_listed(value) for value in row.values()))
+    out().print(table)
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return {True: "yes", False: ""}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+@app.command("convert")
+def convert(
+    trace: TracePath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    to: Annotated[str, typer.Option(help="A format that is written; `cachezoo trace formats` lists them.")],
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    write_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of the format written, repeatable.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a trace in another format, and say what that format cannot hold."""
+    from cachezoo.traces.formats import write_as
+    from cachezoo.traces.read import TraceFiles, read_files
+
+    _refuse_same([trace], output)
+    rows = read_files(TraceFiles([trace], fmt, options=_options(option)))
+    lost = write_as(rows, output, to, _options(write_option))
+    value = {"requests": len(rows), "format": to, "output": str(output)}
+    print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")
+
+
+@app.command("capture")
+def capture(
+    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="database or web.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")],
+    recipe: Annotated[Path | None, typer.Option(help="Default: conf/capture/WORKLOAD_train.yaml.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.")] = None,
+    duration: Annotated[int | None, typer.Option(help="Seconds, instead of the recipe's days.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Record the block requests of a real workload (as root)."""
+    import dataclasses
+
+    from cachezoo.console import progress
+    from cachezoo.traces.capture.run import capture as run
+    from cachezoo.traces.capture.run import choose_recipe
+
+    chosen = choose_recipe(workload, recipe, seed, duration)
+    with progress(f"capturing {workload}", chosen.schedule.days * chosen.schedule.day_s) as advance:
+        report = run(chosen, output, advance)
+    value = dataclasses.asdict(report)
+    value |= value.pop("counts")
+    print_values(value, as_json, f"captured {workload}")

@@ -1,0 +1,65 @@
+"""Tencent CBS: `Timestamp,Offset,Size,IOType,VolumeID`, no header.
+
+Timestamps are whole Unix seconds, so the order within a second and every inter-arrival time are lost. Offset and size
+count 512-byte sectors; copies with bytes exist (the libCacheSim collection's), hence `unit_bytes`. IOType 0 reads, 1
+writes. Source: Zhang et al., "OSCA" (USENIX ATC '20), and the collection's README.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from cachezoo.traces.delimited import Column, Layout, delimited
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.reading import Chunk, Reading, bytes_of, microseconds
+
+LAYOUT = Layout(
+    (
+        Column("Timestamp", "int"),
+        Column("Offset", "int"),
+        Column("Size", "int"),
+        Column("IOType", "int"),
+        Column("VolumeID", "text"),
+    )
+)
+
+
+class TencentOptions(Options):
+    """`unit_bytes`: bytes that offset and size count."""
+
+    unit_bytes: Literal["1", "512"] = "512"
+
+
+def recognise(head: Head) -> Fit:
+    """Five whole numbers, the first of ten digits, the fourth 0 or 1."""
+
+    def fits(row: list[str]) -> bool:
+        return all(is_int(field) for field in row) and len(row[0]) == 10 and row[3] in ("0", "1")
+
+    return Fit.LIKELY if most_fit(head.rows(), 5, fits) else Fit.NO
+
+
+def read(reading: Reading, options: TencentOptions) -> Iterator[Chunk]:
+    """Requests in the files' order."""
+    unit = int(options.unit_bytes)
+    reading.notes["unit_bytes"] = options.unit_bytes
+    for rows in delimited(reading, LAYOUT):
+        chunk = Chunk(
+            row=rows.row,
+            time_us=microseconds(rows.ints("Timestamp"), "s"),
+            op=np.clip(rows.ints("IOType"), -1, 254).astype(np.uint8),
+            offset=bytes_of(rows.ints("Offset"), unit),
+            size=bytes_of(rows.ints("Size"), unit),
+            coded={"volume": rows.coded("VolumeID")},
+        )
+        yield reading.checked(rows.source, chunk)
+
+
+FORMAT = Format(
+    id="tencent",
+    title="Tencent CBS CSV (seconds, 512-byte sectors)",
+    recognise=recognise,
+    read=read,
+    options=TencentOptions,
+)

@@ -1,0 +1,150 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.delimited import Column, Layout, delimited, joined, merged
+from cachezoo.traces.reading import BAD_OP, BAD_TIME, Reading, bytes_of, microseconds
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import Coded
+
+LAYOUT = Layout((Column("n", "int"), Column("x", "float"), Column("who", "text"), Column("late", "int", optional=True)))
+
+
+def read(tmp_path, content, layout=LAYOUT, skip=0):
+    path = tmp_path / "t.txt"
+    path.write_bytes(content)
+    reading = Reading([Source(path)], skip)
+    rows = list(delimited(reading, layout))
+    return reading, rows
+
+
+def values(rows):
+    out = []
+    for part in rows:
+        who = part.coded("who")
+        late = part.ints("late").tolist() if part.has("late") else [None] * len(part.row)
+        names = [who.names[code] for code in who.codes]
+        numbers = (part.row.tolist(), part.ints("n").tolist(), part.floats("x").tolist())
+        out += list(zip(*numbers, names, late, strict=True))
+    return out
+
+
+def naive(text, width, skip):
+    """Line by line: the rows that can be used, and the numbers of the others."""
+    rows, bad, number = [], [], 0
+    for line in text.decode("utf-8", "replace").splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        number += 1
+        fields = [field.strip() for field in line.split(",")]
+        good = len(fields) == width and "\ufffd" not in line
+        good = good and re.fullmatch(r"-?\d+", fields[0]) and -(2**63) < int(fields[0]) < 2**63
+        good = good and re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e-?\d+)?", fields[1])
+        if good and width > 3 and fields[3]:
+            good = re.fullmatch(r"-?\d+", fields[3]) and -(2**63) < int(fields[3]) < 2**63
+        if not good:
+            bad.append(number)
+            continue
+        late = None if width < 4 else int(fields[3]) if fields[3] else -(2**63)
+        rows.append((number, int(fields[0]), float(fields[1]), fields[2], late))
+    return rows, bad
+
+
+FIELD = st.sampled_from(["1", "-7", "0", "9223372036854775808", "x", "", " 5 ", "1.5", "-.25", "2e3", "nan", "é"])
+LINE = st.lists(FIELD, min_size=3, max_size=5).map(",".join) | st.sampled_from(["", "# note", "  "])
+LINES = st.lists(LINE, max_size=12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(lines=LINES, last=st.booleans())
+def test_equals_the_loop_over_lines(tmp_path_factory, lines, last):
+    text = ("1,2,first,4\n" + "\n".join(lines) + ("\n" if last else "")).encode()
+    expected, bad = naive(text, 4, 99)
+    reading, rows = read(tmp_path_factory.mktemp("d"), text, skip=99)
+    assert values(rows) == expected
+    assert [int(re.search(r"row (\d+)", said)[1]) for said in reading.skipped] == bad
+
+
+def test_an_error_names_row_column_and_value(tmp_path):
+    for content, said in (
+        (b"1,2,a,4\n1,z,a,4\n", "row 2: x is 'z', not a number; mend or drop the row"),
+        (b"1,2,a,4\n1,nan,a,4\n", "row 2: x is 'nan', not a number"),
+        (b"1,2,a,4\n1,1e400,a,4\n", "row 2: x is '1e400', not a number"),
+        (b"1,2,a,4\n\n# c\n,2,a,4\n", "row 2: n is empty; fill it in or drop the row"),
+        (b"1,2,a,4\n1,2\n", r"row 2: has 2 fields, not 4"),
+        (b"1,2\n", r"row 1: has 2 fields, not 3 \(n, x, who, late\)"),
+        (b"1,2,a,99999999999999999999\n", "row 1: late is 99999999999999999999, which 64 bits cannot hold"),
+        (b"1,2,\xff,4\n", "row 1: is no text in UTF-8"),
+    ):
+        with pytest.raises(TraceError, match=rf"t\.txt: {said}"):
+            read(tmp_path, content)
+
+
+def test_skipping_stops_at_its_budget(tmp_path):
+    content = b"1,2,a,4\nx,2,a,4\ny,2,a,4\n3,2,a,4\n"
+    reading, rows = read(tmp_path, content, skip=2)
+    assert [row[1] for row in values(rows)] == [1, 3]
+    assert len(reading.skipped) == 2
+    with pytest.raises(TraceError, match=r"row 3: .*; 1 bad rows were skipped before it, as many as asked"):
+        read(tmp_path, content, skip=1)
+
+
+def test_missing_last_columns_further_fields_and_headers(tmp_path):
+    _, rows = read(tmp_path, b"1,2,a\n3,4,b\n")
+    assert values(rows) == [(1, 1, 2.0, "a", None), (2, 3, 4.0, "b", None)]
+    _, rows = read(tmp_path, b"1,2,a,5,more,x\n3,4,b,6,,\n")
+    assert values(rows) == [(1, 1, 2.0, "a", 5), (2, 3, 4.0, "b", 6)]
+    layout = Layout(LAYOUT.columns, header=lambda line: line.startswith("n,"))
+    _, rows = read(tmp_path, b"# c\nn,x,who,late\n1,2,a,\n", layout)
+    assert values(rows) == [(1, 1, 2.0, "a", -(2**63))]
+
+
+def test_runs_of_blanks(tmp_path):
+    layout = Layout(LAYOUT.columns, delimiter=" ")
+    _, rows = read(tmp_path, b"  1 \t 2   a 4 \r\n3 4 b   5\n", layout)
+    assert values(rows) == [(1, 1, 2.0, "a", 4), (2, 3, 4.0, "b", 5)]
+
+
+def test_rows_are_counted_across_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("cachezoo.traces.source.READ_BYTES", 64)
+    monkeypatch.setattr(Source.lines, "__defaults__", (64,))
+    content = b"".join(b"%d,0.5,w%d,\n" % (k, k % 3) for k in range(100)) + b"bad,1,a,\n"
+    with pytest.raises(TraceError, match="row 101: n is 'bad'"):
+        read(tmp_path, content)
+    reading, rows = read(tmp_path, content, skip=1)
+    assert len(rows) > 10
+    assert [row[:2] for row in values(rows)] == [(k + 1, k) for k in range(100)]
+    assert len(reading.skipped) == 1
+
+
+def test_ops_and_names(tmp_path):
+    _, rows = read(tmp_path, b"1,1, R ,\n1,1,w,\n1,1,Trim,\n1,1,r,\n")
+    op, text = rows[0].op("who")
+    assert op.tolist() == [0, 1, BAD_OP, 0]
+    assert [text.names[code] for code in text.codes] == ["R", "w", "Trim", "r"]
+
+
+def test_coded_columns_join_and_merge():
+    one = Coded(np.array([0, 1, 1, 0], np.int32), ("a", "b"))
+    two = Coded(np.array([2, 0, 2, 2], np.int32), ("x", "y", "z"))
+    both = joined(one, two, ".")
+    assert [both.names[code] for code in both.codes] == ["a.z", "b.x", "b.z", "a.z"]
+    assert sorted(both.names) == ["a.z", "b.x", "b.z"]
+    many = Coded(np.arange(300, dtype=np.int32), tuple(map(str, range(300))))
+    assert joined(many, many, "-").names == tuple(f"{k}-{k}" for k in range(300))
+    same = merged(Coded(np.array([0, 1, 2], np.int32), ("a", "b", "a")))
+    assert same.names == ("a", "b") and same.codes.tolist() == [0, 1, 0]
+
+
+def test_units():
+    assert microseconds(np.array([1999, -1]), "ns").tolist() == [1, -1]
+    assert microseconds(np.array([19]), "100ns").tolist() == [1]
+    assert microseconds(np.array([3]), "s").tolist() == [3_000_000]
+    assert microseconds(np.array([2**62]), "ms").tolist() == [BAD_TIME]
+    floats = np.array([0.0000014, 1456095145.133076, np.nan, np.inf, 1e300])
+    assert microseconds(floats, "s").tolist() == [1, 1456095145133076, *[BAD_TIME] * 3]
+    assert bytes_of(np.array([3, 2**60, -9]), 512).tolist() == [1536, (2**62 // 512 + 1) * 512, -512]

@@ -1,0 +1,82 @@
+import bz2
+import gzip
+import lzma
+
+import pyarrow as pa
+import pytest
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.source import BOM, HEAD_BYTES, Source
+
+TEXT = b"".join(b"%d,line\n" % k for k in range(30_000))
+
+
+def zstd(data):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+PACKED = {
+    "none": lambda data: data,
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstd,
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_compression_is_recognised_by_content(tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_bytes(PACKED[name](TEXT))
+    source = Source(path)
+    assert source.compression == name
+    assert source.head() == TEXT[:HEAD_BYTES]
+    assert b"".join(source.blocks(1000)) == TEXT
+    assert source.consumed == source.size == path.stat().st_size
+    assert all(block.endswith(b"\n") for block in source.lines(10_000))
+    assert b"".join(source.lines(10_000)) == TEXT
+    assert [len(block) for block in source.records(7, 100)][:-1] == [700] * (len(TEXT) // 700)
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+def test_members_one_after_another_are_read_to_the_end(tmp_path, name):
+    path = tmp_path / "t"
+    path.write_bytes(PACKED[name](TEXT) + PACKED[name](b"more\n"))
+    assert b"".join(Source(path).blocks()) == TEXT + b"more\n"
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_a_damaged_file_is_a_typed_error(tmp_path, name, damage):
+    path = tmp_path / "t.csv.packed"
+    data = bytearray(PACKED[name](TEXT))
+    middle = len(data) // 2
+    path.write_bytes(data[:middle] if damage == "cut" else data[:middle] + b"\xff" * 64 + data[middle + 64 :])
+    with pytest.raises(TraceError, match=r"t\.csv\.packed: damaged or cut short after [\d,]+ of [\d,]+ bytes") as error:
+        for _ in Source(path).lines():
+            pass
+    assert "\n" not in str(error.value)
+
+
+def test_missing_files_and_folders_are_named(tmp_path):
+    with pytest.raises(TraceError, match=r"gone: no such file"):
+        _ = Source(tmp_path / "gone").compression
+    with pytest.raises(TraceError, match=r"is a folder"):
+        _ = Source(tmp_path).compression
+
+
+def test_a_mark_at_the_beginning_is_passed_over_and_a_long_line_kept_whole(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(BOM + b"x" * 5000 + b"\nlast")
+    assert Source(path).head().startswith(b"xxx")
+    assert list(Source(path).lines(100)) == [b"x" * 5000 + b"\n", b"last"]
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"), [("hm_0.csv.gz", "hm_0"), ("a.b.csv", "a.b"), ("OLTP.lis.zst", "OLTP"), ("t", "t")]
+)
+def test_stem(tmp_path, name, stem):
+    assert Source(tmp_path / name).stem == stem
