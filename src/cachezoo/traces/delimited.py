@@ -4,6 +4,7 @@ A block that pyarrow refuses is looked at line by line, so that the error names 
 and the rest of the block is kept.
 """
 
+import csv
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +21,18 @@ from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import F64, I64, U8, Coded
 
-TYPES = {"int": pa.int64(), "float": pa.float64(), "text": pa.dictionary(pa.int32(), pa.string())}
+TYPES = {
+    "int": pa.int64(),
+    "hex": pa.int64(),
+    "float": pa.float64(),
+    "text": pa.dictionary(pa.int32(), pa.string()),
+}
 NUMBERS = {
     "int": (re.compile(r"-?[0-9]+"), "a whole number"),
+    "hex": (re.compile(r"0[xX][0-9a-fA-F]{1,16}"), "a hexadecimal number of 64 bits such as 0x1f"),
     "float": (re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"), "a number"),
 }
-RUNS_OF_BLANKS = re.compile(rb"[ \t]+")
+RUNS_OF_BLANKS = re.compile(rb"[ \t]{2,}|\t")
 EDGE_BLANKS = re.compile(rb"(?m)^ | (?=\r?$)")
 INT64_END = 2**63
 
@@ -36,7 +43,7 @@ class Column:
 
     Attributes:
         name: how the reader calls it.
-        kind: ``int``, ``float``, ``text``, or ``skip`` for what is not read.
+        kind: ``int``, ``hex`` (0x…), ``float``, ``text``, or ``skip`` for what is not read.
         optional: an empty field is allowed (numbers read as the least int64, or NaN); at the rows' end the column
             may be missing altogether.
     """
@@ -55,12 +62,24 @@ class Layout:
         delimiter: one character; a blank stands for any run of blanks and tabs.
         quoted: fields may be in double quotes.
         header: whether a file's first line names columns, as a test of its first line.
+        ragged: rows may differ in how many fields they have beyond the columns; not with `quoted`.
     """
 
     columns: tuple[Column, ...]
     delimiter: str = ","
     quoted: bool = False
     header: Callable[[str], bool] = lambda _: False
+    ragged: bool = False
+
+    @cached_property
+    def _start(self) -> re.Pattern[bytes]:
+        """A line's fields up to the last column."""
+        mark = re.escape(self.delimiter.encode())
+        return re.compile(rb"(?m)^[^%b\r\n]*(?:%b[^%b\r\n]*){0,%d}" % (mark, mark, mark, len(self.columns) - 1))
+
+    def cut(self, block: bytes) -> bytes:
+        """A block without the fields beyond the columns."""
+        return b"\n".join(self._start.findall(block)) + b"\n"
 
 
 @dataclass(frozen=True)
@@ -155,18 +174,21 @@ class _File:
     def begin(self, line: str) -> bool:
         """Learn the width from the first line; returns whether the line is a header."""
         self.width = len(self.fields(line))
+        if self.layout.ragged:
+            self.width = min(self.width, len(self.layout.columns))
         needed = sum(not column.optional for column in self.layout.columns)
         header = self.layout.header(line)
         if self.width < needed and not header:
-            names = ", ".join(column.name for column in self.layout.columns)
-            self.reading.bad(self.source, 1, f"has {self.width} fields, not {needed} ({names}); mend or drop the row")
-            self.width = len(self.layout.columns)
+            self.width = len(self.layout.columns)  # `sift` names the row
         return header
 
     def fields(self, line: str) -> list[str]:
         """The fields of a line."""
-        parts = line.split(self.layout.delimiter) if self.layout.delimiter != " " else line.split()
-        return [part.strip().strip('"') if self.layout.quoted else part.strip() for part in parts]
+        if self.layout.quoted:
+            parts = next(csv.reader([line], delimiter=self.layout.delimiter), [])
+        else:
+            parts = line.split() if self.layout.delimiter == " " else line.split(self.layout.delimiter)
+        return [part.strip() for part in parts]
 
     def parse(self, block: bytes) -> pa.Table:
         """All of a block through pyarrow; raises `pa.ArrowInvalid`."""
@@ -206,75 +228,97 @@ class _File:
                 return f"{column.name} is {value[:40]}, which 64 bits cannot hold; check the unit"
         return None
 
-    def sift(self, block: bytes) -> Rows | None:
+    def sift(self, block: bytes, numbers: I64 | None) -> Rows | None:
         """The rows of a block that can be used; the others are bad rows."""
+        text = (self.layout.cut(block) if self.layout.ragged else block).decode("utf-8", "replace")
+        lines = [line for line in text.split("\n") if line.strip()]
         kept: list[str] = []
-        numbers: list[int] = []
-        for line in block.decode("utf-8", "replace").splitlines():
-            if not line.strip():
-                continue
-            self.rows += 1
+        places: list[int] = []
+        for place, line in zip(self.numbers(len(lines), numbers).tolist(), lines, strict=True):
             said = self.complaint(line)
             if said is None:
                 kept.append(line)
-                numbers.append(self.rows)
+                places.append(place)
             else:
-                self.reading.bad(self.source, self.rows, said)
+                self.reading.bad(self.source, place, said)
         if not kept:
             return None
-        return Rows(self.source, np.array(numbers, np.int64), self.parse(("\n".join(kept) + "\n").encode()))
+        return Rows(self.source, np.array(places, np.int64), self.parse(("\n".join(kept) + "\n").encode()))
+
+    def numbers(self, rows: int, given: I64 | None) -> I64:
+        """The numbers of the file's next rows: those given, or those that follow on."""
+        self.rows += rows
+        return np.arange(self.rows - rows + 1, self.rows + 1) if given is None else given
 
     def needs_sifting(self, values: pa.ChunkedArray, column: Column) -> bool:
         """Whether pyarrow took a missing value, or text such as nan, for a number."""
         missing = not column.optional and values.null_count > 0
         return missing or (column.kind == "float" and pc.all(pc.is_finite(values)).as_py() is False)
 
-    def convert(self, block: bytes) -> Rows | None:
+    def convert(self, block: bytes, numbers: I64 | None = None) -> Rows | None:
         """The usable rows of a block, if any."""
         try:
             table = self.parse(block)
         except pa.ArrowInvalid:
-            return self.sift(block)
+            return self.sift(block, numbers)
         if any(self.needs_sifting(table.column(column.name), column) for column in self.read):
-            return self.sift(block)
-        first = self.rows + 1
-        self.rows += len(table)
-        return Rows(self.source, np.arange(first, self.rows + 1), table)
+            return self.sift(block, numbers)
+        return Rows(self.source, self.numbers(len(table), numbers), table)
 
 
 def _plain(block: bytes, layout: Layout) -> bytes:
-    """A block without comment lines, with single blanks between fields."""
+    """A block without comment lines, with single blanks between fields, and with no field beyond ragged columns."""
     if block.startswith(b"#") or b"\n#" in block:
         block = b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(b"#"))
     if layout.delimiter == " ":
         block = EDGE_BLANKS.sub(b"", RUNS_OF_BLANKS.sub(b" ", block))
+    if layout.ragged:
+        # Where all rows have just the columns, as most files' have, there is nothing to cut.
+        lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        if block.count(layout.delimiter.encode()) != lines * (len(layout.columns) - 1):
+            return layout.cut(block)
     return block
 
 
-def delimited(reading: Reading, layout: Layout, sources: Sequence[Source] | None = None) -> Iterator[Rows]:
+def _all_rows(file: _File) -> Iterator[tuple[bytes, None]]:
+    """A file's rows in blocks, without header and comments; they follow on."""
+    layout = file.layout
+    for raw in file.source.lines():
+        block = _plain(raw, layout).lstrip(b"\r\n") if not file.width else _plain(raw, layout)
+        if not block.strip():
+            continue
+        if not file.width:
+            first, _, rest = block.partition(b"\n")
+            block = rest if file.begin(first.decode("utf-8", "replace")) else block
+            if not block.strip():
+                continue
+        yield block, None
+
+
+def delimited(
+    reading: Reading,
+    layout: Layout,
+    sources: Sequence[Source] | None = None,
+    picked: Callable[[Source], Iterator[tuple[bytes, I64]]] | None = None,
+) -> Iterator[Rows]:
     """Rows of files of a reading, in order.
 
     Args:
         reading: where bad rows go.
         layout: the files' columns.
         sources: the files; default all.
+        picked: the lines of a file to take where not all are rows, in blocks, with a number for each line; none blank,
+            none with more fields than the layout has columns.
 
     Raises:
         TraceError: a file is damaged, or more rows are bad than may be skipped.
     """
     for source in reading.sources if sources is None else sources:
         file = _File(reading, source, layout)
-        for raw in source.lines():
-            block = _plain(raw, layout).lstrip(b"\r\n") if not file.width else _plain(raw, layout)
-            if not block.strip():
-                continue
-            if not file.width:
-                first, _, rest = block.partition(b"\n")
-                block = rest if file.begin(first.decode("utf-8", "replace")) else block
-                if not block.strip():
-                    continue
+        file.width = len(layout.columns) if picked else 0
+        for block, numbers in picked(source) if picked else _all_rows(file):
             try:
-                rows = file.convert(block)
+                rows = file.convert(block, numbers)
             except pa.ArrowInvalid as error:
                 said = " ".join(str(error).split())[:200]
                 message = f"{source.path}: not readable as delimited text after row {file.rows}: {said}; mend the file"

@@ -27,7 +27,7 @@ KINDS = {
 def recognise_csv(head: Head) -> Fit:
     """A header that names time_us."""
     rows = head.rows()
-    return Fit.SURE if rows and "time_us" in rows[0] else Fit.NO
+    return Fit.SURE if rows and "time_us" in [name.strip('"') for name in rows[0]] else Fit.NO
 
 
 def _layout(source: Source) -> Layout:

@@ -1,0 +1,91 @@
+"""The project's own table as CSV and Parquet: what is written comes back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.formats import FORMATS, write_as
+from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Coded, Trace
+from tests.page_data import seeded_trace
+from tests.trace_data import read, texts
+
+
+def full(n: int, seed: int) -> Trace:
+    """A trace with every optional column, some latencies unknown, names with commas, quotes and blanks."""
+    rng = np.random.default_rng(seed)
+    names = ("plain", "two words", 'with "quotes", comma')
+    coded = {name: Coded(rng.integers(0, 3, n).astype(np.int32), names) for name in CODED_COLUMNS}
+    latency = rng.integers(-1, 5, n) * 100
+    return replace(
+        seeded_trace(n, 50, seed),
+        latency_us=np.maximum(latency, -1),
+        count=rng.integers(1, 9, n).astype(np.int32),
+        **coded,
+    )
+
+
+@pytest.mark.parametrize("name", ["csv", "parquet"])
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(1, 200), seed=st.integers(0, 99), every=st.booleans())
+def test_round_trip(name: str, n: int, seed: int, every: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
+    trace = full(n, seed) if every else seeded_trace(n, 50, seed)
+    path = tmp_path_factory.mktemp("c") / "t.dat"
+    assert write_as(trace, path, name, {}) == {}
+    back = read(path)
+    assert back.meta.source_format == (name if name == "csv" else trace.meta.source_format)
+    for column in NUMBER_COLUMNS:
+        ours, theirs = getattr(back, column), getattr(trace, column)
+        assert (ours is None) == (theirs is None)
+        assert ours is None or ours.tolist() == theirs.tolist()
+    for column in CODED_COLUMNS:
+        ours, theirs = getattr(back, column), getattr(trace, column)
+        assert (ours is None) == (theirs is None)
+        assert ours is None or texts(ours) == texts(theirs)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("time_us,op,offset\n0,R,0\n", "header is time_us,op,offset; name the columns time_us,op,offset,size"),
+        ("time_us,op,offset,size,size\n0,R,0,1,1\n", "each once"),
+        ("time_us,op,offset,size,what\n0,R,0,1,1\n", "header is"),
+        ("time_us,op,offset,size\n0,R,0,4096\n-3,R,0,4096\n", "row 2: its time lies before the trace's start"),
+    ],
+)
+def test_bad_tables_are_named(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    with pytest.raises(TraceError, match=rf"t\.csv: .*{message}"):
+        read(path)
+
+
+def test_columns_come_in_any_order_and_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('size,"user",op,time_us,offset,latency_us\n4096,"a, b",W,5,8192,\n512,c,r,9,0,7\n')
+    trace = read(path)
+    assert (trace.size.tolist(), trace.offset.tolist(), trace.op.tolist()) == ([4096, 512], [8192, 0], [1, 0])
+    assert trace.time_us.tolist() == [5, 9]
+    assert texts(trace.user) == ["a, b", "c"]
+    assert trace.latency_us is not None and trace.latency_us.tolist() == [-1, 7]
+
+
+def test_a_bad_row_beside_quoted_commas(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('time_us,op,offset,size,user\n0,R,0,1,"a, b"\n1,R,x,1,"c, d"\n2,R,0,1,"e, ""f"""\n')
+    with pytest.raises(TraceError, match="row 2: offset is 'x', not a whole number"):
+        read(path)
+    assert texts(read(path, skip_bad_rows=1).user) == ["a, b", 'e, "f"']
+
+
+def test_only_registered_formats_are_written(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="format msr: is read, not written; use one of parquet, csv"):
+        write_as(seeded_trace(3, 5, 1), tmp_path / "t", "msr", {})
+    with pytest.raises(TraceError, match="format csv: option colour: no such option"):
+        write_as(seeded_trace(3, 5, 1), tmp_path / "t", "csv", {"colour": "red"})
+    assert list(tmp_path.iterdir()) == []
+    assert {entry.id for entry in FORMATS.values() if entry.write} >= {"csv", "parquet"}
