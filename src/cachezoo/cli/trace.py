@@ -87,15 +87,20 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
 
 @app.command("info")
 def info(
-    trace: TracePath, fmt: FormatName = "auto", option: FormatOptions = None, as_json: Json = False
+    files: Files,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    skip_bad_rows: SkipBadRows = 0,
+    as_json: Json = False,
 ) -> None:
-    """Describe a trace."""
-    from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.read import TraceFiles, read_files
-    from cachezoo.traces.stats import describe
+    """Describe a trace, canonical or raw."""
+    from cachezoo.traces.ingest import describe_files
+    from cachezoo.traces.read import TraceFiles
 
-    rows = read_files(TraceFiles([trace], fmt, options=_options(option)))
-    print_values(describe(rows, expand_pages(rows)), as_json, str(trace))
+    given = TraceFiles(files, fmt, options=_options(option), skip_bad_rows=skip_bad_rows)
+    with _reading(f"reading {files[0].name}") as advance:
+        figures = describe_files(given, advance)
+    print_values(figures, as_json, f"{files[0]}: {figures['source_format']}")
 
 
 @app.command("formats")

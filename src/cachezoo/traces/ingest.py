@@ -18,7 +18,7 @@ from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
 from cachezoo.traces.reading import Chunk, Names
 from cachezoo.traces.stats import Statistics
 from cachezoo.traces.store import TraceWriter, trace_writer
-from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, Coded, Trace
+from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, Coded, Trace, TraceMeta
 
 WHOLE = (0.0, 1.0)
 
@@ -58,15 +58,28 @@ def ingest(
             return _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
 
 
+def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, Any]:
+    """What `cachezoo.traces.stats` says of a trace, streamed; its order does not matter.
+
+    Raises:
+        TraceError: as `cachezoo.traces.read.read_files`.
+    """
+    given, sink = OpenTrace(files, advance), _Sink()
+    stitcher = Stitcher(given.meta())
+    for group in _groups(given.chunks()):
+        sink.add(stitcher.piece(group, 0))
+    return sink.close(given.meta())
+
+
 def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:
     return int(part[0] * rows), int(part[1] * rows)
 
 
 @dataclass
 class _Sink:
-    """Where pieces go: pages are numbered, statistics kept, rows written."""
+    """Where pieces go: pages are numbered, statistics kept, rows written if there is a writer."""
 
-    writer: TraceWriter
+    writer: TraceWriter | None = None
     pages: PageNumbers = field(default_factory=PageNumbers)
     statistics: Statistics = field(default_factory=Statistics)
     n_pages: int = 0
@@ -74,23 +87,14 @@ class _Sink:
     def add(self, piece: Trace) -> None:
         accesses = self.pages.number(piece)
         self.n_pages = accesses.n_pages
-        self.writer.add(piece, accesses)
+        if self.writer is not None:
+            self.writer.add(piece, accesses)
         self.statistics.add(piece, accesses)
 
-    def close(self, given: OpenTrace, out_of_order: int) -> dict[str, Any]:
-        meta = given.meta(out_of_order)
-        self.writer.close(meta, self.n_pages)
+    def close(self, meta: TraceMeta) -> dict[str, Any]:
+        if self.writer is not None:
+            self.writer.close(meta, self.n_pages)
         return self.statistics.result(meta)
-
-
-def _in_order(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The chunks, as long as their time never runs backwards; raises `_Unsorted`."""
-    last_us: int | None = None
-    for chunk in chunks:
-        if (last_us is not None and chunk.time_us[0] < last_us) or (np.diff(chunk.time_us) < 0).any():
-            raise _Unsorted
-        last_us = int(chunk.time_us[-1])
-        yield chunk
 
 
 def _between(chunks: Iterator[Chunk], bounds: tuple[int, int]) -> Iterator[Chunk]:
@@ -123,13 +127,16 @@ def _groups(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
 def _streamed(given: OpenTrace, sink: _Sink, bounds: tuple[int, int] | None) -> dict[str, Any]:
     stitcher: Stitcher | None = None
     origin_us = 0
-    chunks = _in_order(given.chunks())
-    for group in _groups(_between(chunks, bounds) if bounds else chunks):
+    for group in _groups(_between(given.chunks(), bounds) if bounds else given.chunks()):
+        if given.backwards:
+            raise _Unsorted
         if stitcher is None:
             stitcher = Stitcher(given.meta())
             origin_us = int(group[0].time_us[0]) if given.counts_anew(bounds) else 0
         sink.add(stitcher.piece(group, origin_us))
-    return sink.close(given, 0)
+    if given.backwards:
+        raise _Unsorted
+    return sink.close(given.meta())
 
 
 class _Spill:
@@ -176,16 +183,15 @@ def _sorted(given: OpenTrace, sink: _Sink, part: tuple[float, float], spill: _Sp
     for group in _groups(given.chunks()):
         spill.add(stitcher.piece(group, 0))
     time_us = spill.column("time_us")
-    backwards = int(np.count_nonzero(np.diff(time_us) < 0))
     order = np.argsort(time_us, kind="stable")
     bounds = _bounds(len(order), part)
     order = order[bounds[0] : bounds[1]]
     origin_us = int(time_us[order[0]]) if len(order) and given.counts_anew(None if part == WHOLE else bounds) else 0
-    meta = given.meta(backwards)
+    meta = given.meta()
 
     def piece_of(time_us: I64, **columns: Any) -> Trace:  # noqa: ANN401 - the columns of a trace
         return Trace(time_us=time_us - origin_us, meta=meta, **columns)
 
     for piece in spill.pieces(order, piece_of):
         sink.add(piece)
-    return sink.close(given, backwards)
+    return sink.close(meta)

@@ -12,7 +12,7 @@ from cachezoo.console import Advance
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import format_of, options_of, recognise
 from cachezoo.traces.formats.base import Format, Options
-from cachezoo.traces.reading import Chunk, Names, Reading
+from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import read_meta
 from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Coded, Trace, TraceMeta, validate
@@ -45,7 +45,12 @@ class TraceFiles:
 
 
 class OpenTrace:
-    """The files of a trace with their format."""
+    """The files of a trace with their format.
+
+    Attributes:
+        reading: what the present or last pass skipped, left out and found out.
+        backwards: how many of its requests were earlier than the one before them.
+    """
 
     def __init__(self, files: TraceFiles, advance: Advance) -> None:
         self.files, self.advance = files, advance
@@ -60,13 +65,17 @@ class OpenTrace:
         )
         self.options: Options = options_of(self.format, files.options)
         self.reading = Reading(self.sources, files.skip_bad_rows)
+        self.backwards = 0
 
     def chunks(self) -> Iterator[Chunk]:
         """A pass over the files; what an earlier pass skipped is forgotten."""
-        self.reading = Reading(self.sources, self.files.skip_bad_rows)
-        total = sum(source.size for source in self.sources)
+        self.reading, self.backwards = Reading(self.sources, self.files.skip_bad_rows), 0
+        total, last_us = sum(source.size for source in self.sources), BAD_TIME
         for chunk in self.format.read(self.reading, self.options):
             if len(chunk):
+                time_us = chunk.time_us
+                self.backwards += int(np.count_nonzero(time_us[1:] < time_us[:-1])) + int(time_us[0] < last_us)
+                last_us = int(chunk.time_us[-1])
                 yield chunk
             done = sum(source.consumed for source in self.sources)
             self.advance(done / max(total, 1))
@@ -75,9 +84,9 @@ class OpenTrace:
         """Whether times are counted from the first request: not where a canonical file already does, unless cut."""
         return self.format.has_clock or cut is not None
 
-    def meta(self, out_of_order: int = 0) -> TraceMeta:
+    def meta(self) -> TraceMeta:
         """Provenance after a pass; a canonical Parquet file's own is kept."""
-        asked, extra = self.files, self._extra(out_of_order)
+        asked, extra = self.files, self._extra()
         if self.format.id == "parquet" and len(self.sources) == 1:
             own = read_meta(self.sources[0].path)
             category = own.category if asked.category == "unknown" else asked.category
@@ -89,14 +98,14 @@ class OpenTrace:
         name = asked.trace_id or self.sources[0].stem
         return TraceMeta(name, asked.category, self.format.id, digest, extra=extra)
 
-    def _extra(self, out_of_order: int) -> dict[str, str]:
+    def _extra(self) -> dict[str, str]:
         """What the pass found out, as metadata."""
         said = dict(self.reading.notes)
         said |= {f"left_out.{kind}": str(count) for kind, count in sorted(self.reading.left_out.items()) if count}
         if self.reading.skipped:
             said["skipped_rows"] = str(len(self.reading.skipped))
-        if out_of_order:
-            said["out_of_order_rows"] = str(out_of_order)
+        if self.backwards:
+            said["out_of_order_rows"] = str(self.backwards)
         return said
 
 
@@ -147,13 +156,10 @@ def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
     if not chunks:
         message = f"{given.sources[0].path}: the trace is empty; give a file with at least one request"
         raise TraceError(message)
-    time_us = np.concatenate([chunk.time_us for chunk in chunks])
-    backwards = int(np.count_nonzero(np.diff(time_us) < 0))
-    origin = int(time_us.min()) if given.counts_anew() else 0
-    meta = given.meta(backwards)
-    trace = Stitcher(meta).piece(chunks, origin)
-    if backwards:
-        trace = trace.take(np.argsort(time_us, kind="stable"))
+    origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
+    trace = Stitcher(given.meta()).piece(chunks, origin_us)
+    if given.backwards:
+        trace = trace.take(np.argsort(trace.time_us, kind="stable"))
     return validate(trace, str(given.sources[0].path))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.errors import TraceError
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
@@ -31,8 +32,9 @@ class Statistics:
         counts["bytes_read"] += int(piece.size[reads].sum())
         counts["bytes_written"] += int(piece.size[~reads].sum())
         counts["page_accesses"] += len(pages.page_ids)
-        self._first_us = int(piece.time_us[0]) if self._first_us is None else self._first_us
-        self._last_us = int(piece.time_us[-1])
+        first_us, last_us = int(piece.time_us.min()), int(piece.time_us.max())
+        self._first_us = first_us if self._first_us is None else min(first_us, self._first_us)
+        self._last_us = max(last_us, self._last_us)
         self._distinct = pages.n_pages
         self._volumes = len(piece.volume.names)
         if piece.latency_us is not None:
@@ -40,8 +42,15 @@ class Statistics:
             self._latencies.append(np.minimum(known, MAX_LATENCY_US).astype(np.uint32))
 
     def result(self, meta: TraceMeta) -> dict[str, Any]:
-        """The figures as JSON values, units in the keys; then what the trace's source said of itself."""
+        """The figures as JSON values, units in the keys; then what the trace's source said of itself.
+
+        Raises:
+            TraceError: there was no request.
+        """
         counts = self._counts
+        if not counts["requests"]:
+            message = f"{meta.trace_id}: the trace is empty; give a file with at least one request"
+            raise TraceError(message)
         span_us = self._last_us - (self._first_us or 0)
         known = np.concatenate([np.empty(0, np.uint32), *self._latencies])
         return {

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.ingest import ingest
+from cachezoo.traces.ingest import describe_files, ingest
 from cachezoo.traces.pages import PageNumbers, expand_pages
 from cachezoo.traces.read import TraceFiles, read_files
 from cachezoo.traces.source import Source
@@ -69,7 +69,7 @@ def test_equals_the_trace_read_whole(tmp_path, rows, shuffled):
     seen = []
     figures = ingest(files, out, advance=lambda done, note="": seen.append(done))
     assert_same(out, trace)
-    assert figures == describe(trace, expand_pages(trace))
+    assert figures == describe(trace, expand_pages(trace)) == describe_files(files)
     assert seen[-1] == 1.0
     assert pq.ParquetFile(out).num_row_groups == -(-rows // 100)
     again = tmp_path / "again.parquet"
