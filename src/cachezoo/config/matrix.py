@@ -1,0 +1,291 @@
+"""Add a trace to conf/matrix.yaml: the file is read, the row checked with the whole of conf/, then written."""
+
+import filecmp
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import ValidationError
+
+from cachezoo.config.compose import compose
+from cachezoo.config.matrix_text import with_trace
+from cachezoo.config.schema import Role, TraceEntry
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.io import atomic_file
+
+MATRIX = Path("conf/matrix.yaml")
+IMPORTED = Path("data/raw/imported")
+# What stages write, and what DVC and Git keep for themselves, is no raw trace.
+NOT_RAW = tuple(f"data/{name}" for name in ("requests", "responses", "labels", "features"))
+NOT_RAW += ("models", ".dvc", ".git", ".cache", ".venv", "mlartifacts")
+ROLES: tuple[str, ...] = get_args(Role)
+WITHOUT = {
+    "train": "the training stages stop",
+    "validation": "nothing judges the models, and the export stages stop",
+    "test": "there are no test figures",
+}
+WHOLE = (0.0, 1.0)
+IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class NewTrace:
+    """A trace that is to go into the matrix.
+
+    Attributes:
+        file: the trace's file.
+        category: of workload; may be a new one.
+        role: train, validation or test.
+        key: its name; None takes `<category>_<role>`, with _2, _3 … where that is taken.
+        fmt: ``auto`` or a format's id.
+        part: first and last request to keep, as fractions of the trace; None keeps all.
+        options: the format's options, as text.
+        skip_bad_rows: how many rows may be skipped instead of refused.
+        copy: whether a file from outside the project is brought into it; else the matrix names it where it lies.
+    """
+
+    file: Path
+    category: str
+    role: str
+    key: str | None = None
+    fmt: str = "auto"
+    part: tuple[float, float] | None = None
+    options: Mapping[str, str] | None = None
+    skip_bad_rows: int = 0
+    copy: bool = True
+
+
+@dataclass(frozen=True)
+class Added:
+    """What `add_trace` did.
+
+    Attributes:
+        key: the trace's key.
+        entry: its row of the matrix.
+        new_category: whether its category was not in the matrix before.
+        missing: roles that its category has no trace of yet.
+        notes: what the user should know, a sentence each.
+        next_command: what to run next.
+    """
+
+    key: str
+    entry: dict[str, Any]
+    new_category: bool
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+    next_command: str
+
+
+def add_trace(project: Path, new: NewTrace) -> Added:
+    """Put a trace into conf/matrix.yaml, so that the next `dvc repro` uses it; on an error nothing has changed.
+
+    Args:
+        project: the root of a cachezoo project.
+        new: the trace.
+
+    Raises:
+        TraceError: the file is no readable trace of its format.
+        ConfigError: the row fits the matrix or conf/ not, or the file cannot be brought into the project.
+    """
+    _check_words(new)
+    path = project / MATRIX
+    if not path.is_file():
+        message = f"{path}: no such file; run this in the root of a cachezoo project"
+        raise ConfigError(message)
+    fmt, notes = _look(new)
+    text = path.read_bytes().decode("utf-8", "strict")
+    traces = _traces(text)
+    place = _place(project, new)
+    _check_unlisted(project, traces, place, new)
+    key = _key(traces, new)
+    row = _row(new, place, fmt)
+    edited = with_trace(text, str(MATRIX), key, row)
+    _check_whole(project, edited)
+    with _brought(project, new, place):
+        with atomic_file(path) as temporary:
+            temporary.write_bytes(edited.encode("utf-8"))
+    return _report(traces, key, row, [*notes, *_place_notes(new, place)])
+
+
+def _check_words(new: NewTrace) -> None:
+    """Refuse words that a key, category or role cannot be."""
+    for what, word in (("category", new.category), ("key", new.key)):
+        if word is None:
+            continue
+        if not IDENTIFIER.fullmatch(word) or yaml.safe_load(word) != word:
+            message = (
+                f"{what} {word!r}: take a-z first, then a-z, 0-9 and _, and none of YAML's words such as yes or null"
+            )
+            raise ConfigError(message)
+    if new.role not in ROLES:
+        message = f"role {new.role!r}: must be one of {', '.join(ROLES)}"
+        raise ConfigError(message)
+
+
+def _look(new: NewTrace) -> tuple[str, list[str]]:
+    """The id of the file's format, its first requests read; and what they give to say."""
+    from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+
+    options = dict(new.options or {})
+    given = OpenTrace(TraceFiles([new.file], new.fmt, new.category, new.key, options, new.skip_bad_rows), silent)
+    chunks = given.chunks()
+    first = next(chunks, None)
+    if first is None:
+        message = f"{new.file}: the trace holds no read or write; give a file with at least one request"
+        raise TraceError(message)
+    notes = [f"{what.replace('_', ' ')}: {said}" for what, said in given.reading.notes.items()]
+    volume = first.coded.get("volume")
+    volumes = len(set(volume.codes.tolist())) if volume is not None else 1
+    if volumes > 1:
+        notes.append(
+            f"its first {len(first):,} requests go to {volumes} volumes, but the models are trained on one: "
+            "the pipeline will refuse it; split it into a trace a volume"
+        )
+    return given.format.id, notes
+
+
+def _traces(text: str) -> dict[str, TraceEntry]:
+    """The matrix's traces as they are."""
+    try:
+        value = yaml.safe_load(text)
+        rows = (value["traces"] or {}) if isinstance(value, dict) and "traces" in value else {}
+        return {str(key): TraceEntry.model_validate(row) for key, row in rows.items()}
+    except (yaml.YAMLError, ValidationError, AttributeError) as error:
+        message = f"{MATRIX}: cannot be used as it is ({' '.join(str(error).split())[:200]}); mend it first"
+        raise ConfigError(message) from error
+
+
+def _place(project: Path, new: NewTrace) -> str:
+    """The path that the matrix gets: relative to the project's root for what is or will be inside."""
+    real, root = new.file.resolve(), project.resolve()
+    if real.is_relative_to(root):
+        inside = real.relative_to(root).as_posix()
+        if any(inside == name or inside.startswith(f"{name}/") for name in NOT_RAW):
+            message = f"{inside}: the pipeline writes this folder itself; give the raw trace, outside of it"
+            raise ConfigError(message)
+        place = inside
+    else:
+        place = (IMPORTED / new.file.name).as_posix() if new.copy else real.as_posix()
+    if not place.isprintable() or "${" in place:
+        message = f"{place!r}: DVC cannot follow a name with control characters or ${{; rename the file"
+        raise ConfigError(message)
+    return place
+
+
+def _check_unlisted(project: Path, traces: Mapping[str, TraceEntry], place: str, new: NewTrace) -> None:
+    """Refuse a file and part that the matrix already has."""
+    target, part = os.path.realpath(project / place), new.part or WHOLE
+    for key, entry in traces.items():
+        if os.path.realpath(project / entry.path) != target or tuple(entry.part) != tuple(part):
+            continue
+        if _comes_from_outside(place, new) and _differs(project / place, new.file):
+            continue  # another file of that name: said where it would be copied
+        message = (
+            f"{new.file}: {MATRIX} has it already, as {key} ({entry.category}, {entry.role}, part {list(entry.part)}); "
+            "give another part, or change that row"
+        )
+        raise ConfigError(message)
+
+
+def _key(traces: Mapping[str, TraceEntry], new: NewTrace) -> str:
+    if new.key is not None:
+        if new.key in traces:
+            message = f"key {new.key}: {MATRIX} has it already ({traces[new.key].path}); take another one"
+            raise ConfigError(message)
+        return new.key
+    plain = f"{new.category}_{new.role}"
+    number, key = 1, plain
+    while key in traces:
+        number += 1
+        key = f"{plain}_{number}"
+    return key
+
+
+def _row(new: NewTrace, place: str, fmt: str) -> dict[str, Any]:
+    """The row, with what is not the default."""
+    row: dict[str, Any] = {"path": place, "format": fmt, "category": new.category, "role": new.role}
+    if new.part is not None:
+        row["part"] = [float(share) for share in new.part]
+    if new.options:
+        row["options"] = dict(new.options)
+    if new.skip_bad_rows:
+        row["skip_bad_rows"] = new.skip_bad_rows
+    try:
+        TraceEntry.model_validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        message = f"{new.file}: {name + ': ' if name else ''}{first['msg'].removeprefix('Value error, ')}"
+        raise ConfigError(message) from error
+    return row
+
+
+def _check_whole(project: Path, edited: str) -> None:
+    """Compose conf/ with the edited matrix, in a copy."""
+    with tempfile.TemporaryDirectory(prefix="cachezoo-conf-") as folder:
+        conf = Path(shutil.copytree(project / MATRIX.parent, Path(folder) / "conf"))
+        (conf / MATRIX.name).write_bytes(edited.encode("utf-8"))
+        try:
+            compose(conf)
+        except ConfigError as error:
+            message = f"not added: {str(error).replace(str(conf), 'conf')}"
+            raise ConfigError(message) from error
+
+
+def _comes_from_outside(place: str, new: NewTrace) -> bool:
+    return new.copy and place == (IMPORTED / new.file.name).as_posix()
+
+
+def _differs(target: Path, file: Path) -> bool:
+    return target.exists() and not filecmp.cmp(target, file, shallow=False)
+
+
+@contextmanager
+def _brought(project: Path, new: NewTrace, place: str) -> Iterator[None]:
+    """A file from outside brought in, as a link where the file system can; gone again after an error."""
+    target = project / place
+    if not _comes_from_outside(place, new) or (target.exists() and not _differs(target, new.file)):
+        yield
+        return
+    if target.exists():
+        message = f"{place}: is another file than {new.file}; rename that one, or let the matrix name it where it lies"
+        raise ConfigError(message)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(new.file.resolve(), target)
+        except OSError:
+            with atomic_file(target) as temporary:
+                shutil.copyfile(new.file, temporary)
+    except OSError as error:
+        message = f"{place}: {new.file} cannot be copied there ({error.strerror}); make room, or name it where it lies"
+        raise ConfigError(message) from error
+    try:
+        yield
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _place_notes(new: NewTrace, place: str) -> list[str]:
+    if _comes_from_outside(place, new):
+        return [f"the file now lies in {place}, which Git ignores: another clone needs it there too"]
+    if Path(place).is_absolute():
+        return [f"{MATRIX} now names {place}, a path of this machine: other clones cannot run the pipeline with it"]
+    return []
+
+
+def _report(traces: Mapping[str, TraceEntry], key: str, row: dict[str, Any], notes: list[str]) -> Added:
+    category = row["category"]
+    had = {entry.role for entry in traces.values() if entry.category == category}
+    missing = tuple(role for role in ROLES if role not in {*had, row["role"]})
+    notes = [*notes, *(f"until {category} has a {role} trace, {WITHOUT[role]}" for role in missing)]
+    command = f"cachezoo trace add FILE --category {category} --role {missing[0]}" if missing else "make repro"
+    return Added(key, row, not had, missing, tuple(notes), command)

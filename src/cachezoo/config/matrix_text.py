@@ -1,0 +1,124 @@
+"""Edits of conf/matrix.yaml as text: what is not added keeps its bytes, comments, order and columns."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from cachezoo.errors import ConfigError
+
+Edit = tuple[int, int, str]
+Pair = tuple[yaml.ScalarNode, yaml.Node]
+
+
+def flow(value: object) -> str:
+    """A value on one line of YAML, its keys in their order."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=float("inf"))
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def with_trace(text: str, where: str, key: str, row: Mapping[str, Any]) -> str:
+    """The matrix with one more trace, behind its category's last, and its category among the categories.
+
+    Args:
+        text: of the matrix.
+        where: its path, for errors.
+        key: of the new trace.
+        row: its entry, with a category.
+
+    Raises:
+        ConfigError: the text is no matrix, or is laid out so that a row cannot be put in.
+    """
+    by_hand = f"add the row by hand: {key}: {flow(dict(row))}"
+    try:
+        root, before = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]}); mend it"
+        raise ConfigError(message) from error
+    sections = {pair[0].value: pair[1] for pair in _pairs(root)} if isinstance(root, yaml.MappingNode) else {}
+    if not {"traces", "categories"} <= set(sections):
+        message = f"{where}: its keys must be traces, categories and models; {by_hand}"
+        raise ConfigError(message)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    edits = [_row_edit(text, sections["traces"], key, row, newline)]
+    wanted = {**before, "traces": {**(before["traces"] or {}), key: dict(row)}}
+    if row["category"] not in (before["categories"] or []):
+        edits.append(_category_edit(text, sections["categories"], row["category"], newline))
+        wanted["categories"] = sorted([*(before["categories"] or []), row["category"]])
+    for first, end, put in sorted(edits, reverse=True):
+        text = text[:first] + put + text[end:]
+    if not _says(text, wanted):
+        message = f"{where}: is laid out so that no row can be put in; {by_hand}"
+        raise ConfigError(message)
+    return text
+
+
+def _says(text: str, wanted: dict[str, Any]) -> bool:
+    """Whether a matrix holds what it should, its categories in any order."""
+    try:
+        found = yaml.safe_load(text)
+        return {**found, "categories": sorted(found["categories"])} == {
+            **wanted,
+            "categories": sorted(wanted["categories"]),
+        }
+    except (yaml.YAMLError, TypeError):
+        return False
+
+
+def _pairs(node: yaml.MappingNode) -> list[Pair]:
+    return [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+
+
+def _end(node: yaml.Node) -> int:
+    """Where the last character of a node lies; a block's own mark lies behind the comments that follow it."""
+    if isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
+        parts = [item if isinstance(item, tuple) else (item,) for item in node.value]
+        return max(_end(part) for item in parts for part in item)
+    return int(node.end_mark.index)
+
+
+def _line_end(text: str, index: int) -> int:
+    """Where the line that holds `index` ends, its line break left out."""
+    end = text.find("\n", index)
+    end = len(text) if end < 0 else end
+    return end - 1 if text[:end].endswith("\r") else end
+
+
+def _is_of(value: yaml.Node, category: str) -> bool:
+    return isinstance(value, yaml.MappingNode) and any(
+        name.value == "category" and said.value == category for name, said in _pairs(value)
+    )
+
+
+def _row_edit(text: str, traces: yaml.Node, key: str, row: Mapping[str, Any], newline: str) -> Edit:
+    """Where a row goes: behind the last of its category, or of all; its value in the column of the others."""
+    pairs = _pairs(traces) if isinstance(traces, yaml.MappingNode) else []
+    if not isinstance(traces, yaml.MappingNode) or not pairs:
+        return traces.start_mark.index, traces.end_mark.index, f"{newline}  {key}: {flow(dict(row))}"
+    own = [pair for pair in pairs if _is_of(pair[1], row["category"])]
+    after = (own or pairs)[-1]
+    end = max(_end(node) for node in after)
+    if traces.flow_style:
+        return end, end, f", {key}: {flow(dict(row))}"
+    indent = after[0].start_mark.column
+    columns = {value.start_mark.column for name, value in pairs if value.start_mark.line == name.start_mark.line}
+    width = min(columns) - indent if len(columns) == 1 else 0
+    at = _line_end(text, end)
+    return at, at, f"{newline}{' ' * indent}{f'{key}: ':<{width}}{flow(dict(row))}"
+
+
+def _category_edit(text: str, categories: yaml.Node, name: str, newline: str) -> Edit:
+    """Where a category goes: before the first that sorts behind it."""
+    items = categories.value if isinstance(categories, yaml.SequenceNode) else []
+    if not isinstance(categories, yaml.SequenceNode) or not items:
+        space = "" if text[: categories.start_mark.index].endswith((" ", "\n")) else " "
+        return categories.start_mark.index, categories.end_mark.index, f"{space}[{name}]"
+    behind = next((item for item in items if str(item.value) > name), None)
+    if categories.flow_style:
+        end = _end(items[-1])
+        return (end, end, f", {name}") if behind is None else (*[behind.start_mark.index] * 2, f"{name}, ")
+    anchor = behind or items[-1]
+    begin = text.rfind("\n", 0, anchor.start_mark.index) + 1
+    line = text[begin : anchor.start_mark.index] + name
+    at = _line_end(text, _end(anchor))
+    return (at, at, newline + line) if behind is None else (begin, begin, line + newline)

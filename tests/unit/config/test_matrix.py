@@ -1,0 +1,316 @@
+import gzip
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cachezoo.config.compose import compose
+from cachezoo.config.matrix import NewTrace, add_trace
+from cachezoo.config.matrix_text import with_trace
+from cachezoo.errors import CachezooError, ConfigError, TraceError
+
+ROOT = Path(__file__).resolve().parents[3]
+MSR = "128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372016382155,usr,0,Write,2517696512,4096,1963\n"
+CSV = "time_us,op,offset,size\n0,R,4096,4096\n5,W,8192,4096\n"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project of conf/ alone; the traces that its matrix has already are not read."""
+    root = tmp_path / "project"
+    shutil.copytree(ROOT / "conf", root / "conf")
+    (root / "data/raw").mkdir(parents=True)
+    (root / "data/raw/mail.csv").write_text(CSV)
+    return root
+
+
+@pytest.fixture
+def outside(tmp_path):
+    path = tmp_path / "usr_0.csv.gz"
+    path.write_bytes(gzip.compress(MSR.encode(), mtime=0))
+    return path
+
+
+def matrix(project: Path) -> str:
+    return (project / "conf/matrix.yaml").read_bytes().decode()
+
+
+def state(project: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in project.rglob("*") if path.is_file()}
+
+
+def mail(project: Path, **changes) -> NewTrace:
+    return NewTrace(**{"file": project / "data/raw/mail.csv", "category": "mail", "role": "train", **changes})
+
+
+def test_a_row_goes_behind_its_category_and_nothing_else_changes(project, outside):
+    before = matrix(project)
+    done = add_trace(project, NewTrace(outside, "database", "train"))
+    row = (
+        "  database_train_2:    {path: data/raw/imported/usr_0.csv.gz, format: msr, category: database, role: train}\n"
+    )
+    at = before.index("  web_train:")
+    assert matrix(project) == before[:at] + row + before[at:]
+    assert (done.key, done.new_category, done.missing, done.next_command) == (
+        "database_train_2", False, (), "make repro"
+    )  # fmt: skip
+    assert (project / "data/raw/imported/usr_0.csv.gz").read_bytes() == outside.read_bytes()
+    params = yaml.safe_load(compose(project / "conf"))
+    assert params["data"]["roles"]["database"]["train"] == ["database_train", "database_train_2"]
+
+
+def test_a_new_category_says_which_roles_it_lacks(project):
+    before = matrix(project)
+    first = add_trace(project, mail(project, part=(0.0, 0.5)))
+    assert (first.key, first.new_category, first.missing) == ("mail_train", True, ("validation", "test"))
+    assert first.next_command == "cachezoo trace add FILE --category mail --role validation"
+    row = (
+        "  mail_train:          {path: data/raw/mail.csv, format: csv, category: mail, role: train, part: [0.0, 0.5]}\n"
+    )
+    assert first.notes[-1] == "until mail has a test trace, there are no test figures"
+    at = before.index("categories:")
+    expected = before[:at] + row + before[at:].replace("[database, web]", "[database, mail, web]")
+    assert matrix(project) == expected
+    second = add_trace(project, mail(project, role="test", part=(0.5, 1.0), skip_bad_rows=3))
+    assert (second.new_category, second.missing) == (False, ("validation",))
+    assert second.entry["skip_bad_rows"] == 3
+    assert yaml.safe_load(matrix(project))["traces"]["mail_test"] == second.entry
+
+
+def test_keys_are_numbered(project, tmp_path):
+    keys = []
+    for number in range(3):
+        (tmp_path / f"{number}.csv").write_text(CSV)
+        keys.append(add_trace(project, NewTrace(tmp_path / f"{number}.csv", "mail", "train")).key)
+    (tmp_path / "own.csv").write_text(CSV)
+    keys.append(add_trace(project, NewTrace(tmp_path / "own.csv", "mail", "train", key="march")).key)
+    assert keys == ["mail_train", "mail_train_2", "mail_train_3", "march"]
+    assert list(yaml.safe_load(matrix(project))["traces"])[-4:] == keys
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"category": "Mail"}, "category 'Mail': take a-z"),
+        ({"category": "no"}, "category 'no': .*YAML"),
+        ({"category": "workload"}, "take another name"),
+        ({"role": "judge"}, "role 'judge': must be one of train, validation, test"),
+        ({"key": "mail-1"}, "key 'mail-1': take a-z"),
+        ({"key": "null"}, "key 'null': .*YAML"),
+        ({"key": "web_train"}, "key web_train: .*has it already"),
+        ({"part": (0.5, 0.5)}, "part .* must rise"),
+        ({"fmt": "msr"}, r"mail\.csv: row"),
+        ({"fmt": "nosuch"}, "format nosuch: unknown"),
+        ({"options": {"colour": "red"}}, "format csv: option colour: no such option"),
+        ({"skip_bad_rows": -1}, "skip_bad_rows: .*greater than or equal to 0"),
+        ({"file": Path("nosuch.csv")}, r"nosuch\.csv: no such file"),
+        ({"file": Path("conf")}, "conf: is a folder"),
+    ],
+)
+def test_a_refusal_is_one_line_and_changes_nothing(project, monkeypatch, changes, message):
+    monkeypatch.chdir(project)
+    before = state(project)
+    with pytest.raises(CachezooError, match=message) as error:
+        add_trace(project, mail(project, **changes))
+    assert "\n" not in str(error.value)
+    assert state(project) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the trace is empty"),
+        (b"hello\nworld\n", "row 1 fits none of"),
+        (CSV.encode() + b"7,X,0,4096\n", "row 3: op is 'X'"),
+        (CSV.split("\n", 1)[0].encode() + b"\n", "no read or write"),
+        (gzip.compress(random.Random(0).randbytes(9000) + CSV.encode())[:4000], "damaged or cut short"),
+    ],
+)
+def test_a_wrong_file_is_refused_now(project, content, message):
+    (project / "data/raw/bad.csv").write_bytes(content)
+    before = state(project)
+    with pytest.raises(TraceError, match=message):
+        add_trace(project, mail(project, file=project / "data/raw/bad.csv"))
+    assert state(project) == before
+
+
+def test_a_file_and_part_go_in_once(project, outside):
+    add_trace(project, mail(project, part=(0.0, 0.5)))
+    with pytest.raises(ConfigError, match=r"has it already, as mail_train \(mail, train, part \[0\.0, 0\.5\]\)"):
+        add_trace(project, mail(project, role="test", part=(0.0, 0.5)))
+    add_trace(project, NewTrace(outside, "web", "test"))
+    with pytest.raises(ConfigError, match="has it already, as web_test_2"):
+        add_trace(project, NewTrace(outside, "web", "test"))
+    link = project / "data/raw/other.csv"
+    link.symlink_to("mail.csv")
+    with pytest.raises(ConfigError, match="has it already, as mail_train"):
+        add_trace(project, mail(project, file=link, part=(0.0, 0.5)))
+
+
+@pytest.mark.parametrize("changes", [{"role": "test"}, {"role": "validation", "part": (0.4, 1.0)}])
+def test_roles_that_would_share_requests_are_refused(project, changes):
+    add_trace(project, mail(project, part=(0.0, 0.5)))
+    before = state(project)
+    with pytest.raises(ConfigError, match=r"not added: conf: .*mail_train.* share requests of data/raw/mail\.csv"):
+        add_trace(project, mail(project, **changes))
+    assert state(project) == before
+
+
+def test_a_conf_that_is_broken_elsewhere_is_left(project, outside):
+    (project / "conf/overrides.yaml").write_text("overrides: [nosuch.key=1]\n")
+    before = state(project)
+    with pytest.raises(ConfigError, match=r"not added: conf: .*nosuch"):
+        add_trace(project, NewTrace(outside, "web", "test"))
+    assert state(project) == before
+
+
+def test_a_folder_that_is_no_project_is_named(tmp_path, outside):
+    with pytest.raises(ConfigError, match=r"matrix\.yaml: no such file; run this in the root"):
+        add_trace(tmp_path, NewTrace(outside, "web", "test"))
+
+
+def test_a_file_of_another_content_is_never_overwritten(project, outside):
+    there = project / "data/raw/imported/usr_0.csv.gz"
+    there.parent.mkdir()
+    there.write_text("another")
+    before = state(project)
+    with pytest.raises(ConfigError, match=r"data/raw/imported/usr_0\.csv\.gz: is another file than"):
+        add_trace(project, NewTrace(outside, "web", "test"))
+    assert state(project) == before
+    there.write_bytes(outside.read_bytes())
+    assert add_trace(project, NewTrace(outside, "web", "test")).entry["path"] == "data/raw/imported/usr_0.csv.gz"
+
+
+def test_a_listed_name_with_other_content_is_said_so(project, outside, tmp_path):
+    add_trace(project, NewTrace(outside, "web", "test"))
+    namesake = tmp_path / "elsewhere" / outside.name
+    namesake.parent.mkdir()
+    namesake.write_bytes(gzip.compress(MSR.replace("4096", "8192").encode()))
+    with pytest.raises(ConfigError, match=r"is another file than .*rename"):
+        add_trace(project, NewTrace(namesake, "web", "test"))
+
+
+@pytest.mark.parametrize("can_link", [True, False])
+def test_a_file_from_outside_is_linked_or_copied(project, outside, monkeypatch, can_link):
+    def refuse(*_):
+        raise OSError(18, "Invalid cross-device link")
+
+    if not can_link:
+        monkeypatch.setattr(os, "link", refuse)
+    done = add_trace(project, NewTrace(outside, "web", "test"))
+    copy = project / done.entry["path"]
+    assert copy.read_bytes() == outside.read_bytes()
+    assert copy.samefile(outside) == can_link
+    assert "Git ignores" in done.notes[-1]
+
+
+def test_an_error_while_writing_takes_the_copy_back(project, outside, monkeypatch):
+    before = state(project)
+
+    def broken(_):
+        raise ConfigError("disk")
+
+    monkeypatch.setattr("cachezoo.config.matrix.atomic_file", broken)
+    with pytest.raises(ConfigError, match="disk"):
+        add_trace(project, NewTrace(outside, "web", "test"))
+    assert state(project) == before
+
+
+def test_a_reference_names_the_file_where_it_lies(project, outside):
+    done = add_trace(project, NewTrace(outside, "web", "test", copy=False))
+    assert done.entry["path"] == str(outside.resolve())
+    assert "a path of this machine" in done.notes[-1]
+    assert not (project / "data/raw/imported").exists()
+
+
+@pytest.mark.parametrize("name", ["data/requests/web/x.csv", "models/x.csv", ".dvc/x.csv"])
+def test_what_the_pipeline_writes_is_no_raw_trace(project, name):
+    (project / name).parent.mkdir(parents=True)
+    (project / name).write_text(CSV)
+    with pytest.raises(ConfigError, match="the pipeline writes this folder itself"):
+        add_trace(project, mail(project, file=project / name))
+
+
+@pytest.mark.parametrize("name", ["a\nb.csv", "a${b}.csv"])
+def test_a_name_that_dvc_cannot_follow_is_refused(project, name):
+    (project / "data/raw" / name).write_text(CSV)
+    with pytest.raises(ConfigError, match="rename the file") as error:
+        add_trace(project, mail(project, file=project / "data/raw" / name))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["with blank.csv", "a, b: {c} #d.csv", "grün's.csv", "- x.csv"])
+def test_odd_names_are_quoted(project, name):
+    (project / "data/raw" / name).write_text(CSV)
+    add_trace(project, mail(project, file=project / "data/raw" / name))
+    assert yaml.safe_load(matrix(project))["traces"]["mail_train"]["path"] == f"data/raw/{name}"
+
+
+def test_several_volumes_are_noted(project):
+    (project / "data/raw/mail.csv").write_text(
+        "time_us,op,offset,size,volume\n0,R,0,4096,a\n1,R,0,4096,b\n2,R,0,4096,a\n"
+    )
+    assert "2 volumes" in add_trace(project, mail(project)).notes[0]
+
+
+ROW = {"path": "x", "format": "csv", "category": "m", "role": "test"}
+FLOW = "{path: x, format: csv, category: m, role: test}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("traces: {}\ncategories: []\n", f"traces: \n  k: {FLOW}\ncategories: [m]\n"),
+        ("traces:\n# none\ncategories:\n# none\n", f"traces:\n  k: {FLOW}\n# none\ncategories: [m]\n# none\n"),
+        (
+            "traces:\n  a:   {category: z}  # said\n\n# behind\ncategories: [z]",
+            f"traces:\n  a:   {{category: z}}  # said\n  k:   {FLOW}\n\n# behind\ncategories: [m, z]",
+        ),
+        (
+            "categories:\n  - a  # one\n  - z\n# c\ntraces:\n    a:\n        category: a\n    z: {category: z}\n",
+            "categories:\n  - a  # one\n  - m\n  - z\n# c\n"
+            f"traces:\n    a:\n        category: a\n    z: {{category: z}}\n    k: {FLOW}\n",
+        ),
+        (
+            "traces:\n  m_1:\n    category: m\n    path: y\n  # of z\n  z: {category: z}\ncategories:\n- m\n- z\n",
+            f"traces:\n  m_1:\n    category: m\n    path: y\n  k: {FLOW}\n  # of z\n  z: {{category: z}}\n"
+            "categories:\n- m\n- z\n",
+        ),
+        (
+            "traces: {a: {category: a},\n  b: {category: b}, }\ncategories: ['a', b]\n",
+            f"traces: {{a: {{category: a}},\n  b: {{category: b}}, k: {FLOW}, }}\ncategories: ['a', b, m]\n",
+        ),
+        (
+            "traces:\r\n  a: {category: a}\r\ncategories: [a]\r\n",
+            f"traces:\r\n  a: {{category: a}}\r\n  k: {FLOW}\r\ncategories: [a, m]\r\n",
+        ),
+        (
+            "categories:\n- a\ntraces:\n  a: {category: a}",
+            f"categories:\n- a\n- m\ntraces:\n  a: {{category: a}}\n  k: {FLOW}",
+        ),
+        (
+            "traces:\n  a: &x {category: a}\n  b: *x\ncategories: [a]\n",
+            f"traces:\n  a: &x {{category: a}}\n  b: *x\n  k: {FLOW}\ncategories: [a, m]\n",
+        ),
+    ],
+)
+def test_every_layout_keeps_its_bytes(before, after):
+    assert with_trace(before, "matrix.yaml", "k", ROW) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("traces: [\n", "not readable as YAML"),
+        ("- a\n", "its keys must be"),
+        ("", "its keys must be"),
+        ("traces:\n  ? a\n  : {category: a}\ncategories: &c [a]\nmodels: *c\n", "by hand: k: "),
+    ],
+)
+def test_a_layout_that_takes_no_row_is_left_to_the_user(text, message):
+    with pytest.raises(ConfigError, match=message) as error:
+        with_trace(text, "matrix.yaml", "k", {**ROW, "category": "m"})
+    assert "\n" not in str(error.value)
