@@ -82,7 +82,9 @@ def compose(conf: Path) -> str:
         wanted = f"categories is {matrix['categories']}, the traces' are {params.categories}; list them"
         message = f"{conf / 'matrix.yaml'}: {wanted}"
         raise ConfigError(message)
-    return BANNER + yaml.safe_dump(params.model_dump(mode="json"), sort_keys=True, allow_unicode=True)
+    data = params.data.model_copy(update={"roles": params.data.keys_by_role()})
+    tree = params.model_copy(update={"data": data}).model_dump(mode="json")
+    return BANNER + yaml.safe_dump(tree, sort_keys=True, allow_unicode=True)
 
 
 def write_params(conf: Path, path: Path) -> None:

@@ -19,6 +19,8 @@ from cachezoo.config.rcrnn import (
     WorkloadTrain,
 )
 
+Role = Literal["train", "validation", "test"]
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,7 +42,7 @@ class TraceEntry(_Strict):
     path: str
     format: str
     category: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    role: Literal["train", "validation", "test"]
+    role: Role
     part: tuple[float, float] = (0.0, 1.0)
     options: dict[str, str] = {}
     skip_bad_rows: int = Field(default=0, ge=0)
@@ -57,9 +59,30 @@ class TraceEntry(_Strict):
 
 
 class Data(_Strict):
-    """`data`: the matrix, as stages see it."""
+    """`data`: the matrix, as stages see it.
+
+    Attributes:
+        traces: by key.
+        roles: keys of each category's traces by role. Follows from `traces`; the compose stage writes it, so that a
+            category's stages depend on its own traces alone.
+    """
 
     traces: dict[str, TraceEntry]
+    roles: dict[str, dict[Role, list[str]]] = {}
+
+    def keys_by_role(self) -> dict[str, dict[Role, list[str]]]:
+        """What `roles` must be."""
+        found: dict[str, dict[Role, list[str]]] = {}
+        for key, entry in sorted(self.traces.items()):
+            found.setdefault(entry.category, {}).setdefault(entry.role, []).append(key)
+        return found
+
+    @model_validator(mode="after")
+    def _follows(self) -> "Data":
+        if self.roles and self.roles != self.keys_by_role():
+            message = "roles do not follow from traces: run `dvc repro compose`"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _apart(self) -> "Data":
