@@ -23,3 +23,9 @@ class TrainingError(CachezooError):
 
 class BundleError(CachezooError):
     """A bundle is damaged, unknown, or refused by the writer."""
+
+
+def no_trace(category: str, role: str) -> str:
+    """What a stage says of a category that has no trace of a role it needs; the report of `trace add` foretells it."""
+    add = f"cachezoo trace add FILE --category {category} --role {role}"
+    return f"conf/matrix.yaml: category {category} has no {role} trace; add one: {add}"

@@ -9,7 +9,7 @@ from cachezoo import paths
 from cachezoo.bundles.protocol import REFUSED
 from cachezoo.bundles.requests import Requests, join, requests_of
 from cachezoo.bundles.writer import BEGINNINGS, ExportSettings, refusal, write_bundle
-from cachezoo.errors import BundleError
+from cachezoo.errors import BundleError, no_trace
 from cachezoo.io import atomic_dir, read_json, sha256_file, write_json
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.traces.store import read_trace
@@ -72,9 +72,7 @@ def golden_requests(params: "Params", category: str | None, rows: int) -> Reques
             share = max(1, rows // len(categories))
             parts.append(requests_of(read_trace(paths.requests(name, keys[0])), share))
     if not parts:
-        names = ", ".join(categories)
-        message = f"conf/matrix.yaml has no validation trace of {names}; golden rows are taken from it"
-        raise BundleError(message)
+        raise BundleError(no_trace(categories[0], "validation"))
     return join(parts)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
-from cachezoo.errors import TrainingError
+from cachezoo.errors import TrainingError, no_trace
 from cachezoo.features.history import encode, feature_list, user_key
 from cachezoo.io import atomic_dir, sha256_file
 from cachezoo.kernels.segments import HASH_MULTIPLIER, SEGMENT_BITS
@@ -202,10 +202,7 @@ def fit(
         TrainingError: there is no train trace, or nothing in it to learn from.
     """
     if not parts:
-        message = (
-            f"{model_id(category)}: the category has no trace of role train; give it one in conf/matrix.yaml"
-        )
-        raise TrainingError(message)
+        raise TrainingError(no_trace(category, "train"))
     model = _skeleton(category, parts, validation, settings)
     seed = model.seeds["train_admission"]
     rows, opt, held = training_rows(parts, model, settings)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.config.rcrnn import BenefitLabel, CachingModel, CachingTrain, ManagerPolicy, SequenceFeatures
-from cachezoo.errors import TrainingError
+from cachezoo.errors import TrainingError, no_trace
 from cachezoo.features.sequence import Columns, fit_features, open_inputs
 from cachezoo.features.table import read_features
 from cachezoo.io import sha256_file
@@ -214,9 +214,7 @@ def fit_caching(category: str, parts: list[Part], validation: list[Part], settin
         TrainingError: no train trace, or no settled label in it.
     """
     if not parts:
-        name = model_id(category, settings.model.arch)
-        message = f"{name}: the category has no trace of role train; give it one in conf/matrix.yaml"
-        raise TrainingError(message)
+        raise TrainingError(no_trace(category, "train"))
     model = _skeleton(category, parts, validation, settings)
     teachers = candidate_teachers(validation or parts, settings)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.config.rcrnn import ManagerPolicy, SequenceFeatures, WorkloadModel, WorkloadTrain
-from cachezoo.errors import TrainingError
+from cachezoo.errors import TrainingError, no_trace
 from cachezoo.evaluation.bootstrap import interval
 from cachezoo.evaluation.windows import accuracy, balanced_accuracy, balanced_resamples
 from cachezoo.features.sequence import COMMON_NAMES, WINDOW_WIDTH, Columns, fit_features
@@ -220,9 +220,7 @@ def fit_workload(classes: list[str], parts: list[Part], validation: list[Part], 
     """
     missing = [name for name in classes if name not in {part.category for part in parts}]
     if missing or not classes:
-        what = f"category {missing[0]} has no trace of role train" if missing else "there is no category"
-        message = f"{model_id(settings.model.arch)}: {what}; give it one in conf/matrix.yaml"
-        raise TrainingError(message)
+        raise TrainingError(no_trace(missing[0] if missing else "NAME", "train"))
     model = _skeleton(classes, parts, validation, settings)
     if len(classes) < 2:
         return _untrained(model, settings, [], f"{classes[0]} is the only category, so there is nothing to tell apart")

@@ -87,7 +87,7 @@ def test_golden_requests_of_all_categories(project: Path) -> None:
     assert (np.diff(both.time_us) >= 0).all() and both.time_us[0] == 0
     texts = [[c.names[k] for k in c.codes] for c in (both.user, one.user) if c is not None]
     assert texts[0][150:] == texts[1][:150]
-    with pytest.raises(BundleError, match=r"conf/matrix\.yaml has no validation trace of mail"):
+    with pytest.raises(BundleError, match=r"category mail has no validation trace; add one: cachezoo trace add"):
         golden_requests(params, "mail", 300)
 
 

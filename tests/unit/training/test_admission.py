@@ -154,7 +154,7 @@ def test_labels_of_one_class_are_reported_as_untrained(parts: tuple[Part, Part])
 
 
 def test_rules(parts: tuple[Part, Part]) -> None:
-    with pytest.raises(TrainingError, match="no trace of role train"):
+    with pytest.raises(TrainingError, match="no train trace; add one: cachezoo trace add"):
         fit("database", [], [], SETTINGS)
     unsettled = replace(parts[0].labels, settled=np.zeros(len(parts[0].trace), bool))
     with pytest.raises(TrainingError, match="settled label"):

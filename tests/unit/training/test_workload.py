@@ -131,7 +131,7 @@ def test_a_loss_that_is_never_finite_is_reported_as_untrained() -> None:
 
 
 def test_rules() -> None:
-    with pytest.raises(TrainingError, match="category turns has no trace of role train"):
+    with pytest.raises(TrainingError, match="category turns has no train trace; add one: cachezoo trace add"):
         fit_workload(CLASSES, parts(500, 1)[:1], [], SETTINGS)
     with pytest.raises(TrainingError, match="there is no category"):
         fit_workload([], [], [], SETTINGS)
