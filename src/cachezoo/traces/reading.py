@@ -1,7 +1,7 @@
 """What readers of formats give and get: chunks of requests, the files and options, and a place for what is left out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -133,6 +133,18 @@ class Reading:
         if self.skip_bad_rows:
             message += f"; {self.skip_bad_rows} bad rows were skipped before it, as many as asked"
         raise TraceError(message)
+
+    def without(self, source: Source, chunk: Chunk, wrong: npt.NDArray[np.bool_], said: Callable[[int], str]) -> Chunk:
+        """A chunk without the requests that a mask calls bad rows; `said` gives what is wrong with one, and the mend.
+
+        Raises:
+            TraceError: more rows are bad than may be skipped.
+        """
+        if not wrong.any():
+            return chunk
+        for index in np.flatnonzero(wrong).tolist():
+            self.bad(source, int(chunk.row[index]), said(index))
+        return chunk.where(~wrong)
 
     def checked(self, source: Source, chunk: Chunk) -> Chunk:
         """The requests of a chunk that keep the table's rules; the others are bad rows.
