@@ -166,13 +166,17 @@ def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys)
         def policies():
             raise error
 
-        monkeypatch.setattr(cli.app.registered_commands[-2], "callback", policies)
+        monkeypatch.setattr(command, "callback", policies)
         monkeypatch.setattr("sys.argv", ["cachezoo", "policies"])
         with pytest.raises(SystemExit) as left:
             cli.main()
         return left.value.code, capsys.readouterr().err
 
-    assert cli.app.registered_commands[-2].callback.__name__ == "policies"
+    command = next(
+        known
+        for known in cli.simulation.app.registered_commands
+        if known.name is None and known.callback.__name__ == "policies"
+    )
     full = OSError(28, "No space left on device", "a.tmp", None, "a.parquet")
     assert raising(full) == (1, "cachezoo: a.parquet: No space left on device\n")
     assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted\n")

@@ -68,17 +68,25 @@ class OpenTrace:
         self.backwards = 0
 
     def chunks(self) -> Iterator[Chunk]:
-        """A pass over the files; what an earlier pass skipped is forgotten."""
+        """A pass over the files; what an earlier pass skipped is forgotten.
+
+        Raises:
+            TraceError: what the reader says, or there is no request.
+        """
         self.reading, self.backwards = Reading(self.sources, self.files.skip_bad_rows), 0
-        total, last_us = sum(source.size for source in self.sources), BAD_TIME
+        total, last_us, rows = sum(source.size for source in self.sources), BAD_TIME, 0
         for chunk in self.format.read(self.reading, self.options):
             if len(chunk):
                 time_us = chunk.time_us
                 self.backwards += int(np.count_nonzero(time_us[1:] < time_us[:-1])) + int(time_us[0] < last_us)
-                last_us = int(chunk.time_us[-1])
+                last_us = int(time_us[-1])
+                rows += len(chunk)
                 yield chunk
             done = sum(source.consumed for source in self.sources)
             self.advance(done / max(total, 1))
+        if not rows:
+            message = f"{self.sources[0].path}: the trace is empty; give a file with at least one request"
+            raise TraceError(message)
 
     def counts_anew(self, cut: object = None) -> bool:
         """Whether times are counted from the first request: not where a canonical file already does, unless cut."""
@@ -153,9 +161,6 @@ def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
     """
     given = OpenTrace(files, advance)
     chunks = list(given.chunks())
-    if not chunks:
-        message = f"{given.sources[0].path}: the trace is empty; give a file with at least one request"
-        raise TraceError(message)
     origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
     trace = Stitcher(given.meta()).piece(chunks, origin_us)
     if given.backwards:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.errors import TraceError
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
@@ -42,15 +41,8 @@ class Statistics:
             self._latencies.append(np.minimum(known, MAX_LATENCY_US).astype(np.uint32))
 
     def result(self, meta: TraceMeta) -> dict[str, Any]:
-        """The figures as JSON values, units in the keys; then what the trace's source said of itself.
-
-        Raises:
-            TraceError: there was no request.
-        """
+        """The figures as JSON values, units in the keys; then what the trace's source said of itself."""
         counts = self._counts
-        if not counts["requests"]:
-            message = f"{meta.trace_id}: the trace is empty; give a file with at least one request"
-            raise TraceError(message)
         span_us = self._last_us - (self._first_us or 0)
         known = np.concatenate([np.empty(0, np.uint32), *self._latencies])
         return {
