@@ -5,7 +5,26 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import alibaba, canonical, msr, systor, tencent
+from cachezoo.traces.formats import (
+    alibaba,
+    canonical,
+    disksim,
+    disksim_validate,
+    etw,
+    fio,
+    fiu,
+    libcachesim_csv,
+    lis,
+    msr,
+    oraclegeneral,
+    spc,
+    spc_pages,
+    srt,
+    systor,
+    tectonic,
+    tencent,
+    vscsi,
+)
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.source import HEAD_BYTES, Source
 from cachezoo.traces.table import Trace
@@ -28,6 +47,21 @@ FORMATS = _registered(
     systor.FORMAT,
     tencent.FORMAT,
     alibaba.FORMAT,
+    spc.FORMAT,
+    spc_pages.FORMAT,
+    fiu.FORMAT,
+    disksim.DISKSIM_FORMAT,
+    disksim.MQSIM_FORMAT,
+    disksim_validate.FORMAT,
+    srt.FORMAT,
+    etw.FORMAT,
+    vscsi.FORMAT,
+    vscsi.CSV,
+    oraclegeneral.FORMAT,
+    libcachesim_csv.FORMAT,
+    lis.FORMAT,
+    tectonic.FORMAT,
+    fio.FORMAT,
 )
 
 

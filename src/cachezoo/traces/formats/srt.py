@@ -1,0 +1,210 @@
+"""HP's SRT: a header of text, a form feed, then records of big-endian words of 32 bits.
+
+A record is its bytes, its id (format version 1 to 4 in the high half, type in the low one), enqueue time in seconds
+since the header's tracedate and microseconds, start and stop in microseconds from the enqueue, bytes, sector, HP-UX
+device number, driver type, cylinder, flags, origin, and from version 4 the queue's length. Sectors count on the whole
+disk, from its start, in the header's `sectorsize` of that disk. The disk is the unit in the device number
+alone: the same disk is met under several majors and sections.
+
+Only records of type SHORTIO are read; suspect ones (SUSPECTIO) and all others are counted and left out, as DiskSim's
+reader skips or refuses them. Sources: DiskSim 4.0's reader; Ruemmler and Wilkes, "UNIX disk access patterns" (USENIX
+Winter 1993).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.formats.base import Fit, Format, Head, Options
+from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.source import READ_BYTES, Source
+from cachezoo.traces.table import I64, OP_READ, OP_WRITE, Coded
+
+MAGIC = b"$$TR_IOREC"
+HEADER_END = b"\f"
+HEADER_MOST = 1 << 20
+WORD = 4
+LEAST_WORDS = 2
+MOST_WORDS = 1 << 14
+SHORTIO = 1
+KINDS = {2: "longio", 3: "textio", 4: "suspectio"}
+(SIZE, ID, SEC, USEC, _, STOP, BYTES, SECTOR, DEVICE, _, _, FLAGS) = range(12)
+READ_FLAG = 0x1
+# The flags' names by bit, as HP-UX 8.0 has them.
+FLAG_NAMES = (
+    *("READ", "DONE", "ERROR", "BUSY", "PHYS", "END_OF_DATA", "WANTED", "NDELAY"),
+    *("ASYNC", "DELWRITE", "ORDWRI", "REWRITE", "PRIVATE", "WRITEV", "PFTIMEOUT", "CACHE"),
+    *("INVAL", "LOCKED", "HEAD", "FSYSIO", "BAD", "CALL", "DUX_REM_REQ", "NOCACHE"),
+    *("SYNC", "RAW", "NETBUF"),
+)
+Words = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Records:
+    """Whole records of a file: `first` is the number of the first, `words` their leading words, a row each."""
+
+    first: int
+    words: Words
+
+
+def sector_bytes(header: str) -> dict[int, int]:
+    """The `sectorsize` of each disk in a header's `disks = { N -> { … } }`."""
+    plain = re.sub(r'"[^"]*"', "", header)
+    start = re.search(r"\bdisks\s*=\s*\{", plain)
+    sizes: dict[int, int] = {}
+    if start is None:
+        return sizes
+    depth, disk = 1, 0
+    for token in re.finditer(r"(\d+)\s*->\s*\{|\{|\}|\bsectorsize\s*=\s*(\d+)", plain[start.end() :]):
+        if token[2]:
+            sizes.setdefault(disk, int(token[2]))
+        elif token[0] == "}":
+            depth -= 1
+            if depth == 0:
+                break
+        else:
+            disk = int(token[1]) if depth == 1 and token[1] else disk
+            depth += 1
+    return sizes
+
+
+def flag_names(bits: int) -> str:
+    """Names of the set flags, bar between them, without the one for reads; unknown bits as a hexadecimal number."""
+    names = [name for bit, name in enumerate(FLAG_NAMES) if bits >> bit & 1 and bit]
+    unknown = bits >> len(FLAG_NAMES) << len(FLAG_NAMES)
+    return "|".join([*names, f"{unknown:#x}"] if unknown else names)
+
+
+def recognise(head: Head) -> Fit:
+    """The header's first word."""
+    return Fit.SURE if head.data.startswith(MAGIC) else Fit.NO
+
+
+class _File:
+    """One file's header and records."""
+
+    def __init__(self, reading: Reading, source: Source) -> None:
+        self.reading, self.source = reading, source
+        self.row = 0
+        header, end, _ = source.head(HEADER_MOST).partition(HEADER_END)
+        if not header.startswith(MAGIC) or not end:
+            message = f"{source.path}: no SRT header ($$TR_IOREC … form feed); say another --format"
+            raise TraceError(message)
+        self.records_start = len(header) + 1
+        self.sizes = sector_bytes(header.decode("latin-1"))
+
+    def starts(self, words: npt.NDArray[np.uint32]) -> I64:
+        """Where whole records start in a block of words, and where the rest does."""
+        width = int(words[0]) // WORD
+        same = words[: len(words) // width * width : width] if width else words[:0]
+        if LEAST_WORDS <= width <= MOST_WORDS and len(same) and (same == words[0]).all() and words[0] % WORD == 0:
+            return np.arange(len(same) + 1) * width
+        sizes = words.tolist()
+        starts = [0]
+        at = 0
+        while at < len(sizes):
+            width, rest = divmod(sizes[at], WORD)
+            if rest or not LEAST_WORDS <= width <= MOST_WORDS:
+                row = self.row + len(starts)
+                message = (
+                    f"{self.source.path}: row {row}: a record has {sizes[at]} bytes, so the records after it cannot "
+                    "be found; fetch the file again"
+                )
+                raise TraceError(message)
+            if at + width > len(sizes):
+                break
+            at += width
+            starts.append(at)
+        return np.array(starts, np.int64)
+
+    def records(self) -> Iterator[_Records]:
+        """Whole records block by block; one cut short at the end is a bad row."""
+        rest = b""
+        skip = self.records_start
+        for block in self.source.blocks(READ_BYTES):
+            data = rest + block[skip:]
+            skip = max(skip - len(block), 0)
+            words = np.frombuffer(data, ">u4", len(data) // WORD)
+            if len(words) == 0:
+                rest = data
+                continue
+            starts = self.starts(words)
+            if len(starts) > 1:
+                # Signed words, of which only devices and flags use the sign's bit.
+                places = starts[:-1, None] + np.arange(FLAGS + 1)
+                lead = words.view(">i4")[np.minimum(places, len(words) - 1)].astype(np.int64)
+                yield _Records(self.row + 1, lead)
+                self.row += len(starts) - 1
+            rest = data[int(starts[-1]) * WORD :]
+        if rest:
+            self.reading.bad(self.source, self.row + 1, f"the record is cut short after {len(rest)} bytes; drop it")
+
+    def chunk(self, records: _Records) -> Chunk:
+        """The requests among the records."""
+        words, row = records.words, np.arange(records.first, records.first + len(records.words))
+        known = np.ones(len(row), bool)
+        version, kind = words[:, ID] >> 16, words[:, ID] & 0xFFFF
+        short = (kind == SHORTIO) & (words[:, SIZE] <= FLAGS * WORD)
+        for index in np.flatnonzero((version < 1) | (version > 4) | short).tolist():
+            said = f"has id {words[index, ID] & 0xFFFFFFFF:#x} and {words[index, SIZE]} bytes"
+            self.reading.bad(self.source, int(row[index]), f"{said}; no known record has: drop it")
+            known[index] = False
+        kinds, counts = np.unique(kind[known], return_counts=True)
+        for code, count in zip(kinds.tolist(), counts.tolist(), strict=True):
+            if code != SHORTIO:
+                self.reading.left_out[KINDS.get(code, f"type_{code}")] += count
+        known &= kind == SHORTIO
+        words, row = words[known], row[known]
+        disk = words[:, DEVICE] >> 8 & 0xFF
+        bits, flags = np.unique(words[:, FLAGS] & 0xFFFFFFFF, return_inverse=True)
+        disks, volume = np.unique(disk, return_inverse=True)
+        width = np.array([self.width_of(number) for number in disks.tolist()], np.int64)
+        return Chunk(
+            row=row,
+            time_us=words[:, SEC] * 1_000_000 + words[:, USEC],
+            op=np.where(words[:, FLAGS] & READ_FLAG, OP_READ, OP_WRITE).astype(np.uint8),
+            offset=(words[:, SECTOR] & 0xFFFFFFFF) * width[volume],
+            size=words[:, BYTES],
+            latency_us=words[:, STOP],
+            coded={
+                "volume": Coded(volume.astype(np.int32), tuple(str(number) for number in disks.tolist())),
+                "flags": Coded(flags.astype(np.int32), tuple(flag_names(mask) for mask in bits.tolist())),
+            },
+        )
+
+    def width_of(self, disk: int) -> int:
+        """Bytes of a disk's sector; one that the header does not list has those that all listed ones share.
+
+        Raises:
+            TraceError: the header does not say.
+        """
+        widths = {self.sizes[disk]} if disk in self.sizes else set(self.sizes.values())
+        if len(widths) != 1:
+            message = f"{self.source.path}: its header says no sectorsize for disk {disk}; mend the header"
+            raise TraceError(message)
+        width = widths.pop()
+        self.reading.notes[f"sector_bytes.{disk}"] = str(width)
+        return width
+
+
+def read(reading: Reading, options: Options) -> Iterator[Chunk]:
+    """Requests in the files' order; `latency_us` is the stop, `volume` the disk's number, `flags` the flags' names."""
+    del options
+    for source in reading.sources:
+        file = _File(reading, source)
+        for records in file.records():
+            yield reading.checked(source, file.chunk(records))
+
+
+FORMAT = Format(
+    id="srt",
+    title="HP SRT (microseconds, sectors as its header says)",
+    recognise=recognise,
+    read=read,
+    keeps=("latency_us", "flags"),
+)
