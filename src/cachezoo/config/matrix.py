@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from cachezoo.config.compose import compose
 from cachezoo.config.matrix_text import with_trace
 from cachezoo.config.schema import Role, TraceEntry
-from cachezoo.errors import ConfigError, TraceError
+from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
 
 MATRIX = Path("conf/matrix.yaml")
@@ -135,11 +135,7 @@ def _look(new: NewTrace) -> tuple[str, list[str]]:
 
     options = dict(new.options or {})
     given = OpenTrace(TraceFiles([new.file], new.fmt, new.category, new.key, options, new.skip_bad_rows), silent)
-    chunks = given.chunks()
-    first = next(chunks, None)
-    if first is None:
-        message = f"{new.file}: the trace holds no read or write; give a file with at least one request"
-        raise TraceError(message)
+    first = next(given.chunks())
     notes = [f"{what.replace('_', ' ')}: {said}" for what, said in given.reading.notes.items()]
     volume = first.coded.get("volume")
     volumes = len(set(volume.codes.tolist())) if volume is not None else 1
@@ -173,8 +169,8 @@ def _place(project: Path, new: NewTrace) -> str:
         place = inside
     else:
         place = (IMPORTED / new.file.name).as_posix() if new.copy else real.as_posix()
-    if not place.isprintable() or "${" in place:
-        message = f"{place!r}: DVC cannot follow a name with control characters or ${{; rename the file"
+    if not place.isprintable():
+        message = f"{place!r}: a name with control characters or broken UTF-8 cannot stand in YAML; rename the file"
         raise ConfigError(message)
     return place
 
