@@ -1,5 +1,6 @@
 """The real pipeline on tiny traces, laid over temporary clones of this repository's HEAD."""
 
+import gzip
 import importlib.util
 import json
 import os
@@ -12,6 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from cachezoo.config.matrix import NewTrace, add_trace
+from cachezoo.traces.store import read_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = Path(__file__).parent / "tiny"
@@ -293,3 +297,45 @@ def test_git_sees_no_output_that_dvc_keeps(runs):
         changed = {line[3:] for line in done.stdout.splitlines()}
         metrics = {f"metrics/{name}.json" for name in (*CATEGORIES, "workload")}
         assert changed == {"params.yaml", "dvc.lock", "models/track.json", *metrics}
+
+
+@pytest.fixture
+def copied(first, tmp_path):
+    """The clone that has run, somewhere else."""
+    folder = tmp_path / "clone"
+    shutil.copytree(first, folder, symlinks=True)
+    for name in ("home", "tmp"):
+        (tmp_path / name).mkdir()
+    (folder / ".dvc/config.local").write_text(f"[core]\n    site_cache_dir = {folder}/.cache/dvc\n")
+    return folder
+
+
+def to_run(folder: Path) -> set[str]:
+    """Stages whose inputs or outputs have changed; `dvc repro --dry` stops at one whose input is yet to come."""
+    done = dvc(folder, "status", "--json")
+    assert done.returncode == 0, done.stderr[-3000:]
+    return set(json.loads(done.stdout))
+
+
+def test_an_added_trace_concerns_its_category_alone(copied, tmp_path):
+    assert to_run(copied) == set()
+    rows = [
+        f"{128166372003061629 + 10_000 * k},usr,0,{'Write' if k % 3 else 'Read'},{4096 * (k % 700)},8192,{100 + k}\n"
+        for k in range(2000)
+    ]
+    foreign = tmp_path / "usr_0.csv.gz"
+    foreign.write_bytes(gzip.compress("".join(rows).encode()))
+    key = add_trace(copied, NewTrace(foreign, "alpha", "train")).key
+    repro(copied, f"ingest@{key}")
+    trace = read_trace(copied / f"data/requests/alpha/{key}.parquet")
+    assert (key, trace.meta.source_format, trace.meta.category) == ("alpha_train_2", "msr", "alpha")
+    assert trace.time_us.tolist() == [1000 * k for k in range(2000)]
+    assert trace.offset.tolist() == [4096 * (k % 700) for k in range(2000)]
+    stages = to_run(copied)
+    assert {f"{stage}@{key}" for stage in ("replay", "label_benefit", "features", "label_episodes")} <= stages
+    assert {f"{stage}@alpha" for stage in ("train_caching", "train_admission", "evaluate")} <= stages
+    assert "train_workload" in stages
+    assert not [stage for stage in stages if "@beta" in stage]
+    ran = repro(copied, f"replay@{key}", "train_admission@beta")
+    assert f"Running stage 'replay@{key}'" in ran
+    assert "Stage 'train_admission@beta' didn't change, skipping" in ran
