@@ -23,7 +23,7 @@ from cachezoo.traces.table import F64, I64, U8, Coded
 
 TYPES = {
     "int": pa.int64(),
-    "hex": pa.int64(),
+    "hex": pa.string(),  # as a number, pyarrow would take decimal digits too
     "float": pa.float64(),
     "text": pa.dictionary(pa.int32(), pa.string()),
 }
@@ -35,6 +35,7 @@ NUMBERS = {
 RUNS_OF_BLANKS = re.compile(rb"[ \t]{2,}|\t")
 EDGE_BLANKS = re.compile(rb"(?m)^ | (?=\r?$)")
 INT64_END = 2**63
+HEX = r"^[ \t]*0[xX][0-9a-fA-F]{1,16}[ \t]*$"
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class Rows:
     def ints(self, name: str) -> I64:
         """int64 values; the least int64 where an optional one is missing."""
         column = self.table.column(name)
+        if pa.types.is_string(column.type):
+            column = pc.utf8_trim_whitespace(column).cast(pa.int64())
         return np.asarray(column.fill_null(-INT64_END) if column.null_count else column)
 
     def floats(self, name: str) -> F64:
@@ -255,6 +258,8 @@ class _File:
     def needs_sifting(self, values: pa.ChunkedArray, column: Column) -> bool:
         """Whether pyarrow took a missing value, or text such as nan, for a number."""
         missing = not column.optional and values.null_count > 0
+        if column.kind == "hex":
+            return missing or pc.all(pc.match_substring_regex(values, HEX)).as_py() is False
         return missing or (column.kind == "float" and pc.all(pc.is_finite(values)).as_py() is False)
 
     def convert(self, block: bytes, numbers: I64 | None = None) -> Rows | None:

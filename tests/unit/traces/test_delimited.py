@@ -169,12 +169,12 @@ def test_ragged_rows_keep_their_columns_whatever_comes_after_them(tmp_path):
 
 def test_hexadecimal_numbers(tmp_path):
     layout = Layout((Column("n", "hex"), Column("x", "float"), Column("who", "text")))
-    reading, rows = read(
-        tmp_path, b"0x1f, 1, a\n0xZ, 1, a\n 0X0000000000000010,1,a\n0x1ffffffffffffffff,1,a\n", layout, skip=2
-    )
-    assert [(row, n) for row, n, *_ in values(rows)] == [(1, 31), (3, 16)]
-    assert "row 2: n is '0xZ', not a hexadecimal number" in reading.skipped[0]
-    assert "row 4: n is '0x1ffffffffffffffff'" in reading.skipped[1]
+    content = b"0x1f, 1, a\n 0X0000000000000010 ,1,a\n0xffffffffffffffff,1,a\n"
+    assert [(row, n) for row, n, *_ in values(read(tmp_path, content, layout)[1])] == [(1, 31), (2, 16), (3, -1)]
+    for bad in ("0xZ", "10", "0x1ffffffffffffffff", "0x", "-0x1", ""):
+        reading, rows = read(tmp_path, content + f"{bad},1,a\n0x7,1,a\n".encode(), layout, skip=1)
+        assert [(row, n) for row, n, *_ in values(rows)] == [(1, 31), (2, 16), (3, -1), (5, 7)]
+        assert f"row 4: n is {f'{bad!r}, not a hexadecimal number' if bad else 'empty'}" in reading.skipped[0]
 
 
 def test_picked_lines_keep_the_numbers_they_are_given(tmp_path):
