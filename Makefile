@@ -21,6 +21,7 @@ M ?=
 exp:
 	@scripts/bootstrap.sh requirements.lock
 	@CACHEZOO_PYTHON='$(CURDIR)/.venv/bin/python' .venv/bin/dvc exp run --temp \
+		$(if $(wildcard data/raw/imported),--copy-paths data/raw/imported) \
 		-S 'conf/overrides.yaml:overrides=[$(O)]' $(if $(M),-S 'conf/matrix.yaml:$(M)')
 
 ui:
