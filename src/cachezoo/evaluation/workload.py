@@ -6,7 +6,7 @@ category that issued most of it; windows that both issued equally are left out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from cachezoo.models.window_tree import BASELINE, WindowTree, window_statistics
 from cachezoo.models.workload_step import load_workload
 from cachezoo.policies.workload import UNKNOWN, WorkloadServing
 from cachezoo.seeds import derive_seed
+from cachezoo.traces.mixing import interleave, sources
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 
@@ -31,30 +32,13 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 SHARES = (0.6, 0.8)
 ENOUGH_WINDOWS = 100
 
 
 @dataclass(frozen=True)
-class Stream:
-    """Requests with the category that issued each.
-
-    Attributes:
-        time_us, op, offset, size: requests, as in the canonical table.
-        source: int64[n], each request's category as its place among the classes.
-    """
-
-    time_us: I64
-    op: U8
-    offset: I64
-    size: I64
-    source: I64
-
-
-@dataclass(frozen=True)
 class Scored:
-    """A stream's windows: their categories, and what was said of them.
+    """A trace's windows: their categories, and what was said of them.
 
     Attributes:
         labels: int64[w] the category that issued most of the window.
@@ -71,40 +55,22 @@ class Scored:
     in_force: I32
 
 
-def stream_of(trace: Trace, label: int) -> Stream:
-    """One category's requests."""
-    return Stream(trace.time_us, trace.op, trace.offset, trace.size, np.full(len(trace), label, np.int64))
-
-
-def interleave(major: Stream, minor: Stream, share: float) -> Stream:
-    """Merge the beginnings of two streams in time.
+def score(trace: Trace, labels: I64, serving: WorkloadServing, tree: WindowTree, model_id: str) -> Scored:
+    """Let the classifier and the tree name every window of a trace.
 
     Args:
-        major: its clock stays.
-        minor: its clock is stretched or compressed, so that both end together.
-        share: of the requests that the major stream issues; each stream is cut after as many as this leaves of it.
+        trace: requests.
+        labels: int64[n], the category that issued each, as its place among the classes.
+        serving: the classifier.
+        tree: its baseline.
+        model_id: the classifier's name.
     """
-    few = max(1, min(len(minor.time_us), round(len(major.time_us) * (1 - share) / share)))
-    many = max(1, min(len(major.time_us), round(few * share / (1 - share))))
-    times = [major.time_us[:many] - major.time_us[0], minor.time_us[:few] - minor.time_us[0]]
-    pace = float(times[0][-1]) / max(float(times[1][-1]), 1.0)
-    merged = np.concatenate([times[0], np.round(times[1] * pace).astype(np.int64)])
-    order = np.argsort(merged, kind="stable")
-    columns = {
-        name: np.concatenate([getattr(major, name)[:many], getattr(minor, name)[:few]])[order]
-        for name in ("op", "offset", "size", "source")
-    }
-    return Stream(time_us=merged[order], **columns)
-
-
-def score(stream: Stream, serving: WorkloadServing, tree: WindowTree, model_id: str) -> Scored:
-    """Let the classifier and the tree name every window of a stream."""
-    requests = (stream.time_us, stream.op, stream.offset, stream.size)
+    requests = (trace.time_us, trace.op, trace.offset, trace.size)
     seen = serving.run(*requests)
     count, k = len(seen.classes), len(serving.classes)
     starts = np.arange(count, dtype=np.int64) * serving.window
     statistics = window_statistics(request_columns(*requests).common, starts, serving.window)
-    rows = stream.source[: count * serving.window].reshape(count, serving.window)
+    rows = labels[: count * serving.window].reshape(count, serving.window)
     issued = np.stack([(rows == label).sum(axis=1) for label in range(k)], axis=1)
     most = np.sort(issued, axis=1)
     said = {model_id: seen.classes.astype(np.int64), BASELINE: tree.predict(statistics).astype(np.int64)}
@@ -153,15 +119,17 @@ class _Bench:
 
     def mixture(self, major: Trace, minor: Trace, pair: tuple[int, int], share: float) -> dict[str, Any]:
         """Concurrent streams of two categories."""
-        stream = interleave(stream_of(major, pair[0]), stream_of(minor, pair[1]), share)
-        scored = score(stream, self.serving, self.tree, self.model_id)
+        single = [replace(trace, source=None) for trace in (major, minor)]
+        mixed = interleave(single, f"{major.meta.trace_id}+{minor.meta.trace_id}", (share, 1 - share))
+        labels = np.array(pair, np.int64)[sources(mixed).codes]
+        scored = score(mixed, labels, self.serving, self.tree, self.model_id)
         names = [self.serving.classes[label] for label in pair]
         windows = int(scored.scored.sum())
         return {
             "major": names[0],
             "minor": names[1],
             "share": share,
-            "share_found": float((stream.source == pair[0]).mean()),
+            "share_found": float((labels == pair[0]).mean()),
             "windows": windows,
             "ties": int((~scored.scored).sum()),
             "enough_windows": windows >= ENOUGH_WINDOWS,
@@ -242,7 +210,8 @@ def evaluate_workload(model_dir: Path, params: "Params") -> dict[str, Any]:
         for key in params.traces_of(category, "test"):
             trace = read_trace(paths.requests(category, key))
             firsts.setdefault(label, trace)
-            cases[key] = score(stream_of(trace, label), serving, bench.tree, model.model_id)
+            labels = np.full(len(trace), label, np.int64)
+            cases[key] = score(trace, labels, serving, bench.tree, model.model_id)
             rows = bench.rows(cases[key], key)
             rows[0] |= _monitor(cases[key], cases[key].labels)
             result["traces"][key] = {"role": "test", "category": category, "requests": len(trace), "rows": rows}

@@ -9,7 +9,7 @@ import pytest
 from cachezoo import paths
 from cachezoo.bundles.measured import measured, promotion
 from cachezoo.errors import TrainingError
-from cachezoo.evaluation.workload import Stream, evaluate_workload, interleave, stream_of
+from cachezoo.evaluation.workload import evaluate_workload
 from cachezoo.io import dump_json
 from cachezoo.models.trained import read_trained
 from cachezoo.models.workload_step import load_workload
@@ -82,37 +82,6 @@ def test_what_the_manifest_and_tracking_take_of_it(result: dict[str, Any], folde
     assert flat["test/accuracy"] == test["accuracy"] and flat["test/tree_accuracy"] == test["tree_accuracy"]
     assert flat["balanced_accuracy"] == test["balanced_accuracy"]
     assert flat["validation/paired_difference_low"] > 0
-
-
-def test_interleave_by_hand() -> None:
-    def stream(times: list[int], label: int) -> Stream:
-        n = len(times)
-        column = np.arange(n) + 100 * label
-        return Stream(np.array(times), np.zeros(n, np.uint8), column, column + 1, np.full(n, label, np.int64))
-
-    major = stream([5, 15, 25, 35, 45, 55], 0)
-    merged = interleave(major, stream([7, 8, 9, 10], 1), 0.75)  # six and two requests
-    assert merged.source.tolist() == [0, 1, 0, 0, 0, 0, 0, 1]
-    assert merged.offset.tolist() == [0, 100, 1, 2, 3, 4, 5, 101] == (merged.size - 1).tolist()
-    assert merged.time_us.tolist() == [0, 0, 10, 20, 30, 40, 50, 50]
-    cut = interleave(major, stream([3, 4, 7], 1), 0.5)  # three of each, the second one's burst in place
-    assert cut.source.tolist() == [0, 1, 1, 0, 0, 1] and cut.time_us.tolist() == [0, 0, 5, 10, 20, 20]
-    single = interleave(major, stream([3], 1), 0.8)
-    assert single.source.tolist() == [0, 1, 0, 0, 0]
-
-
-@pytest.mark.parametrize("share", [0.6, 0.8])
-@pytest.mark.parametrize("counts", [(500, 500), (500, 60), (60, 500)])
-def test_interleave_gives_each_stream_its_share_and_keeps_its_order(share: float, counts: tuple[int, int]) -> None:
-    streams = [
-        stream_of(make_stream(n, seed, name), label)
-        for label, (n, seed, name) in enumerate(zip(counts, (1, 2), CLASSES, strict=True))
-    ]
-    merged = interleave(*streams, share)
-    assert abs((merged.source == 0).mean() - share) < 0.01 and (np.diff(merged.time_us) >= 0).all()
-    for label, stream in enumerate(streams):
-        mine = merged.offset[merged.source == label]
-        np.testing.assert_array_equal(mine, stream.offset[: len(mine)])
 
 
 def test_too_few_windows_have_no_interval(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
