@@ -9,13 +9,14 @@ from typing import Annotated, NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import simulation, trace
+from cachezoo.cli import simulation, trace, transform
 from cachezoo.cli.common import Json, print_values, project
 from cachezoo.errors import CachezooError
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Training pipeline and model zoo for storage caches."
 )
+trace.app.add_typer(transform.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(simulation.app)
 bundle_app = typer.Typer(no_args_is_help=True, help="Verify and inspect bundles.")

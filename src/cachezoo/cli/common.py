@@ -8,6 +8,7 @@ import typer
 
 from cachezoo.errors import ConfigError
 
+LONGEST_CELL = 240
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -27,12 +28,15 @@ def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:
 
 
 def cell(value: object) -> str:
-    """A value as a table shows it."""
+    """A value as a table shows it: long texts, such as a capture's recipe, cut short."""
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    text = str(value)
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 
 
 def project() -> Path:

@@ -1,5 +1,6 @@
 """Traces in and out: `cachezoo trace …`."""
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so m
 Category = Annotated[str, typer.Option(help="Workload category to record.")]
 
 
-def _options(given: list[str] | None) -> dict[str, str]:
+def options_of(given: list[str] | None) -> dict[str, str]:
     """KEY=VALUE pairs as a dictionary."""
     pairs = [text.partition("=") for text in given or []]
     wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
@@ -35,8 +36,8 @@ def _options(given: list[str] | None) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _refuse_same(files: list[Path], output: Path) -> None:
-    """No output may replace what is read."""
+def refuse_same(files: list[Path], output: Path) -> None:
+    """Refuse an output that would replace what is read."""
     for file in files:
         if file.exists() and output.exists() and output.samefile(file):
             message = f"{output}: is the raw trace itself and would be replaced; name another output file"
@@ -58,6 +59,7 @@ def ingest(
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     category: Category = "unknown",
+    trace_id: Annotated[str | None, typer.Option("--id", help="Name to record; else the first file's.")] = None,
     skip_bad_rows: SkipBadRows = 0,
     as_json: Json = False,
 ) -> None:
@@ -68,8 +70,8 @@ def ingest(
     from cachezoo.traces.ingest import ingest as run
     from cachezoo.traces.read import TraceFiles
 
-    _refuse_same(files, output)
-    trace = TraceFiles(files, fmt, category, options=_options(option), skip_bad_rows=skip_bad_rows)
+    refuse_same(files, output)
+    trace = TraceFiles(files, fmt, category, trace_id, options_of(option), skip_bad_rows)
     with _reading(f"ingesting {files[0].name}") as advance:
         figures = run(trace, output, advance=advance)
     title = f"ingested {files[0].name} as {figures['source_format']}"
@@ -97,10 +99,47 @@ def info(
     from cachezoo.traces.ingest import describe_files
     from cachezoo.traces.read import TraceFiles
 
-    given = TraceFiles(files, fmt, options=_options(option), skip_bad_rows=skip_bad_rows)
+    given = TraceFiles(files, fmt, options=options_of(option), skip_bad_rows=skip_bad_rows)
     with _reading(f"reading {files[0].name}") as advance:
         figures = describe_files(given, advance)
     print_values(figures, as_json, f"{files[0]}: {figures['source_format']}")
+
+
+@app.command("add")
+def add(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The raw trace: one file, compressed or not.")],
+    category: Annotated[str, typer.Option(help="Workload category; one that conf/matrix.yaml lacks is begun.")],
+    role: Annotated[str, typer.Option(help="What the trace is for: train, validation or test.")],
+    key: Annotated[str | None, typer.Option(help="Its name in the matrix; else CATEGORY_ROLE, numbered.")] = None,
+    part: Annotated[
+        tuple[float, float] | None, typer.Option(metavar="FIRST LAST", help="Fractions of the trace, such as 0 0.5.")
+    ] = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    skip_bad_rows: SkipBadRows = 0,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Leave a file from outside the project where it lies.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Add a raw trace to conf/matrix.yaml; the next `make repro` uses it.
+
+    Run it in the project's root. The file's beginning is read and the whole configuration checked first: on an error
+    nothing changes. A category needs a train and a validation trace, and a test trace for figures.
+    """
+    from cachezoo.cli.common import project
+    from cachezoo.config.matrix import NewTrace, add_trace
+
+    new = NewTrace(file, category, role, key, fmt, part, options_of(option), skip_bad_rows, copy=not reference)
+    added = add_trace(project(), new)
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(added), allow_nan=False))
+        return
+    from cachezoo.console import out
+
+    print_values({"key": added.key, **added.entry}, as_json, "added to conf/matrix.yaml")
+    for line in (*added.notes, f"next: {added.next_command}"):
+        out().print(line, soft_wrap=True, markup=False, highlight=False)
 
 
 @app.command("formats")
@@ -162,9 +201,9 @@ def convert(
     from cachezoo.traces.formats import write_as
     from cachezoo.traces.read import TraceFiles, read_files
 
-    _refuse_same([trace], output)
-    rows = read_files(TraceFiles([trace], fmt, options=_options(option)))
-    lost = write_as(rows, output, to, _options(write_option))
+    refuse_same([trace], output)
+    rows = read_files(TraceFiles([trace], fmt, options=options_of(option)))
+    lost = write_as(rows, output, to, options_of(write_option))
     value = {"requests": len(rows), "format": to, "output": str(output)}
     print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")
 
@@ -179,8 +218,6 @@ def capture(
     as_json: Json = False,
 ) -> None:
     """Record the block requests of a real workload (as root)."""
-    import dataclasses
-
     from cachezoo.console import progress
     from cachezoo.traces.capture.run import capture as run
     from cachezoo.traces.capture.run import choose_recipe
