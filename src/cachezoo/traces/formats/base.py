@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cachezoo.traces.reading import READ_OR_WRITE as READ_OR_WRITE
 from cachezoo.traces.reading import Chunk, Reading
-from cachezoo.traces.table import Trace
+from cachezoo.traces.table import CODED_COLUMNS, Trace
 
 HEAD_LINES = 200
 
@@ -92,6 +92,12 @@ class Format:
     has_clock: bool = True
     write: Callable[[Trace, Path, Any], dict[str, int]] | None = None
     write_options: type[Options] = Options
+
+
+def lost_columns(trace: Trace) -> dict[str, int]:
+    """Requests of each column that a format without optional columns cannot say, but for volumes."""
+    names = ("latency_us", "count", *(name for name in CODED_COLUMNS if name != "volume"))
+    return {name: len(trace) for name in names if getattr(trace, name) is not None}
 
 
 def most_fit(rows: list[list[str]], width: int, fits: Callable[[list[str]], bool]) -> bool:

@@ -1,0 +1,223 @@
+"""libCacheSim's CSV: any delimited text whose columns are named by options, or by their header.
+
+An option names a column by its number from 1 or by the header's name for it. Without one, the usual names in a header
+are taken. Source: libCacheSim's quick start.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.delimited import Column, Layout, Rows, delimited
+from cachezoo.traces.formats.base import Fit, Format, Head, is_int
+from cachezoo.traces.formats.identified import Addresses, IdOptions
+from cachezoo.traces.reading import BAD_OP, Chunk, Names, Reading, microseconds
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES, Coded
+
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
+OBJECT_NAMES = ("obj_id", "object_id", "objid", "objectid")
+USUAL = {
+    "time": ("time", "timestamp", "clock_time", "ts"),
+    "obj_id": (*OBJECT_NAMES, "object", "obj", "key", "id"),
+    "obj_size": ("obj_size", "object_size", "objsize", "size", "value_size"),
+    "op": ("op", "operation", "op_type", "optype"),
+    "tenant": ("tenant", "tenant_id", "tenantid"),
+}
+OPS = {
+    **dict.fromkeys(("get", "gets", "read", "r"), OP_READ),
+    **dict.fromkeys(("set", "add", "cas", "replace", "append", "prepend", "incr", "decr"), OP_WRITE),
+    **dict.fromkeys(("put", "update", "write", "w"), OP_WRITE),
+}
+NO_DATA = ("delete", "nop")
+
+
+class CsvOptions(IdOptions):
+    """Where the columns are.
+
+    Attributes:
+        time_col, obj_id_col, obj_size_col, op_col, tenant_col: a column's number from 1 or its name in the header;
+            empty: the usual names in the header, if any; ``none``: no column.
+        has_header: whether the first line names columns; ``auto``: where no field of it is a number.
+        delimiter: one character, a name in `DELIMITERS`, or ``auto``: what splits the first line most.
+        time_unit: of the time column.
+    """
+
+    time_col: str = ""
+    obj_id_col: str = ""
+    obj_size_col: str = ""
+    op_col: str = ""
+    tenant_col: str = ""
+    has_header: Literal["auto", "true", "false"] = "auto"
+    delimiter: str = Field(default="auto", pattern=f"^(.|auto|{'|'.join(DELIMITERS)})$")
+    time_unit: Literal["s", "ms", "us", "ns"] = "s"
+
+    def delimiter_of(self, line: str) -> str:
+        """The delimiter of a file, by its first line."""
+        if self.delimiter != "auto":
+            return DELIMITERS.get(self.delimiter, self.delimiter)
+        return max(DELIMITERS.values(), key=lambda sign: (len(_fields(line, sign)), sign != " "))
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    parts = line.split() if delimiter == " " else line.split(delimiter)
+    return [part.strip().strip('"') for part in parts]
+
+
+def _is_header(fields: list[str]) -> bool:
+    return not any(field.lstrip("-").replace(".", "", 1).isdigit() for field in fields)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")
+
+
+def recognise(head: Head) -> Fit:
+    """A header that names an object's id."""
+    lines = [line for line in head.lines if not line.startswith("#")]
+    if len(lines) < 2:
+        return Fit.NO
+    fields = _fields(lines[0], CsvOptions().delimiter_of(lines[0]))
+    named = len(fields) > 1 and any(_plain(field) in OBJECT_NAMES for field in fields)
+    return Fit.LIKELY if named else Fit.NO
+
+
+def _place(source: Source, role: str, wanted: str, header: list[str], width: int) -> int | None:
+    """The index of a column.
+
+    Raises:
+        TraceError: the file has no such column.
+    """
+    names = [_plain(name) for name in header]
+    if wanted == "none":
+        return None
+    if not wanted:
+        return next((names.index(name) for name in USUAL[role] if name in names), None)
+    if is_int(wanted) and 1 <= int(wanted) <= width:
+        return int(wanted) - 1
+    if _plain(wanted) in names:
+        return names.index(_plain(wanted))
+    message = f"{source.path}: option {role}_col is {wanted!r}: use a number from 1 to {width}"
+    raise TraceError(message + (f" or one of {', '.join(header)}" if header else ""))
+
+
+def _layout(source: Source, options: CsvOptions) -> Layout:
+    """The file's columns.
+
+    Raises:
+        TraceError: a column is not there, named twice, or none holds ids.
+    """
+    lines = [line for line in source.head().decode("utf-8", "replace").splitlines() if line.strip()]
+    first = next((line for line in lines if not line.startswith("#")), "")
+    delimiter = options.delimiter_of(first)
+    fields = _fields(first, delimiter)
+    headed = options.has_header == "true" or (options.has_header == "auto" and _is_header(fields))
+    header = fields if headed else []
+    found = {role: _place(source, role, getattr(options, f"{role}_col"), header, len(fields)) for role in USUAL}
+    places = {place: role for role, place in found.items() if place is not None}
+    if found["obj_id"] is None:
+        message = f"{source.path}: row 1 has {len(fields)} fields, none known for ids; give their column by obj_id_col"
+        raise TraceError(message)
+    if len(places) < sum(place is not None for place in found.values()):
+        message = f"{source.path}: one column serves twice; give each role a column of its own"
+        raise TraceError(message)
+    kinds = {"time": "float", "obj_size": "int", "op": "text", "tenant": "text"}
+    kinds["obj_id"] = "text" if options.ids == "object" else "int"
+    columns = [
+        Column(places.get(index, f"unread_{index}"), kinds[places[index]] if index in places else "skip")
+        for index in range(len(fields))
+    ]
+    return Layout(tuple(columns), delimiter, quoted=delimiter != " ", header=lambda _: headed)
+
+
+class _Reader:
+    """One pass over the files."""
+
+    def __init__(self, reading: Reading, options: CsvOptions) -> None:
+        self.reading, self.options = reading, options
+        self.addresses = Addresses(options)
+        self.names = Names()
+        self.before = 0
+
+    def note(self, layout: Layout) -> None:
+        """Say what was inferred."""
+        roles = {column.name: index + 1 for index, column in enumerate(layout.columns) if column.kind != "skip"}
+        notes = {"columns": ", ".join(f"{role} {place}" for role, place in roles.items()), "ids": self.addresses.said()}
+        if "time" not in roles:
+            notes["time"] = "row numbers in microseconds: no column has times"
+        if "op" not in roles:
+            notes["op"] = "all reads: no column has ops"
+        if "obj_size" not in roles:
+            notes["size"] = "4,096 bytes each: no column has sizes"
+        self.reading.notes |= notes
+
+    def chunk(self, rows: Rows) -> Chunk:
+        """Requests of some rows."""
+        n = len(rows.row)
+        if self.addresses.objects:
+            ids = self.names.add(rows.coded("obj_id")).astype(np.int64)
+            offset, over = ids * PAGE_BYTES, np.zeros(n, bool)
+        else:
+            ids = rows.ints("obj_id")
+            offset, over = self.addresses.of(ids)
+        sized = rows.has("obj_size") and not self.addresses.objects
+        op, text = rows.op("op", OPS) if rows.has("op") else (np.full(n, OP_READ, np.uint8), None)
+        chunk = Chunk(
+            row=rows.row,
+            time_us=self._time(rows),
+            op=op,
+            offset=offset,
+            size=rows.ints("obj_size") if sized else np.full(n, PAGE_BYTES, np.int64),
+            coded={"namespace": rows.coded("tenant")} if rows.has("tenant") else {},
+            op_text=text,
+        )
+        chunk = self.reading.without(rows.source, chunk, over, lambda index: self.addresses.overflow(ids[index]))
+        return chunk if text is None else self._data(chunk)
+
+    def _time(self, rows: Rows) -> I64:
+        if rows.has("time"):
+            return microseconds(rows.floats("time"), self.options.time_unit)
+        return self.before + rows.row - 1
+
+    def _data(self, chunk: Chunk) -> Chunk:
+        """The reads and writes; ops that move no data are counted."""
+        text: Coded | None = chunk.op_text
+        if text is None or not (chunk.op == BAD_OP).any():
+            return chunk
+        kept = np.ones(len(chunk), bool)
+        for code, name in enumerate(text.names):
+            if name.lower() in NO_DATA:
+                other = text.codes == code
+                self.reading.left_out[name.lower()] += int(np.count_nonzero(other))
+                kept &= ~other
+        return chunk.where(kept)
+
+
+def read(reading: Reading, options: CsvOptions) -> Iterator[Chunk]:
+    """Requests in the files' order; a tenant is kept as `namespace`.
+
+    Raises:
+        TraceError: a file lacks a column that an option names, or has none for ids.
+    """
+    reader = _Reader(reading, options)
+    for source in reading.sources:
+        layout = _layout(source, options)
+        reader.note(layout)
+        last = 0
+        for rows in delimited(reading, layout, [source]):
+            last = int(rows.row[-1])
+            yield reading.checked(source, reader.chunk(rows))
+        reader.before += last
+
+
+FORMAT = Format(
+    id="libcachesim_csv",
+    title="libCacheSim CSV, columns named by options (seconds by default, bytes, ids)",
+    recognise=recognise,
+    read=read,
+    options=CsvOptions,
+    keeps=("namespace",),
+)

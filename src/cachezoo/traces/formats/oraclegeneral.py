@@ -1,0 +1,157 @@
+"""libCacheSim's oracleGeneral: records of 24 bytes, read and written.
+
+A record is little-endian and packed: time in seconds (u32), id of an object (u64), its size in bytes (u32), and the
+next access of the id (i64), which counts requests from 1 and is -1 or the largest i64 where there is none. The format
+has no op. Source: libCacheSim's reader, and its data set's sample.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import TraceError
+from cachezoo.io import atomic_file
+from cachezoo.kernels.ranked import next_access
+from cachezoo.kernels.segments import IdTable, segment_keys
+from cachezoo.traces.binary import records
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
+from cachezoo.traces.formats.identified import Addresses, IdOptions
+from cachezoo.traces.pages import PAGES
+from cachezoo.traces.reading import Chunk, Reading, microseconds
+from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES, Trace
+
+RECORD: np.dtype[Any] = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+NEVER = (-1, np.iinfo(np.int64).max)
+SECTOR = 512
+SECTOR_BITS = 53
+MOST_REQUESTS = 2**40
+ROWS_PER_WRITE = 1 << 18
+
+
+def recognise(head: Head) -> Fit:
+    """Times that do not fall, sizes, and next accesses that point to later records; SURE where these have the id."""
+    if head.text is not None:
+        return Fit.NO
+    rows = np.frombuffer(head.data, RECORD, len(head.data) // RECORD.itemsize)
+    if not len(rows):
+        return Fit.NO
+    index, following = np.arange(len(rows)), rows["next"]
+    later = (following > index + 1) & (following < MOST_REQUESTS)
+    rising = np.diff(rows["time"].astype(np.int64), prepend=0) >= 0
+    plausible = rising & (rows["size"] > 0) & (np.isin(following, NEVER) | later)
+    if 2 * np.count_nonzero(plausible) < len(rows):
+        return Fit.NO
+    inside = np.flatnonzero(later & (following <= len(rows)))
+    agreed = np.count_nonzero(rows["id"][following[inside] - 1] == rows["id"][inside])
+    return Fit.SURE if agreed and 2 * agreed >= len(inside) else Fit.LIKELY
+
+
+def read(reading: Reading, options: IdOptions) -> Iterator[Chunk]:
+    """Requests in the files' order, all of them reads."""
+    addresses = Addresses(options)
+    reading.notes |= {"op": "all reads: the format has none", "ids": addresses.said()}
+    for source in reading.sources:
+        for row, part in records(reading, source, RECORD):
+            ids = np.ascontiguousarray(part["id"])
+            offset, over = addresses.of(ids)
+            size = np.full(len(ids), PAGE_BYTES, np.int64) if addresses.objects else part["size"].astype(np.int64)
+            chunk = Chunk(
+                row=row,
+                time_us=microseconds(part["time"].astype(np.int64), "s"),
+                op=np.full(len(ids), OP_READ, np.uint8),
+                offset=offset,
+                size=size,
+            )
+            if over.any():
+                chunk = reading.without(source, chunk, over, partial(_overflow, addresses, ids))
+            yield reading.checked(source, chunk)
+
+
+def _overflow(addresses: Addresses, ids: npt.NDArray[Any], index: int) -> str:
+    return addresses.overflow(int(ids[index]))
+
+
+class WriteOptions(Options):
+    """What a record stands for.
+
+    Attributes:
+        unit: ``page``: an access of a 4 KiB page, whose id is (volume << 50) + page; ``request``: a request, whose id
+            is (volume << 53) + sector of its offset. Volumes have the numbers of the trace's table.
+    """
+
+    unit: Literal["page", "request"] = "page"
+
+
+def following_access(ids: I64) -> I64:
+    """The next access of each id, counted from 1; -1 where there is none."""
+    table = IdTable()
+    dense = table.lookup(ids)
+    following: I64 = next_access(dense, max(table.count, 1)) + 1
+    return np.where(following > len(ids), -1, following)
+
+
+def _records_of(trace: Trace, unit: str) -> tuple[npt.NDArray[Any], I64, I64]:
+    """The request each record is of, ids and sizes.
+
+    Raises:
+        TraceError: more volumes than ids have room for.
+    """
+    if unit == "page":
+        start, keys = segment_keys(trace.volume.codes, trace.offset, trace.size, PAGES)
+        return np.repeat(np.arange(len(trace)), np.diff(start)), keys, np.full(1, PAGE_BYTES)
+    volume = trace.volume.codes.astype(np.int64)
+    if int(volume.max(initial=0)) >= 1 << (63 - SECTOR_BITS):
+        message = f"{trace.meta.trace_id}: has more than {1 << (63 - SECTOR_BITS)} volumes; split the trace by volume"
+        raise TraceError(message)
+    return np.arange(len(trace)), (volume << SECTOR_BITS) + trace.offset // SECTOR, trace.size
+
+
+def _lost(trace: Trace, unit: str) -> dict[str, int]:
+    found = {
+        "op of writes": np.count_nonzero(trace.op == OP_WRITE),
+        "time below a second": np.count_nonzero(trace.time_us % 1_000_000),
+    }
+    if unit == "page":
+        part = (trace.offset % PAGE_BYTES != 0) | (trace.size % PAGE_BYTES != 0)
+        found["part of a page"] = np.count_nonzero(part)
+    else:
+        found["offset below a sector"] = np.count_nonzero(trace.offset % SECTOR)
+    return lost_columns(trace) | {what: int(rows) for what, rows in found.items() if rows}
+
+
+def write(trace: Trace, path: Path, options: WriteOptions) -> dict[str, int]:
+    """Write a record a page access or a request; needs about 40 bytes of memory a record.
+
+    Raises:
+        TraceError: the trace lasts longer than 2**32 seconds, or has too many volumes.
+    """
+    if len(trace) and int(trace.time_us[-1]) // 1_000_000 >= 2**32:
+        message = f"{trace.meta.trace_id}: lasts longer than 2**32 seconds; check the unit of time or cut the trace"
+        raise TraceError(message)
+    request, ids, size = _records_of(trace, options.unit)
+    following = following_access(ids)
+    with atomic_file(path) as temporary, temporary.open("wb") as file:
+        for first in range(0, len(ids), ROWS_PER_WRITE):
+            part = slice(first, first + ROWS_PER_WRITE)
+            rows = np.empty(len(ids[part]), RECORD)
+            rows["time"] = trace.time_us[request[part]] // 1_000_000
+            rows["id"] = ids[part]
+            rows["size"] = size[part] if len(size) == len(ids) else size
+            rows["next"] = following[part]
+            file.write(rows.tobytes())
+    return _lost(trace, options.unit)
+
+
+FORMAT = Format(
+    id="oraclegeneral",
+    title="libCacheSim oracleGeneral (seconds, bytes, ids)",
+    recognise=recognise,
+    read=read,
+    options=IdOptions,
+    write=write,
+    write_options=WriteOptions,
+)
