@@ -105,7 +105,7 @@ class _Clock:
         for index in np.flatnonzero((given < 0) | backwards).tolist():
             said = f"wait is {rows.ints('offset')[index]}"
             said += (
-                "; give a time at 0 or later"
+                "; give a time from 0 to 2**62 microseconds"
                 if given[index] < 0
                 else ", before an earlier one; where each counts from the last, give the option wait=relative"
             )

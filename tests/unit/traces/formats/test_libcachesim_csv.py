@@ -112,3 +112,11 @@ def test_cloudphysics_by_its_columns():
     trace, whole = read(path, fmt=FMT, time_unit="us", **columns), read(path)
     assert trace.offset.tolist() == whole.offset.tolist() and trace.size.tolist() == whole.size.tolist()
     assert trace.time_us.tolist() == whole.time_us.tolist()
+
+
+def test_a_carriage_return_inside_a_row_is_a_bad_row(tmp_path):
+    path = write(tmp_path, "")
+    path.write_bytes(b"time,obj_id,size\n1,2,512\n2\r,2\n3,3,512\n")
+    with pytest.raises(TraceError, match="row 2: has a carriage return inside"):
+        read(path)
+    assert read(path, skip_bad_rows=1).offset.tolist() == [1024, 1536]
