@@ -8,6 +8,7 @@ import csv
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,8 +33,7 @@ NUMBERS = {
     "hex": (re.compile(r"0[xX][0-9a-fA-F]{1,16}"), "a hexadecimal number of 64 bits such as 0x1f"),
     "float": (re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"), "a number"),
 }
-RUNS_OF_BLANKS = re.compile(rb"[ \t]{2,}|\t")
-EDGE_BLANKS = re.compile(rb"(?m)^ | (?=\r?$)")
+TAB, LF, CR, BLANK = b"\t\n\r "
 INT64_END = 2**63
 HEX = r"^[ \t]*0[xX][0-9a-fA-F]{1,16}[ \t]*$"
 
@@ -76,13 +76,13 @@ class Layout:
 
     @cached_property
     def _start(self) -> re.Pattern[bytes]:
-        """A line's fields up to the last column."""
+        """A line end, by which lines are found fast, and the fields up to the last column after it."""
         mark = re.escape(self.delimiter.encode())
-        return re.compile(rb"(?m)^[^%b\r\n]*(?:%b[^%b\r\n]*){0,%d}" % (mark, mark, mark, len(self.columns) - 1))
+        return re.compile(rb"\n([^%b\r\n]*(?:%b[^%b\r\n]*){0,%d})" % (mark, mark, mark, len(self.columns) - 1))
 
     def cut(self, block: bytes) -> bytes:
         """A block without the fields beyond the columns."""
-        return b"\n".join(self._start.findall(block)) + b"\n"
+        return b"\n".join(self._start.findall(b"\n" + block)) + b"\n"
 
 
 @dataclass(frozen=True)
@@ -189,10 +189,11 @@ class _File:
 
     def fields(self, line: str) -> list[str]:
         """The fields of a line."""
+        parts = line.split() if self.layout.delimiter == " " else line.split(self.layout.delimiter)
         if self.layout.quoted:
-            parts = next(csv.reader([line], delimiter=self.layout.delimiter), [])
-        else:
-            parts = line.split() if self.layout.delimiter == " " else line.split(self.layout.delimiter)
+            # What the csv module refuses (a carriage return inside, endless fields) is split as if unquoted.
+            with suppress(csv.Error):
+                parts = next(csv.reader([line], delimiter=self.layout.delimiter), [])
         return [part.strip() for part in parts]
 
     def parse(self, block: bytes) -> pa.Table:
@@ -216,6 +217,8 @@ class _File:
 
     def complaint(self, line: str) -> str | None:
         """What is wrong with a line, and the mend."""
+        if "\r" in line.rstrip("\r"):
+            return f"has a carriage return inside ({line[:80]!r}); mend or drop the row"
         fields = self.fields(line)
         if len(fields) != self.width:
             return f"has {len(fields)} fields, not {self.width} ({line[:80]!r}); mend or drop the row"
@@ -273,16 +276,27 @@ class _File:
         return Rows(self.source, self.numbers(len(table), numbers), table)
 
 
+def _squeezed(block: bytes) -> bytes:
+    """A block with single blanks between fields and none at the lines' ends."""
+    given = np.frombuffer(block, np.uint8)
+    text = np.where(given == TAB, np.uint8(BLANK), given)
+    line_end = np.array([LF], np.uint8)
+    before = np.concatenate([line_end, text[:-1]])
+    text = text[(text != BLANK) | ((before != BLANK) & (before != LF))]
+    after = np.concatenate([text[1:], line_end])
+    text = text[(text != BLANK) | ((after != LF) & (after != CR))]
+    return bytes(text)
+
+
 def _plain(block: bytes, layout: Layout) -> bytes:
     """A block without comment lines, with single blanks between fields, and with no field beyond ragged columns."""
     if block.startswith(b"#") or b"\n#" in block:
         block = b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(b"#"))
     if layout.delimiter == " ":
-        # Regular rows are by far the most frequent, and searches are cheaper than substitutions.
-        if b"\t" in block or b"  " in block:
-            block = RUNS_OF_BLANKS.sub(b" ", block)
-        if block[:1] == b" " or block[-1:] == b" " or any(edge in block for edge in (b"\n ", b" \n", b" \r")):
-            block = EDGE_BLANKS.sub(b"", block)
+        # Regular rows are by far the most frequent, and a search is cheap.
+        odd = any(blanks in block for blanks in (b"\t", b"  ", b"\n ", b" \n", b" \r"))
+        if odd or block[:1] == b" " or block[-1:] == b" ":
+            block = _squeezed(block)
     block = layout.edit(block)
     if layout.ragged:
         # Where all rows have just the columns, as most files' have, there is nothing to cut.

@@ -185,3 +185,17 @@ def test_picked_lines_keep_the_numbers_they_are_given(tmp_path):
     rows = list(delimited(reading, LAYOUT, picked=lambda _: iter(blocks)))
     assert [part.row.tolist() for part in rows] == [[4], [12]]
     assert "row 9: x is 'x'" in reading.skipped[0]
+
+
+BLANKS = st.sampled_from([" ", "  ", "\t", " \t ", "\t\t"])
+EDGES = st.sampled_from(["", " ", "\t", "   "])
+BLANK_LINE = st.tuples(EDGES, BLANKS, BLANKS, EDGES, st.sampled_from(["\n", "\r\n"]))
+
+
+@given(st.lists(BLANK_LINE, min_size=1, max_size=8), EDGES)
+@settings(max_examples=60, deadline=None)
+def test_runs_of_blanks_part_fields_and_edges_are_bare(tmp_path_factory, lines, end):
+    layout = Layout((Column("n", "int"), Column("x", "float"), Column("who", "text")), delimiter=" ")
+    text = "".join(f"{a}{k}{b}{k}.5{c}w{k}{d}{e}" for k, (a, b, c, d, e) in enumerate(lines)) + end
+    _, rows = read(tmp_path_factory.mktemp("blanks"), text.encode(), layout)
+    assert values(rows) == [(k + 1, k, k + 0.5, f"w{k}", None) for k in range(len(lines))]

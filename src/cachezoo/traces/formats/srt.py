@@ -17,12 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from cachezoo.errors import TraceError
+from cachezoo.traces.delimited import merged
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import READ_BYTES, Source
-from cachezoo.traces.table import I64, OP_READ, OP_WRITE, Coded
+from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, Coded
 
 MAGIC = b"$$TR_IOREC"
 HEADER_END = b"\f"
@@ -33,6 +35,7 @@ MOST_WORDS = 1 << 14
 SHORTIO = 1
 KINDS = {2: "longio", 3: "textio", 4: "suspectio"}
 (SIZE, ID, SEC, USEC, _, STOP, BYTES, SECTOR, DEVICE, _, _, FLAGS) = range(12)
+UNREAD = (4, 9, 10)
 READ_FLAG = 0x1
 # The flags' names by bit, as HP-UX 8.0 has them.
 FLAG_NAMES = (
@@ -80,9 +83,25 @@ def flag_names(bits: int) -> str:
     return "|".join([*names, f"{unknown:#x}"] if unknown else names)
 
 
+def _distinct(values: I64) -> tuple[I32, list[int]]:
+    """Codes of a column, and its values by code."""
+    encoded = pa.array(values).dictionary_encode()
+    return np.asarray(encoded.indices), encoded.dictionary.to_pylist()
+
+
 def recognise(head: Head) -> Fit:
     """The header's first word."""
     return Fit.SURE if head.data.startswith(MAGIC) else Fit.NO
+
+
+def _leading(words: npt.NDArray[np.int32], starts: I64) -> Words:
+    """The words up to the flags of the records at `starts`, of which the last is an end; each contiguous by column."""
+    lead = np.empty((FLAGS + 1, len(starts) - 1), np.int64)
+    for place in range(FLAGS + 1):
+        if place not in UNREAD:
+            # A record may be shorter, even the last; its missing words are not looked at.
+            lead[place] = words[np.minimum(starts[:-1] + place, len(words) - 1)]
+    return lead.T
 
 
 class _File:
@@ -136,9 +155,7 @@ class _File:
             starts = self.starts(words)
             if len(starts) > 1:
                 # Signed words, of which only devices and flags use the sign's bit.
-                places = starts[:-1, None] + np.arange(FLAGS + 1)
-                lead = words.view(">i4")[np.minimum(places, len(words) - 1)].astype(np.int64)
-                yield _Records(self.row + 1, lead)
+                yield _Records(self.row + 1, _leading(words.view(">i4"), starts))
                 self.row += len(starts) - 1
             rest = data[int(starts[-1]) * WORD :]
         if rest:
@@ -160,10 +177,9 @@ class _File:
                 self.reading.left_out[KINDS.get(code, f"type_{code}")] += count
         known &= kind == SHORTIO
         words, row = words[known], row[known]
-        disk = words[:, DEVICE] >> 8 & 0xFF
-        bits, flags = np.unique(words[:, FLAGS] & 0xFFFFFFFF, return_inverse=True)
-        disks, volume = np.unique(disk, return_inverse=True)
-        width = np.array([self.width_of(number) for number in disks.tolist()], np.int64)
+        volume, disks = _distinct(words[:, DEVICE] >> 8 & 0xFF)
+        flags, masks = _distinct(words[:, FLAGS] & 0xFFFFFFFF)
+        width = np.array([self.width_of(disk) for disk in disks], np.int64)
         return Chunk(
             row=row,
             time_us=words[:, SEC] * 1_000_000 + words[:, USEC],
@@ -172,8 +188,8 @@ class _File:
             size=words[:, BYTES],
             latency_us=words[:, STOP],
             coded={
-                "volume": Coded(volume.astype(np.int32), tuple(str(number) for number in disks.tolist())),
-                "flags": Coded(flags.astype(np.int32), tuple(flag_names(mask) for mask in bits.tolist())),
+                "volume": Coded(volume, tuple(str(disk) for disk in disks)),
+                "flags": merged(Coded(flags, tuple(flag_names(mask) for mask in masks))),
             },
         )
 
