@@ -20,7 +20,6 @@ import numpy as np
 from cachezoo.console import Advance
 from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.capture.events import parse_events
-from cachezoo.traces.capture.match import Requests, match_requests
 from cachezoo.traces.capture.programs import version_line
 from cachezoo.traces.capture.recipe import Recipe, load_recipe, parse_recipe
 from cachezoo.traces.capture.sandbox import WORK_ROOT, Sandbox
@@ -28,6 +27,8 @@ from cachezoo.traces.capture.schedule import Job, Schedule, Segment, build_sched
 from cachezoo.traces.capture.tracefs import Recorder, mounted_tracefs
 from cachezoo.traces.capture.workloads import check_programs, workload_class
 from cachezoo.traces.capture.workloads.base import Workload
+from cachezoo.traces.events import Requests, match_requests
+from cachezoo.traces.source import Source
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Coded, Trace, TraceMeta
 
@@ -182,9 +183,7 @@ def record(
             time.sleep(SETTLE_S)
             recorder.stop()
         workload.stop()
-    with spool.open(encoding="utf-8", errors="replace") as lines:
-        events = parse_events(lines, number)
-    return match_requests(events), machine
+    return match_requests(parse_events(Source(spool).lines(), number)), machine
 
 
 def _machine(box: Sandbox) -> dict[str, Any]:
@@ -204,8 +203,9 @@ def _machine(box: Sandbox) -> dict[str, Any]:
     }
 
 
-def _coded(values: tuple[str, ...]) -> Coded:
-    names, codes = np.unique(np.array(values, dtype=np.str_), return_inverse=True)
+def _by_name(coded: Coded) -> Coded:
+    """The same column with the names that occur, in their order."""
+    names, codes = np.unique(np.array(coded.names, dtype=np.str_)[coded.codes], return_inverse=True)
     return Coded(codes.astype(np.int32), tuple(str(name) for name in names))
 
 
@@ -218,8 +218,8 @@ def build_trace(requests: Requests, meta: TraceMeta) -> Trace:
         size=requests.size,
         latency_us=requests.latency_us,
         volume=Coded.constant("loop", len(requests.time_us)),
-        user=_coded(requests.comm),
-        flags=_coded(requests.flags),
+        user=_by_name(requests.comm),
+        flags=_by_name(requests.flags),
         meta=meta,
     )
 

@@ -7,6 +7,8 @@ from pydantic import ValidationError
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import (
     alibaba,
+    blkparse,
+    blktrace,
     canonical,
     disksim,
     disksim_validate,
@@ -23,6 +25,7 @@ from cachezoo.traces.formats import (
     systor,
     tectonic,
     tencent,
+    tracefs,
     vscsi,
 )
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
@@ -47,6 +50,9 @@ FORMATS = _registered(
     systor.FORMAT,
     tencent.FORMAT,
     alibaba.FORMAT,
+    blkparse.FORMAT,
+    blktrace.FORMAT,
+    tracefs.FORMAT,
     spc.FORMAT,
     spc_pages.FORMAT,
     fiu.FORMAT,

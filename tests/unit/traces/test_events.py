@@ -1,22 +1,29 @@
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.traces.capture.events import COMPLETE, ISSUE, REQUEUE, Events
-from cachezoo.traces.capture.match import match_requests, operation
+from cachezoo.kernels.match import COMPLETE, ISSUE, QUEUE, REQUEUE
+from cachezoo.traces.events import DISCARD, FLUSH, OTHER, Events, match_requests, operation
+from cachezoo.traces.table import OP_READ, OP_WRITE, Coded
 from tests.oracles.match import naive_latencies
 
 
+def coded(values):
+    names = list(dict.fromkeys(values))
+    return Coded(np.array([names.index(value) for value in values], np.int32), tuple(names))
+
+
 def events(rows):
-    """rows: (time, kind, sector, sectors, rwbs[, error])."""
+    """rows: (time in microseconds, kind, sector, sectors, rwbs[, error])."""
     return Events(
-        time_us=np.array([row[0] for row in rows], np.int64),
+        time_ns=np.array([row[0] * 1000 for row in rows], np.int64),
         kind=np.array([row[1] for row in rows], np.uint8),
+        device=np.zeros(len(rows), np.int32),
         sector=np.array([row[2] for row in rows], np.int64),
-        sectors=np.array([row[3] for row in rows], np.int64),
-        error=np.array([row[5] if len(row) > 5 else 0 for row in rows], np.int64),
-        rwbs=tuple(row[4] for row in rows),
-        comm=tuple("x" for _ in rows),
+        sectors=np.array([row[3] for row in rows], np.int32),
+        error=np.array([row[5] if len(row) > 5 else 0 for row in rows], np.int32),
+        rwbs=coded([row[4] for row in rows]),
+        comm=Coded.constant("x", len(rows)),
     )
 
 
@@ -24,13 +31,14 @@ def events(rows):
 ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.sampled_from(["R", "W", "RA", "WS"])), max_size=60)
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_join_equals_the_naive_oracle(rows):
     made = events(
         [(3 * i, ISSUE if new else COMPLETE, 8 * at, 8 * at + 8, rwbs) for i, (new, at, rwbs) in enumerate(rows)]
     )
     got = match_requests(made)
-    want = naive_latencies(made)
+    want = naive_latencies(made, [row[2] for row in rows])
     joined = zip(got.time_us, got.offset // 512, got.size // 512, got.latency_us, strict=True)
     assert [tuple(map(int, row)) for row in joined] == want
     matched = sum(row[3] >= 0 for row in want)
@@ -80,8 +88,31 @@ def test_flushes_and_discards_are_counted_and_left_out():
     assert (got.counts["flush"], got.counts["discard"], got.counts["other"], got.counts["failed"]) == (1, 1, 1, 1)
 
 
+def test_queued_events_and_completions_make_requests_if_asked():
+    made = events(
+        [
+            (0, QUEUE, 8, 8, "R"),
+            (1, ISSUE, 8, 8, "R"),
+            (2, REQUEUE, 8, 8, "R"),
+            (3, ISSUE, 8, 8, "R"),
+            (9, COMPLETE, 8, 8, "R"),
+            (12, COMPLETE, 64, 8, "R"),
+        ]
+    )
+    queued = match_requests(made, QUEUE)
+    assert (queued.time_us.tolist(), queued.latency_us.tolist()) == ([0], [9])
+    assert (queued.counts["requeued"], queued.counts["unmatched_complete"]) == (0, 1)
+    completed = match_requests(made, COMPLETE)
+    assert (completed.time_us.tolist(), completed.latency_us.tolist()) == ([9, 12], [-1, -1])
+
+
+def test_no_events_make_no_requests():
+    assert len(match_requests(events([]))) == 0
+
+
 def test_operations():
-    cases = {"R": "read", "RAM": "read", "W": "write", "WFS": "write", "FWFS": "write", "FF": "flush", "DS": "discard"}
+    cases = {"R": OP_READ, "RAM": OP_READ, "W": OP_WRITE, "WFS": OP_WRITE, "FWFS": OP_WRITE}
+    cases |= {"FF": FLUSH, "DS": DISCARD, "FDE": DISCARD, "WZS": OTHER, "ZR": OTHER, "N": OTHER}
     assert {rwbs: operation(rwbs, 8) for rwbs in cases} == cases
-    assert operation("WS", 0) == "flush"
-    assert operation("ZR", 8) == "other"
+    assert operation("WS", 0) == operation("FN", 0) == FLUSH
+    assert operation("N", 0) == operation("R", -1) == OTHER

@@ -1,0 +1,83 @@
+"""Events from text: blkparse's output and the kernel's trace text."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from cachezoo.kernels import event_text as kernel
+from cachezoo.traces.events import Events
+from cachezoo.traces.table import I64, Coded
+
+LOST = re.compile(r"LOST (\d+) EVENTS|\[(\d+) EVENTS DROPPED\]")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that is no event.
+
+    Attributes:
+        row: its number; blank lines and comments have none.
+        text: without blanks around it.
+        damaged: it begins as an event.
+        following: the text after it, as far as it has been read.
+    """
+
+    row: int
+    text: str
+    damaged: bool
+    following: bytes
+
+    @property
+    def lost_events(self) -> int | None:
+        """How many events the line says that the kernel lost; None if it says no such thing."""
+        found = LOST.search(self.text)
+        return None if found is None else int(found[1] or found[2])
+
+
+def scan(block: bytes, blkparse: bool, first_row: int) -> tuple[Events, I64, list[Line], int]:
+    """The events of whole lines of text.
+
+    Args:
+        block: the text.
+        blkparse: it is of blkparse; else of the kernel.
+        first_row: number of its first line that is neither blank nor a comment.
+
+    Returns:
+        The events; their rows; the lines that are none; the number of the next line.
+    """
+    data = np.frombuffer(block, np.uint8)
+    lines = kernel.scan(data, blkparse)
+    lines = lines[lines[:, kernel.FOUND] != kernel.NOTHING]
+    found = lines[:, kernel.FOUND]
+    odd = [
+        Line(
+            first_row + index,
+            block[lines[index, kernel.START] : lines[index, kernel.END]].decode("utf-8", "replace").strip(),
+            bool(found[index] == kernel.DAMAGED),
+            block[lines[index, kernel.END] : lines[index, kernel.END] + 200],
+        )
+        for index in np.flatnonzero(found <= kernel.UNKNOWN).tolist()
+    ]
+    is_event = (found >= 0) & (found != kernel.PASSED)
+    kept = lines[is_event]
+    sectors = np.minimum(kept[:, kernel.SECTORS], 2**31 - 1)
+    events = Events(
+        time_ns=kept[:, kernel.TIME_NS].copy(),
+        kind=kept[:, kernel.FOUND].astype(np.uint8),
+        device=kept[:, kernel.DEVICE].astype(np.int32),
+        # A flush has no address; the kernel prints -1 as unsigned.
+        sector=np.where(sectors > 0, kept[:, kernel.SECTOR], 0),
+        sectors=sectors.astype(np.int32),
+        error=kept[:, kernel.ERROR].astype(np.int32),
+        rwbs=_texts(block, kept[:, kernel.RWBS], kept[:, kernel.RWBS_END]),
+        comm=_texts(block, kept[:, kernel.COMM], kept[:, kernel.COMM_END]),
+    )
+    return events, first_row + np.flatnonzero(is_event), odd, first_row + len(lines)
+
+
+def _texts(block: bytes, start: I64, end: I64) -> Coded:
+    start, end = start.copy(), end.copy()
+    codes, first = kernel.numbered(np.frombuffer(block, np.uint8), start, end)
+    names = (block[start[at] : end[at]].decode("utf-8", "replace") for at in first.tolist())
+    return Coded(codes, tuple(names))

@@ -1,0 +1,117 @@
+"""Requests of the formats of events: which events make requests, and what is left out."""
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cachezoo.errors import TraceError
+from cachezoo.kernels.match import COMPLETE, ISSUE, QUEUE
+from cachezoo.traces.event_text import Line, scan
+from cachezoo.traces.events import (
+    LEFT_OUT,
+    EventLog,
+    Events,
+    device_name,
+    device_number,
+    match_requests,
+    sound,
+)
+from cachezoo.traces.formats.base import Options
+from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import Coded
+
+MAKERS = {"issue": ISSUE, "queue": QUEUE, "complete": COMPLETE}
+CHUNK_ROWS = 1 << 18
+
+
+class EventOptions(Options):
+    """Options of the formats of events.
+
+    Attributes:
+        event: which events make requests; auto takes issues (D), if there are any, else those queued (Q), else
+            completions (C).
+        device: ``major,minor`` of the one device to keep; default all.
+    """
+
+    event: Literal["auto", "issue", "queue", "complete"] = "auto"
+    device: str | None = Field(None, pattern=r"^[0-9]{1,6},[0-9]{1,6}$")
+
+    @property
+    def number(self) -> int | None:
+        """The device's number."""
+        return None if self.device is None else device_number(self.device)
+
+
+def _maker(reading: Reading, events: Events, asked: str) -> str:
+    """Which events make requests."""
+    present = [name for name, kind in MAKERS.items() if (events.kind == kind).any()]
+    if asked == "auto" and present:
+        return present[0]
+    if asked not in present:
+        named = f"{asked} events; it has {' and '.join(present)}: use event={present[0]}" if present else ""
+        message = f"{reading.sources[0].path}: has no {named or 'issue, queue or complete events: trace those'}"
+        raise TraceError(message)
+    return asked
+
+
+def request_chunks(reading: Reading, events: Events, options: EventOptions) -> Iterator[Chunk]:
+    """The requests of a trace's events; what makes none is counted.
+
+    Raises:
+        TraceError: there are no events of the kind that is to make requests.
+    """
+    maker = _maker(reading, events, options.event)
+    reading.notes["event"] = maker
+    requests = match_requests(events, MAKERS[maker])
+    for kind, count in requests.counts.items():
+        if kind in (*LEFT_OUT.values(), "unmatched_complete"):
+            reading.left_out[kind] += count
+        elif count:
+            reading.notes[kind] = str(count)
+    numbers, codes = np.unique(requests.device, return_inverse=True)
+    volume = Coded(codes.astype(np.int32), tuple(device_name(number) for number in numbers.tolist()))
+    for start in range(0, len(requests), CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, len(requests))
+        chunk = Chunk(
+            row=np.arange(start + 1, stop + 1),
+            time_us=requests.time_us[start:stop],
+            op=requests.op[start:stop],
+            offset=requests.offset[start:stop],
+            size=requests.size[start:stop],
+            latency_us=requests.latency_us[start:stop],
+            coded={
+                "volume": volume.part(start, stop),
+                "user": requests.comm.part(start, stop),
+                "flags": requests.flags.part(start, stop),
+            },
+        )
+        yield reading.checked(reading.sources[0], chunk)
+
+
+def read_text(
+    reading: Reading, options: EventOptions, blkparse: bool, judge: Callable[[Reading, Source], Callable[[Line], None]]
+) -> Iterator[Chunk]:
+    """Requests of a trace in text.
+
+    Args:
+        reading: the files, together one trace.
+        options: which events, of which device.
+        blkparse: the text is of blkparse; else of the kernel.
+        judge: makes, for each file, what is called with each line that is no event.
+
+    Raises:
+        TraceError: more rows are bad than may be skipped, or no event makes requests.
+    """
+    log = EventLog(options.number)
+    for source in reading.sources:
+        row = 1
+        judged = judge(reading, source)
+        for block in source.lines():
+            events, rows, odd, row = scan(block, blkparse, row)
+            for line in odd:
+                judged(line)
+            log.add(sound(reading, source, rows, events))
+    yield from request_chunks(reading, log.close(), options)
