@@ -129,7 +129,7 @@ def _mixture(traces: Sequence[Trace], order: I64, time_us: I64, meta: TraceMeta)
 
 
 def share_counts(lengths: Sequence[int], shares: Sequence[float]) -> list[int]:
-    """How many requests each trace gives, so that their shares hold and the scarcest is used up.
+    """How many requests each trace gives, so that their shares hold; the scarcest gives all, but for rounding.
 
     Args:
         lengths: requests of each trace.

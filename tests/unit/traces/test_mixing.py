@@ -78,14 +78,12 @@ def test_shares_hold_all_end_together_and_order_stays(given, shares):
     validate(mixed, "m")
     counts = [int((mixed.source.codes == k).sum()) for k in range(3)]
     assert counts == share_counts([len(one) for one in given], shares)
-    assert any(count == len(one) or count == 1 for count, one in zip(counts, given, strict=True))
     ends = [int(mixed.time_us[mixed.source.codes == k][-1]) for k in range(3)]
     columns = columns_of(given)
     for k, one in enumerate(given):
         part = requests_of(mixed.take(mixed.source.codes == k))
-        assert part == [
-            {**now, "time_us": got["time_us"]} for now, got in zip(as_mixed(one, columns)[: len(part)], part, strict=True)
-        ]
+        own = as_mixed(one, columns)[: len(part)]
+        assert part == [{**now, "time_us": got["time_us"]} for now, got in zip(own, part, strict=True)]
         span = one.time_us[counts[k] - 1] - one.time_us[0]
         assert ends[k] == (ends[0] if span else 0)
     assert ends[0] == given[0].time_us[counts[0] - 1] - given[0].time_us[0]
@@ -201,14 +199,14 @@ def test_what_cannot_be_mixed_is_named():
     for refused, message in (
         (lambda: interleave([a], "m"), "1 trace is given; a mixture takes at least two"),
         (lambda: interleave([a, b, a], "m"), "2 traces are called a: give each an id of its own"),
-        (lambda: interleave([twice, slash], "m"), "b/c: another trace has a volume called b/c/d too: give it another id"),
+        (lambda: interleave([twice, slash], "m"), "b/c: another trace has a volume called b/c/d too"),
         (lambda: interleave([a, b], "m", (1,)), r"shares are \[1\] for 2 traces; give each a number above 0"),
         (lambda: interleave([a, b], "m", (1, 0)), r"shares are \[1, 0\] for 2 traces"),
         (lambda: interleave([a, b], "m", (1, float("nan"))), r"shares are \[1, nan\] for 2 traces"),
         (lambda: Turn("a", requests=0), "turn of a: 0 requests; give at least 1"),
         (lambda: Turn("a", seconds=float("inf")), "turn of a: inf seconds; give at least"),
         (lambda: Turn("a", 1, 1.0), "turn of a: 1 requests and 1.0 seconds; give one of them"),
-        (lambda: in_turns([a, b], "m", []), "0 turns in 1 periods; give at least one turn and period, each turn to one of a, b"),
+        (lambda: in_turns([a, b], "m", []), "0 turns in 1 periods; .*, each turn to one of a, b"),
         (lambda: in_turns([a, b], "m", [Turn("a")], 0), "1 turns in 0 periods"),
         (lambda: in_turns([a, b], "m", [Turn("x")]), "a turn of x; give at least one turn and period"),
     ):
@@ -220,7 +218,7 @@ def test_what_cannot_be_mixed_is_named():
         (lambda: interleave([a, empty], "m"), None),
         (lambda: in_turns([a, b], "m", [Turn("a", 3)]), "a: a turn asks for 3 requests, but 2 of its 2 requests and"),
         (lambda: in_turns([a, b], "m", [Turn("a"), Turn("a")]), "a: a turn asks for the rest, but 0 of its 2 requests"),
-        (lambda: in_turns([a, b], "m", [Turn("a", seconds=1.0)]), "asks for 1.0 seconds, but .* 1e-06 seconds are left"),
+        (lambda: in_turns([a, b], "m", [Turn("a", seconds=1.0)]), "for 1.0 seconds, but .* 1e-06 seconds are left"),
         (lambda: sources(a), "a: it does not say which trace a request comes from"),
     ):
         with pytest.raises((TraceError, ConfigError), match=message) as error:
