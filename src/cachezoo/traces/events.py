@@ -1,7 +1,7 @@
 """Events of a block device's requests, and the requests they make.
 
 A request is issued, perhaps requeued and issued again, and completed whole or in parts; an event log holds each step
-by itself. In memory an event takes 37 bytes, and about as much again while events are put in order and joined.
+by itself. In memory an event takes 37 bytes, and up to 150 while events are put in order and joined.
 """
 
 from collections.abc import Sequence
