@@ -46,7 +46,7 @@ def _version(data: bytes) -> int:
 
 def recognise(head: Head) -> Fit:
     """The version in each record's place for it."""
-    return Fit.SURE if _version(head.data) else Fit.NO
+    return Fit.LIKELY if _version(head.data) else Fit.NO
 
 
 def _left_out(reading: Reading, commands: npt.NDArray[Any]) -> None:
