@@ -38,3 +38,4 @@ bench:
 	@$(DEV)
 	@.venv/bin/python benchmarks/policies.py
 	@.venv/bin/python benchmarks/labels.py
+	@.venv/bin/python benchmarks/ingest.py --large

@@ -1,0 +1,51 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.formats import FORMATS, fits_of, recognise
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import CODED_COLUMNS
+
+ROOT = Path(__file__).resolve().parents[4]
+ROW = re.compile(r"^\| (\w+)( \(r/w\))? \| (.+) \| (.+) \| (.+) \| (.+) \| (.+) \|$", re.MULTILINE)
+
+
+def test_the_table_of_the_documentation_is_the_registry() -> None:
+    rows = {found[1]: found for found in ROW.finditer((ROOT / "docs/traces.md").read_text())}
+    assert set(rows) >= set(FORMATS)
+    for entry in FORMATS.values():
+        row = rows[entry.id]
+        assert bool(row[2]) == (entry.write is not None), entry.id
+        said = set(re.findall(r"`(\w+)`", row[7]))
+        assert said == {*entry.options.model_fields, *entry.write_options.model_fields}, entry.id
+        keeps = {name for name in ("latency_us", "count", *CODED_COLUMNS[1:]) if name in row[6]}
+        assert keeps == set(entry.keeps) or row[6] == "every column", entry.id
+
+
+def test_ids_and_titles_are_unlike() -> None:
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in FORMATS)
+    assert len({entry.title for entry in FORMATS.values()}) == len(FORMATS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"traces": [1, 2, 3]}\n',
+        b"# A heading\n\nSome text, with commas, and 1 2 3.\n",
+        b"a,b,c\n1,2,3\n4,5,6\n",
+        b"name,size\nfile,4096\n",
+        b"\x7fELF\x02\x01\x01" + bytes(200),
+        b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + bytes(range(256)),
+        b"2024-01-01 12:00:00,192.168.0.1,GET,/index.html,200,512\n",
+        bytes(4096),
+        b"0.5 1 2\n0.6 1 2\n",
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content * 3)
+    assert fits_of(Source(path)) == {}
+    with pytest.raises(TraceError, match=r"other: row 1 fits none of parquet, csv, .*; use --format, or see docs"):
+        recognise(Source(path))
