@@ -133,7 +133,7 @@ def test_a_loss_that_is_never_finite_is_reported_as_untrained() -> None:
 def test_rules() -> None:
     with pytest.raises(TrainingError, match="category turns has no train trace; add one: cachezoo trace add"):
         fit_workload(CLASSES, parts(500, 1)[:1], [], SETTINGS)
-    with pytest.raises(TrainingError, match="there is no category"):
+    with pytest.raises(TrainingError, match="category NAME has no train trace"):
         fit_workload([], [], [], SETTINGS)
     short = [parts(500, 1)[0], part(make_stream(9, 2, "turns"))]
     with pytest.raises(TrainingError, match="train traces of turns hold no whole window of 12 requests"):
