@@ -22,6 +22,7 @@ U8 = npt.NDArray[np.uint8]
 SEGMENT_BITS = 50
 MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
 FIRST_CAPACITY = 1 << 10
+MOVED_AT_ONCE = 1 << 20
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -97,6 +98,18 @@ def _assign(keys: I64, slots: I64, table_keys: I64, table_ids: I32, count: int, 
 
 
 @njit
+def _move(old_keys: I64, old_ids: I32, old_slots: I64, table_keys: I64, table_ids: I32) -> None:
+    mask = len(table_keys) - 1
+    for i in range(len(old_ids)):
+        if old_ids[i] >= 0:
+            slot = old_slots[i]
+            while table_ids[slot] >= 0:
+                slot = (slot + 1) & mask
+            table_keys[slot] = old_keys[i]
+            table_ids[slot] = old_ids[i]
+
+
+@njit
 def _fill(start: I64, first: I64, out: I64) -> None:
     for i in range(len(first)):
         value = first[i]
@@ -116,6 +129,15 @@ class IdTable:
         self._ids: I32 = np.full(capacity, -1, np.int32)
         self._shift = np.uint64(64 - (capacity.bit_length() - 1))
         self.count = 0
+
+    def _grow(self) -> None:
+        """Twice the room, the same ids."""
+        keys, ids, count = self._keys, self._ids, self.count
+        self._reset(2 * len(keys))
+        self.count = count
+        for first in range(0, len(keys), MOVED_AT_ONCE):
+            part = slice(first, first + MOVED_AT_ONCE)
+            _move(keys[part], ids[part], self._slots(keys[part]), self._keys, self._ids)
 
     def _slots(self, keys: I64) -> I64:
         hashed = (keys.astype(np.uint64) * HASH_MULTIPLIER) >> self._shift
@@ -159,7 +181,7 @@ class IdTable:
                         f"{self.count} distinct segments are more than int32 ids can number; sample the trace"
                     )
                     raise TraceError(message)
-                self.rebuild(self.keys())
+                self._grow()
                 continue
             part = keys[done : done + free]
             self.count = int(

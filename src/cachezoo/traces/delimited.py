@@ -290,7 +290,8 @@ def _squeezed(block: bytes) -> bytes:
 
 def _plain(block: bytes, layout: Layout) -> bytes:
     """A block without comment lines, with single blanks between fields, and with no field beyond ragged columns."""
-    if block.startswith(b"#") or b"\n#" in block:
+    # One character is found ten times as fast as two, and most files have no comment.
+    if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
         block = b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(b"#"))
     if layout.delimiter == " ":
         # Regular rows are by far the most frequent, and a search is cheap.

@@ -171,7 +171,7 @@ class Names:
     def add(self, column: Coded) -> I32:
         """The chunk's codes in the common numbering; -1 stays -1."""
         place = np.full(len(column.names) + 1, -1, np.int32)
-        for index in np.unique(column.codes[column.codes >= 0]).tolist():
+        for index in np.flatnonzero(np.bincount(column.codes[column.codes >= 0])).tolist():
             place[index] = self._codes.setdefault(column.names[index], len(self._codes))
         codes: I32 = place[column.codes]
         return codes

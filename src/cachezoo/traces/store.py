@@ -25,7 +25,7 @@ UNITS = {
     "page_ids": "dense ids of the 4 KiB pages touched, numbered by first appearance",
 }
 META_KEYS = ("trace_id", "category", "source_format", "source_sha256", "licence")
-DELTA_COLUMNS = ("time_us", "offset", "latency_us")
+DELTA_COLUMNS = ("time_us", "offset", "latency_us", "page_ids")
 
 
 def _coded_array(coded: Coded) -> pa.DictionaryArray:
