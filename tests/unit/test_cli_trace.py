@@ -138,3 +138,12 @@ def test_add_puts_a_trace_into_the_matrix(tmp_path: Path, monkeypatch: pytest.Mo
     assert "mail_train:" in Path("conf/matrix.yaml").read_text()
     monkeypatch.chdir(tmp_path)
     assert "no project here" in refused("add", tmp_path / "mail.csv", "--category", "mail", "--role", "test")
+
+
+def test_a_name_in_brackets_is_shown_as_it_is(tmp_path: Path) -> None:
+    for name in ("a[red].csv", "x[/b].csv"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(MSR.format(0))
+        done = CliRunner().invoke(app, ["trace", "info", str(path)], catch_exceptions=False)
+        assert path.name.removesuffix(".csv") in done.output

@@ -17,13 +17,14 @@ def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:
     if as_json:
         typer.echo(json.dumps(value, allow_nan=False))
         return
+    from rich.markup import escape
     from rich.table import Table
 
     from cachezoo.console import out
 
-    table = Table(title=title, show_header=False)
+    table = Table(title=escape(title), show_header=False)
     for key, item in value.items():
-        table.add_row(key, cell(item))
+        table.add_row(escape(key), escape(cell(item)))
     out().print(table)
 
 

@@ -119,13 +119,14 @@ def compare(
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
+    from rich.markup import escape
     from rich.table import Table
 
     from cachezoo.console import out
 
     title = f"{trace.name}: {size:,} pages, counted after {result['warmup']:,} of {len(pages.page_ids):,} page accesses"
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", "ssd_writes"]
-    table = Table(title=title, caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}")
+    table = Table(title=escape(title), caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}")
     for column in columns:
         table.add_column(column, justify="left" if column in ("policy", "kind") else "right")
     for row in result["rows"]:

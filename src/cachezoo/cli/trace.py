@@ -167,11 +167,12 @@ def formats(
     if as_json:
         typer.echo(json.dumps(rows))
         return
+    from rich.markup import escape
     from rich.table import Table
 
     from cachezoo.console import out
 
-    table = Table(title=f"formats that {file} could be" if file else "trace formats")
+    table = Table(title=f"formats that {escape(str(file))} could be" if file else "trace formats")
     for column in rows[0] if rows else ["id"]:
         table.add_column(column)
     for row in rows:
