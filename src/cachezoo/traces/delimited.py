@@ -35,6 +35,7 @@ NUMBERS = {
 }
 TAB, LF, CR, BLANK = b"\t\n\r "
 INT64_END = 2**63
+MOST_DIGITS = 100
 HEX = r"^[ \t]*0[xX][0-9a-fA-F]{1,16}[ \t]*$"
 
 
@@ -232,7 +233,8 @@ class _File:
                 return f"{column.name} is empty; fill it in or drop the row"
             if not pattern.fullmatch(value) or (column.kind == "float" and not math.isfinite(float(value))):
                 return f"{column.name} is {value[:40]!r}, not {what}; mend or drop the row"
-            if column.kind == "int" and not -INT64_END < int(value) < INT64_END:
+            # Python refuses to convert thousands of digits.
+            if column.kind == "int" and (len(value) > MOST_DIGITS or not -INT64_END < int(value) < INT64_END):
                 return f"{column.name} is {value[:40]}, which 64 bits cannot hold; check the unit"
         return None
 

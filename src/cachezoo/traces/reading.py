@@ -32,7 +32,8 @@ def microseconds(values: npt.NDArray[Any], unit: str) -> I64:
     if values.dtype.kind == "i":
         if factor < 1:
             return values // round(1 / factor)
-        fits = np.abs(values) < 2**62 // int(factor)
+        most = 2**62 // int(factor)
+        fits = (-most < values) & (values < most)
         return np.where(fits, np.where(fits, values, 0) * int(factor), BAD_TIME)
     with np.errstate(over="ignore"):
         scaled = np.round(values * factor)

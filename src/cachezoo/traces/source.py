@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ class Source:
         with self._raw() as raw:
             try:
                 yield _Counted(self, raw, _decompressed(raw, self.compression))  # type: ignore[misc]
-            except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+            except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
                 said = " ".join(str(error).split())[:200] or type(error).__name__
                 message = (
                     f"{self.path}: damaged or cut short after {self.consumed:,} of {self.size:,} bytes ({said}); "

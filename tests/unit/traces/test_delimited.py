@@ -199,3 +199,16 @@ def test_runs_of_blanks_part_fields_and_edges_are_bare(tmp_path_factory, lines, 
     text = "".join(f"{a}{k}{b}{k}.5{c}w{k}{d}{e}" for k, (a, b, c, d, e) in enumerate(lines)) + end
     _, rows = read(tmp_path_factory.mktemp("blanks"), text.encode(), layout)
     assert values(rows) == [(k + 1, k, k + 0.5, f"w{k}", None) for k in range(len(lines))]
+
+
+def test_a_number_of_thousands_of_digits_is_a_bad_row(tmp_path):
+    content = b"1,1,a,1\n" + b"9" * 5000 + b",1,a,1\n"
+    with pytest.raises(TraceError, match=r"row 2: n is 9{40}, which 64 bits cannot hold"):
+        read(tmp_path, content)
+    reading, rows = read(tmp_path, content, skip=1)
+    assert (len(reading.skipped), [part.ints("n").tolist() for part in rows]) == (1, [[1]])
+
+
+def test_the_least_integer_is_no_time():
+    least = np.array([np.iinfo(np.int64).min, 1])
+    assert microseconds(least, "s").tolist() == [BAD_TIME, 1_000_000]

@@ -61,6 +61,13 @@ def test_a_damaged_file_is_a_typed_error(tmp_path, name, damage):
     assert "\n" not in str(error.value)
 
 
+def test_bytes_that_are_no_deflate_stream_are_a_typed_error(tmp_path):
+    path = tmp_path / "t.gz"
+    path.write_bytes(gzip.compress(TEXT)[:10] + b"\xff" * 100)
+    with pytest.raises(TraceError, match=r"t\.gz: damaged or cut short"):
+        Source(path).head()
+
+
 def test_missing_files_and_folders_are_named(tmp_path):
     with pytest.raises(TraceError, match=r"gone: no such file"):
         _ = Source(tmp_path / "gone").compression

@@ -14,6 +14,7 @@ from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.table import CODED_COLUMNS, Trace
 
 HEAD_LINES = 200
+MOST_DIGITS = 100  # Python refuses to convert thousands
 
 
 class Fit(IntEnum):
@@ -108,10 +109,10 @@ def most_fit(rows: list[list[str]], width: int, fits: Callable[[list[str]], bool
 
 def is_int(text: str) -> bool:
     """Whether a field is a whole number."""
-    return text.isascii() and text.removeprefix("-").isdigit()
+    return len(text) <= MOST_DIGITS and text.isascii() and text.removeprefix("-").isdigit()
 
 
 def is_number(text: str) -> bool:
     """Whether a field is a finite decimal number."""
     whole, _, part = text.removeprefix("-").partition(".")
-    return text.isascii() and (whole + part).isdigit()
+    return len(text) <= MOST_DIGITS and text.isascii() and (whole + part).isdigit()

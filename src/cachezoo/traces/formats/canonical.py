@@ -36,7 +36,8 @@ def _layout(source: Source) -> Layout:
     Raises:
         TraceError: the header lacks a required column, or names an unknown one or one twice.
     """
-    header = source.head().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    lines = source.head().decode("utf-8", "replace").split("\n")
+    header = next((line.strip() for line in lines if line.strip() and not line.startswith("#")), "")
     names = [name.strip().strip('"') for name in header.split(",")]
     if not set(REQUIRED) <= set(names) <= set(KINDS) or len(set(names)) < len(names):
         optional = ",".join(name for name in KINDS if name not in REQUIRED)

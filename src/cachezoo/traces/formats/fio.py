@@ -60,7 +60,7 @@ def recognise(head: Head) -> Fit:
 
 def _regular(block: bytes) -> bytes:
     """Rows of one width, without the file's first line: what lacks offset and length gets zeros."""
-    block = block.replace(b"\r\n", b"\n")
+    block = block.replace(b"\r\n", b"\n").lstrip(b"\n")
     if not block.endswith(b"\n"):
         block += b"\n"
     for action in NO_DATA:

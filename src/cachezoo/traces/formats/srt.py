@@ -63,7 +63,7 @@ def sector_bytes(header: str) -> dict[int, int]:
     if start is None:
         return sizes
     depth, disk = 1, 0
-    for token in re.finditer(r"(\d+)\s*->\s*\{|\{|\}|\bsectorsize\s*=\s*(\d+)", plain[start.end() :]):
+    for token in re.finditer(r"\b(\d{1,9})\s*->\s*\{|\{|\}|\bsectorsize\s*=\s*(\d{1,9})\b", plain[start.end() :]):
         if token[2]:
             sizes.setdefault(disk, int(token[2]))
         elif token[0] == "}":
@@ -71,7 +71,8 @@ def sector_bytes(header: str) -> dict[int, int]:
             if depth == 0:
                 break
         else:
-            disk = int(token[1]) if depth == 1 and token[1] else disk
+            if depth == 1:
+                disk = int(token[1]) if token[1] else -1
             depth += 1
     return sizes
 

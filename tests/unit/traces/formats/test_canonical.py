@@ -89,3 +89,10 @@ def test_only_registered_formats_are_written(tmp_path: Path) -> None:
         write_as(seeded_trace(3, 5, 1), tmp_path / "t", "csv", {"colour": "red"})
     assert list(tmp_path.iterdir()) == []
     assert {entry.id for entry in FORMATS.values() if entry.write} >= {"csv", "parquet"}
+
+
+@pytest.mark.parametrize("before", ["\n", "# a comment\n", "\r\n# one\n# two\n"])
+def test_blank_lines_and_comments_may_precede_the_header(tmp_path, before):
+    path = tmp_path / "t.csv"
+    path.write_text(before + "time_us,op,offset,size\n3,R,0,1\n")
+    assert read(path).time_us.tolist() == [3]

@@ -145,3 +145,8 @@ def test_names_of_files(tmp_path):
     assert not (tmp_path / "other").exists()
     write_as(some_trace(rows=4), tmp_path / "other", "fio", {"file": "/tmp/x"})
     assert read(tmp_path / "other").volume.names == ("/tmp/x",)
+
+
+@pytest.mark.parametrize(("first", "row"), [(V2, "f read 0 4096\n"), (V3, "5 f read 0 4096\n")])
+def test_blank_lines_before_the_first_are_passed_over(tmp_path, first, row):
+    assert len(read(write(tmp_path, "\n\r\n" + first + row))) == 1

@@ -49,3 +49,10 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     assert fits_of(Source(path)) == {}
     with pytest.raises(TraceError, match=r"other: row 1 fits none of parquet, csv, .*; use --format, or see docs"):
         recognise(Source(path))
+
+
+@pytest.mark.parametrize("row", ["1 {} 0 0\n", "{} 0 1 1 1\n", "{} 0 1 1 1\n{} 0 2 1 0\n"])
+def test_numbers_of_thousands_of_digits_are_no_trace(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "t"
+    path.write_text(row.replace("{}", "9" * 5000))
+    assert fits_of(Source(path)) == {}

@@ -162,3 +162,9 @@ def test_the_sample_against_a_loop_over_structs():
     rows, others = naive(data, {0: 256, 1: 256})
     named = [(*row[:6], srt.flag_names(row[6])) for row in rows]
     assert (rows_of(trace), others) == (named, 0)
+
+
+def test_numbers_too_long_for_a_sector_or_a_disk_are_not_taken_for_others():
+    many = "9" * 5000
+    assert srt.sector_bytes(f"disks = {{ 0 -> {{ sectorsize = {many} }} }}") == {}
+    assert 0 not in srt.sector_bytes(f"disks = {{ 0 -> {{ a = 1 }}, {many} -> {{ sectorsize = 256 }} }}")
