@@ -4,7 +4,7 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +16,7 @@ from cachezoo.io import sha256_file
 
 HEAD_BYTES = 1 << 16
 READ_BYTES = 4 << 20
+PACKED_BYTES = 1 << 18
 MAGICS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BOM = b"\xef\xbb\xbf"
@@ -25,9 +26,9 @@ def _decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
     if compression == "gzip":
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
     if compression == "bzip2":
-        return cast(BinaryIO, bz2.BZ2File(raw))
+        return cast(BinaryIO, _Streams(raw, bz2.BZ2Decompressor))
     if compression == "xz":
-        return cast(BinaryIO, lzma.LZMAFile(raw))
+        return cast(BinaryIO, _Streams(raw, lzma.LZMADecompressor))
     if compression == "zstd":
         import pyarrow as pa
 
@@ -105,7 +106,7 @@ class Source:
             TraceError: the file is missing, or damaged this early.
         """
         with self._stream() as stream:
-            return stream.read(most).removeprefix(BOM)
+            return _filled(stream, most).removeprefix(BOM)
 
     def blocks(self, size: int = READ_BYTES) -> Iterator[bytes]:
         """The decompressed bytes in blocks of `size`; only the last is shorter.
@@ -144,6 +145,32 @@ class Source:
             TraceError: as `blocks`.
         """
         return self.blocks(width * per_block)
+
+
+class _Streams:
+    """Streams of bzip2 or xz one after another.
+
+    The standard library's files end, without a word, where a further stream's beginning is damaged.
+    """
+
+    def __init__(self, raw: BinaryIO, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> None:
+        self._raw, self._new, self._stream = raw, new, new()
+
+    def read(self, size: int) -> bytes:
+        """Some bytes, at most `size`; none at the end."""
+        while True:
+            packed = b""
+            if self._stream.eof:
+                packed = self._stream.unused_data.lstrip(b"\0")
+                while not packed and (block := self._raw.read(PACKED_BYTES)):
+                    packed = block.lstrip(b"\0")  # padding
+                if not packed:
+                    return b""
+                self._stream = self._new()
+            elif self._stream.needs_input and not (packed := self._raw.read(PACKED_BYTES)):
+                raise EOFError  # `Source` says what it means
+            if data := self._stream.decompress(packed, size):
+                return data
 
 
 class _Counted:

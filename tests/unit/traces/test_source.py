@@ -61,6 +61,22 @@ def test_a_damaged_file_is_a_typed_error(tmp_path, name, damage):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+@pytest.mark.parametrize("rest", ["garbage", "damaged"])
+def test_damage_after_the_first_member_is_no_end(tmp_path, name, rest):
+    path = tmp_path / "t"
+    member = PACKED[name](TEXT)
+    path.write_bytes(member + (b"garbage" if rest == "garbage" else b"?" + member[1:]))
+    with pytest.raises(TraceError, match="damaged or cut short"):
+        list(Source(path).blocks(1000))
+
+
+def test_padding_after_the_last_stream_is_passed_over(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(PACKED["xz"](TEXT) + bytes(8) + PACKED["xz"](b"more\n") + bytes(4))
+    assert b"".join(Source(path).blocks()) == TEXT + b"more\n"
+
+
 def test_bytes_that_are_no_deflate_stream_are_a_typed_error(tmp_path):
     path = tmp_path / "t.gz"
     path.write_bytes(gzip.compress(TEXT)[:10] + b"\xff" * 100)
