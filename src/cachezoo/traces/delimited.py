@@ -7,6 +7,7 @@ and the rest of the block is kept.
 import csv
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ NUMBERS = {
 }
 TAB, LF, CR, BLANK = b"\t\n\r "
 INT64_END = 2**63
+FIRST_LINES = 11
+HEXADECIMAL = re.compile(rb"0[xX]")
 MOST_DIGITS = 100
 HEX = r"^[ \t]*0[xX][0-9a-fA-F]{1,16}[ \t]*$"
 
@@ -177,13 +180,20 @@ class _File:
         """The columns that are read."""
         return [column for column in self.layout.columns[: self.width] if column.kind != "skip"]
 
-    def begin(self, line: str) -> bool:
-        """Learn the width from the first line; returns whether the line is a header."""
-        self.width = len(self.fields(line))
+    def begin(self, block: bytes) -> bool:
+        """Learn the width from the header, or else from the first lines; returns whether there is a header."""
+        line, *more = block.split(b"\n", FIRST_LINES)[:FIRST_LINES]
+        return self.learn(*(text.decode("utf-8", "replace") for text in (line, *more) if text.strip()))
+
+    def learn(self, line: str, *more: str) -> bool:
+        """Take the width of the header, or the one most frequent; returns whether the first line is a header."""
+        header = self.layout.header(line)
+        # Ties go to the width that comes first.
+        widths = Counter(len(self.fields(text)) for text in ((line,) if header else (line, *more)))
+        self.width = widths.most_common(1)[0][0]
         if self.layout.ragged:
             self.width = min(self.width, len(self.layout.columns))
         needed = sum(not column.optional for column in self.layout.columns)
-        header = self.layout.header(line)
         if self.width < needed and not header:
             self.width = len(self.layout.columns)  # `sift` names the row
         return header
@@ -260,6 +270,13 @@ class _File:
         self.rows += rows
         return np.arange(self.rows - rows + 1, self.rows + 1) if given is None else given
 
+    def hexadecimal(self, block: bytes) -> bool:
+        """Whether pyarrow might take hexadecimal digits for a whole number of a decimal column."""
+        kinds = {column.kind for column in self.read}
+        # One character is found ten times as fast as two, and most files have none.
+        marked = b"x" in block or b"X" in block
+        return marked and "int" in kinds and "hex" not in kinds and HEXADECIMAL.search(block) is not None
+
     def needs_sifting(self, values: pa.ChunkedArray, column: Column) -> bool:
         """Whether pyarrow took a missing value, or text such as nan, for a number."""
         missing = not column.optional and values.null_count > 0
@@ -269,6 +286,8 @@ class _File:
 
     def convert(self, block: bytes, numbers: I64 | None = None) -> Rows | None:
         """The usable rows of a block, if any."""
+        if self.hexadecimal(block):
+            return self.sift(block, numbers)
         try:
             table = self.parse(block)
         except pa.ArrowInvalid:
@@ -317,8 +336,7 @@ def _all_rows(file: _File) -> Iterator[tuple[bytes, None]]:
         if not block.strip():
             continue
         if not file.width:
-            first, _, rest = block.partition(b"\n")
-            block = rest if file.begin(first.decode("utf-8", "replace")) else block
+            block = block.partition(b"\n")[2] if file.begin(block) else block
             if not block.strip():
                 continue
         yield block, None

@@ -41,6 +41,12 @@ def microseconds(values: npt.NDArray[Any], unit: str) -> I64:
     return np.where(fits, np.where(fits, scaled, 0).astype(np.int64), BAD_TIME)
 
 
+def counts_of(values: I64) -> I32:
+    """Accesses that rows stand for: 1 where none is said (the least int64); 0, a bad row, where out of range."""
+    fits = (values >= 1) & (values < 2**31)
+    return np.where(fits, values, np.where(values == BAD_TIME, 1, 0)).astype(np.int32)
+
+
 def bytes_of(units: I64, width: int) -> I64:
     """Units of `width` bytes in bytes; what would overflow becomes larger than any offset or size may be."""
     return np.clip(units, -1, 2**62 // width + 1) * width
@@ -92,6 +98,9 @@ class Chunk:
             for index in np.flatnonzero(self.op == BAD_OP).tolist():
                 name = self.op_text.names[self.op_text.codes[index]]
                 found[index] = f"op is {name[:40]!r}; it says neither read nor write: mend or drop the row"
+        if self.count is not None and len(self) and self.count.min() < 1:
+            for index in np.flatnonzero(self.count < 1).tolist():
+                found[index] = "its count is no number of accesses from 1 to 2147483647: mend or drop the row"
         if len(self) and self.time_us.min() == BAD_TIME:
             for index in np.flatnonzero(self.time_us == BAD_TIME).tolist():
                 found[index] = "its time lies before the trace's start, or is no number of microseconds: check the unit"

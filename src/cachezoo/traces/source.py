@@ -17,6 +17,7 @@ from cachezoo.io import sha256_file
 HEAD_BYTES = 1 << 16
 READ_BYTES = 4 << 20
 PACKED_BYTES = 1 << 18
+MOST_LINE_BYTES = 64 << 20
 MAGICS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BOM = b"\xef\xbb\xbf"
@@ -106,7 +107,7 @@ class Source:
             TraceError: the file is missing, or damaged this early.
         """
         with self._stream() as stream:
-            return _filled(stream, most).removeprefix(BOM)
+            return _filled(stream, most + len(BOM)).removeprefix(BOM)[:most]
 
     def blocks(self, size: int = READ_BYTES) -> Iterator[bytes]:
         """The decompressed bytes in blocks of `size`; only the last is shorter.
@@ -121,22 +122,28 @@ class Source:
     def lines(self, size: int = READ_BYTES) -> Iterator[bytes]:
         """The decompressed bytes in blocks that end with a line, without a byte-order mark.
 
+        A last line that has no end is in the last block.
+
         Raises:
-            TraceError: as `blocks`.
+            TraceError: as `blocks`, or a line is so long that this is no text.
         """
-        rest = b""
+        whole = rest = b""
         first = True
         for block in self.blocks(size):
             text = block.removeprefix(BOM) if first else block
             first = False
             end = text.rfind(b"\n") + 1
             if end:
-                yield rest + text[:end]
-                rest = text[end:]
+                if whole:
+                    yield whole
+                whole, rest = rest + text[:end], text[end:]
             else:
                 rest += text
-        if rest:
-            yield rest
+            if len(rest) > MOST_LINE_BYTES:
+                message = f"{self.path}: a line is longer than {MOST_LINE_BYTES:,} bytes: it is no text; use --format"
+                raise TraceError(message)
+        if whole or rest:
+            yield whole + rest
 
     def records(self, width: int, per_block: int = 1 << 17) -> Iterator[bytes]:
         """The decompressed bytes in whole records of `width` bytes; a last, shorter block is a record cut short.

@@ -33,9 +33,12 @@ def values(rows):
     return out
 
 
-def naive(text, width, skip):
-    """Line by line: the rows that can be used, and the numbers of the others."""
+def naive(text):
+    """Line by line: the rows that can be used, and the numbers of the others; the width is the most frequent one."""
     rows, bad, number = [], [], 0
+    widths = [line.count(",") + 1 for line in text.decode().splitlines() if line.strip() and not line.startswith("#")]
+    width = max(widths, key=lambda width: (widths.count(width), -widths.index(width)))
+    width = width if width >= 3 else 4
     for line in text.decode("utf-8", "replace").splitlines():
         if not line.strip() or line.startswith("#"):
             continue
@@ -56,14 +59,14 @@ def naive(text, width, skip):
 
 FIELD = st.sampled_from(["1", "-7", "0", "9223372036854775808", "x", "", " 5 ", "1.5", "-.25", "2e3", "nan", "é"])
 LINE = st.lists(FIELD, min_size=3, max_size=5).map(",".join) | st.sampled_from(["", "# note", "  "])
-LINES = st.lists(LINE, max_size=12)
+LINES = st.lists(LINE, max_size=9)
 
 
 @settings(max_examples=300, deadline=None)
 @given(lines=LINES, last=st.booleans())
 def test_equals_the_loop_over_lines(tmp_path_factory, lines, last):
     text = ("1,2,first,4\n" + "\n".join(lines) + ("\n" if last else "")).encode()
-    expected, bad = naive(text, 4, 99)
+    expected, bad = naive(text)
     reading, rows = read(tmp_path_factory.mktemp("d"), text, skip=99)
     assert values(rows) == expected
     assert [int(re.search(r"row (\d+)", said)[1]) for said in reading.skipped] == bad
@@ -101,6 +104,22 @@ def test_missing_last_columns_further_fields_and_headers(tmp_path):
     layout = Layout(LAYOUT.columns, header=lambda line: line.startswith("n,"))
     _, rows = read(tmp_path, b"# c\nn,x,who,late\n1,2,a,\n", layout)
     assert values(rows) == [(1, 1, 2.0, "a", -(2**63))]
+
+
+def test_a_first_row_of_another_width_is_the_bad_one(tmp_path):
+    content = b"1,2,a,4,more\n3,4,b,5\n6,7,c,8\n"
+    with pytest.raises(TraceError, match="row 1: has 5 fields, not 4"):
+        read(tmp_path, content)
+    reading, rows = read(tmp_path, content, skip=1)
+    assert [row[:2] for row in values(rows)] == [(2, 3), (3, 6)]
+    assert len(reading.skipped) == 1
+
+
+def test_hexadecimal_is_no_decimal_number_whatever_else_is_in_the_block(tmp_path):
+    for others in (b"", b"x,1,a,1\n"):
+        reading, rows = read(tmp_path, b"1,2,a,4\n0x10,2,0x1,4\n" + others + b"3,4,0xb,5\n", skip=2)
+        assert [row[1] for row in values(rows)] == [1, 3]
+        assert "row 2: n is '0x10', not a whole number" in reading.skipped[0]
 
 
 def test_runs_of_blanks(tmp_path):

@@ -91,11 +91,25 @@ def test_missing_files_and_folders_are_named(tmp_path):
         _ = Source(tmp_path).compression
 
 
+def test_a_mark_does_not_make_a_beginning_the_whole_file(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(BOM + TEXT)
+    assert Source(path).head() == TEXT[:HEAD_BYTES]
+
+
+def test_a_file_without_lines_is_no_text(tmp_path, monkeypatch):
+    monkeypatch.setattr("cachezoo.traces.source.MOST_LINE_BYTES", 1000)
+    path = tmp_path / "t"
+    path.write_bytes(b"x" * 5000)
+    with pytest.raises(TraceError, match="a line is longer than 1,000 bytes: it is no text"):
+        list(Source(path).lines(100))
+
+
 def test_a_mark_at_the_beginning_is_passed_over_and_a_long_line_kept_whole(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(BOM + b"x" * 5000 + b"\nlast")
     assert Source(path).head().startswith(b"xxx")
-    assert list(Source(path).lines(100)) == [b"x" * 5000 + b"\n", b"last"]
+    assert list(Source(path).lines(100)) == [b"x" * 5000 + b"\nlast"]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,13 @@ def test_a_volume_that_is_no_text_is_refused(canonical):
         read_trace(canonical)
 
 
+def test_a_size_that_is_a_list_is_refused(canonical):
+    sizes = pa.array([[1], [2], [3], [4]])
+    rewritten(canonical, lambda table: table.set_column(table.column_names.index("size"), "size", sizes))
+    with pytest.raises(TraceError, match=r"column size is list"):
+        read_trace(canonical)
+
+
 def test_pages_of_a_file_that_does_not_count_them_are_refused(canonical):
     metadata = {"cachezoo.schema_version": "1"}
     rewritten(canonical, lambda table: table.replace_schema_metadata(metadata))

@@ -11,7 +11,7 @@ from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.reading import BAD_TIME, Chunk, Reading
+from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, counts_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import trace_pieces, write_trace
 from cachezoo.traces.table import CODED_COLUMNS, I64, OP_NAMES, Trace
@@ -63,7 +63,7 @@ def _chunk(rows: Rows) -> Chunk:
         offset=rows.ints("offset"),
         size=rows.ints("size"),
         latency_us=rows.ints("latency_us") if rows.has("latency_us") else None,
-        count=np.clip(rows.ints("count"), 0, 2**31 - 1).astype(np.int32) if rows.has("count") else None,
+        count=counts_of(rows.ints("count")) if rows.has("count") else None,
         coded={name: rows.coded(name) for name in CODED_COLUMNS if rows.has(name)},
         op_text=text,
     )

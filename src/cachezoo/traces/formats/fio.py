@@ -31,6 +31,7 @@ FILE_ACTIONS = ("add", "open", "close")
 NO_DATA = (*FILE_ACTIONS, "sync", "datasync", "trim")
 ROW = (Column("file", "text"), Column("action", "text"), Column("offset", "int"), Column("length", "int"))
 ROWS_PER_WRITE = 1 << 18
+MOST_RELATIVE_US = 2**40  # a sum of them over a block fits 64 bits
 
 
 class FioOptions(Options):
@@ -96,17 +97,19 @@ class _Clock:
     def times(self, rows: Rows, waits: npt.NDArray[np.bool_]) -> I64:
         """The time of each row; waits that are no times, or run backwards, are bad rows and pass no time."""
         given = np.where(waits, microseconds(rows.ints("offset"), self.options.unit(2)), 0)
-        passed = np.clip(given, 0, 2**40 if self.options.wait == "relative" else None)
-        if self.options.wait == "relative":
+        relative = self.options.wait == "relative"
+        most = MOST_RELATIVE_US if relative else 2**62
+        passed = np.where(given <= most, np.maximum(given, 0), 0)
+        if relative:
             times, backwards = self.now + np.cumsum(passed), np.zeros(len(waits), bool)
         else:
             so_far = np.maximum.accumulate(np.concatenate([[self.now], passed]))
             times, backwards = so_far[1:], waits & (given < so_far[:-1])
-        for index in np.flatnonzero((given < 0) | backwards).tolist():
+        for index in np.flatnonzero((given < 0) | (given > most) | backwards).tolist():
             said = f"wait is {rows.ints('offset')[index]}"
             said += (
-                "; give a time from 0 to 2**62 microseconds"
-                if given[index] < 0
+                f"; give a time from 0 to {most} microseconds"
+                if not 0 <= given[index] <= most
                 else ", before an earlier one; where each counts from the last, give the option wait=relative"
             )
             self.reading.bad(rows.source, int(rows.row[index]), said)

@@ -14,6 +14,7 @@ Winter 1993).
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +78,15 @@ def sector_bytes(header: str) -> dict[int, int]:
     return sizes
 
 
+def trace_date(header: str) -> datetime | None:
+    """When the trace began, by the header's `tracedate`; None where it says no date."""
+    found = re.search(r'\btracedate\s*=\s*"\w{3} (\w{3} +\d+ [\d:]+ \d{4})"', header)
+    try:
+        return datetime.strptime(" ".join(found[1].split()), "%b %d %H:%M:%S %Y") if found else None
+    except ValueError:
+        return None
+
+
 def flag_names(bits: int) -> str:
     """Names of the set flags, bar between them, without the one for reads; unknown bits as a hexadecimal number."""
     names = [name for bit, name in enumerate(FLAG_NAMES) if bits >> bit & 1 and bit]
@@ -117,6 +127,8 @@ class _File:
             raise TraceError(message)
         self.records_start = len(header) + 1
         self.sizes = sector_bytes(header.decode("latin-1"))
+        self.date = trace_date(header.decode("latin-1"))
+        self.origin_us = 0
 
     def starts(self, words: npt.NDArray[np.uint32]) -> I64:
         """Where whole records start in a block of words, and where the rest does."""
@@ -183,7 +195,7 @@ class _File:
         width = np.array([self.width_of(disk) for disk in disks], np.int64)
         return Chunk(
             row=row,
-            time_us=words[:, SEC] * 1_000_000 + words[:, USEC],
+            time_us=words[:, SEC] * 1_000_000 + words[:, USEC] + self.origin_us,
             op=np.where(words[:, FLAGS] & READ_FLAG, OP_READ, OP_WRITE).astype(np.uint8),
             offset=(words[:, SECTOR] & 0xFFFFFFFF) * width[volume],
             size=words[:, BYTES],
@@ -212,8 +224,15 @@ class _File:
 def read(reading: Reading, options: Options) -> Iterator[Chunk]:
     """Requests in the files' order; `latency_us` is the stop, `volume` the disk's number, `flags` the flags' names."""
     del options
+    begun: datetime | None = None
     for source in reading.sources:
         file = _File(reading, source)
+        begun = begun or file.date
+        if len(reading.sources) > 1:
+            if begun is None or file.date is None:
+                message = f"{source.path}: its header says no tracedate, which several files need; give it alone"
+                raise TraceError(message)
+            file.origin_us = (file.date - begun) // timedelta(microseconds=1)
         for records in file.records():
             yield reading.checked(source, file.chunk(records))
 

@@ -21,7 +21,7 @@ from pydantic import Field
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number
-from cachezoo.traces.reading import Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import Chunk, Reading, bytes_of, counts_of, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, OP_WRITE, Coded
 
@@ -167,7 +167,7 @@ def _chunk(reading: Reading, rows: Rows, plan: _Plan, block_bytes: int) -> Chunk
         op=op,
         offset=bytes_of(rows.ints("block"), block_bytes) + np.clip(start, 0, block_bytes),
         size=size,
-        count=np.clip(rows.ints("count"), 0, 2**31 - 1).astype(np.int32) if rows.has("count") else None,
+        count=counts_of(rows.ints("count")) if rows.has("count") else None,
         coded=_coded(rows, plan.roles),
         op_text=text,
     )

@@ -82,6 +82,16 @@ def test_a_bad_row_beside_quoted_commas(tmp_path: Path) -> None:
     assert texts(read(path, skip_bad_rows=1).user) == ["a, b", 'e, "f"']
 
 
+@pytest.mark.parametrize("count", ["0", "-3", "2147483648"])
+def test_a_count_out_of_range_is_a_bad_row(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"time_us,op,offset,size,count\n0,R,0,1,7\n1,R,0,1,{count}\n")
+    with pytest.raises(TraceError, match="row 2: its count is no number of accesses from 1 to 2147483647"):
+        read(path)
+    trace = read(path, skip_bad_rows=1)
+    assert trace.count is not None and trace.count.tolist() == [7]
+
+
 def test_only_registered_formats_are_written(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="format msr: is read, not written; use one of parquet, csv"):
         write_as(seeded_trace(3, 5, 1), tmp_path / "t", "msr", {})

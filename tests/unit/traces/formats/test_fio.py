@@ -150,3 +150,11 @@ def test_names_of_files(tmp_path):
 @pytest.mark.parametrize(("first", "row"), [(V2, "f read 0 4096\n"), (V3, "5 f read 0 4096\n")])
 def test_blank_lines_before_the_first_are_passed_over(tmp_path, first, row):
     assert len(read(write(tmp_path, "\n\r\n" + first + row))) == 1
+
+
+def test_a_relative_wait_too_long_to_add_up_is_a_bad_row(tmp_path):
+    path = tmp_path / "log"
+    path.write_text(f"fio version 2 iolog\nf read 0 512\nf wait {2**41} 0\nf read 512 512\n")
+    with pytest.raises(TraceError, match=rf"row 2: wait is {2**41}; give a time from 0 to {2**40} microseconds"):
+        read(path, wait="relative", time_unit="us")
+    assert read(path, wait="relative", time_unit="us", skip_bad_rows=1).time_us.tolist() == [0, 0]

@@ -168,3 +168,20 @@ def test_numbers_too_long_for_a_sector_or_a_disk_are_not_taken_for_others():
     many = "9" * 5000
     assert srt.sector_bytes(f"disks = {{ 0 -> {{ sectorsize = {many} }} }}") == {}
     assert 0 not in srt.sector_bytes(f"disks = {{ 0 -> {{ a = 1 }}, {many} -> {{ sectorsize = 256 }} }}")
+
+
+def test_files_stand_on_one_clock_by_their_dates(tmp_path):
+    paths = []
+    for name, date in (("b", "Sat Jun  6 00:00:01 1992"), ("a", "Sat May 30 00:00:00 1992")):
+        header = b'$$TR_IOREC-1.3\ntracedate = "%b";\ndisks = { 0 -> { sectorsize = 256 } };\n\f' % date.encode()
+        path = tmp_path / f"{name}.srt"
+        path.write_bytes(header + record(time_us=5, flags=1) + record(time_us=9))
+        paths.append(path)
+    trace = read(*paths)
+    week = 7 * 86_400_000_000 + 1_000_000
+    assert trace.time_us.tolist() == [0, 4, week, week + 4]
+    undated = tmp_path / "c.srt"
+    undated.write_bytes(b"$$TR_IOREC-1.3\ndisks = { 0 -> { sectorsize = 256 } };\n\f" + record())
+    with pytest.raises(TraceError, match=r"c\.srt: its header says no tracedate"):
+        read(*paths, undated)
+    assert len(read(undated)) == 1
