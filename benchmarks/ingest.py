@@ -75,8 +75,8 @@ def write_vscsi(path: Path, n: int) -> None:
     rows.tofile(path)
 
 
-def write_oracle_general(path: Path, n: int) -> None:
-    """Records of libCacheSim, in parts; nobody here reads the next access."""
+def write_oracle_general(path: Path, n: int, late_s: int = 0) -> None:
+    """Records of libCacheSim, in parts; every second one `late_s` seconds back. Nobody here reads the next access."""
     seconds = 0
     with path.open("wb") as file:
         for first in range(0, n, AT_ONCE):
@@ -86,6 +86,7 @@ def write_oracle_general(path: Path, n: int) -> None:
             rows["time"], rows["id"] = seconds + gaps // 1_000_000, columns["page"] * 8
             rows["size"], rows["next"] = columns["pages"] * 4096, -1
             seconds = int(rows["time"][-1])
+            rows["time"][1::2] -= np.minimum(rows["time"][1::2], late_s).astype(np.uint32)
             rows.tofile(file)
 
 
@@ -124,10 +125,10 @@ def best(run: Callable[[], object]) -> float:
     return min(seconds)
 
 
-def large(folder: Path) -> dict[str, float]:
+def large(folder: Path, late_s: int) -> dict[str, float]:
     """Ingest a large trace through the command line, alone in a process; returns seconds and peak MiB."""
     raw, out = folder / "large.oracleGeneral.bin", folder / "large.parquet"
-    write_oracle_general(raw, LARGE)
+    write_oracle_general(raw, LARGE, late_s)
     command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "trace", "ingest", raw, "-o", out]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -174,11 +175,12 @@ def main() -> None:
             show(f"read {label}", RECORDS, ours, "numpy", theirs)
         for label, path, n in (("MSR CSV", msr, CSV_ROWS), ("vSCSI", vscsi, RECORDS)):
             show(f"ingest {label}, pages numbered", n, best(lambda path=path: ingest(TraceFiles([path]), folder / "o")))
-        if args.large:
-            done = large(folder)
-            rows.append({"what": "large", "rows": LARGE, **done})
+        for late_s in (0, 3) if args.large else ():
+            done = large(folder, late_s)
+            what = "sorted" if late_s == 0 else f"every second one {late_s} s late"
+            rows.append({"what": f"large, {what}", "rows": LARGE, **done})
             print(
-                f"ingest {LARGE:,} requests (oracleGeneral): {done['seconds']:.0f} s, "
+                f"ingest {LARGE:,} requests (oracleGeneral, {what}): {done['seconds']:.0f} s, "
                 f"{LARGE / done['seconds'] / 1e6:.2f} M requests/s, peak {done['peak_mib']:,.0f} MiB resident, "
                 f"{done['output_mib']:,.0f} MiB written"
             )

@@ -3,6 +3,7 @@
 A trace that turns out unsorted is spilled to disk column by column and written in the order of a stable sort by time.
 """
 
+import mmap
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.console import Advance
 from cachezoo.io import ROW_GROUP_ROWS
@@ -146,6 +148,7 @@ class _Spill:
         self._folder = folder
         self._types: dict[str, np.dtype[Any]] = {}
         self._names: dict[str, tuple[str, ...]] = {}
+        self._maps: dict[str, mmap.mmap] = {}
 
     def add(self, piece: Trace) -> None:
         """Append a piece's columns."""
@@ -161,9 +164,17 @@ class _Spill:
                 with (self._folder / name).open("ab") as file:
                     values.tofile(file)
 
-    def column(self, name: str) -> np.memmap[Any, Any]:
+    def column(self, name: str) -> npt.NDArray[Any]:
         """A column, mapped."""
-        return np.memmap(self._folder / name, self._types[name], "r")
+        if name not in self._maps:
+            with (self._folder / name).open("rb") as file:
+                self._maps[name] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(self._maps[name], self._types[name])
+
+    def release(self) -> None:
+        """Let the columns' pages go from memory; they come back from disk where they are read again."""
+        for mapped in self._maps.values():
+            mapped.madvise(mmap.MADV_DONTNEED)
 
     def pieces(self, order: I64, piece_of: Callable[..., Trace]) -> Iterator[Trace]:
         """The requests in an order, `ROW_GROUP_ROWS` at a time, with the names that have occurred so far."""
@@ -175,6 +186,7 @@ class _Spill:
             for name, names in seen.items():
                 codes = names.add(Coded(values[name], self._names[name]))
                 values[name] = Coded(codes, names.names)
+            self.release()
             yield piece_of(**values)
 
 
@@ -184,6 +196,7 @@ def _sorted(given: OpenTrace, sink: _Sink, part: tuple[float, float], spill: _Sp
         spill.add(stitcher.piece(group, 0))
     time_us = spill.column("time_us")
     order = np.argsort(time_us, kind="stable")
+    spill.release()
     bounds = _bounds(len(order), part)
     order = order[bounds[0] : bounds[1]]
     origin_us = int(time_us[order[0]]) if len(order) and given.counts_anew(None if part == WHOLE else bounds) else 0

@@ -38,7 +38,7 @@ class PageAccesses:
 
 
 class PageNumbers:
-    """Numbers pages over consecutive parts of a trace; needs 24 to 48 bytes of memory a distinct page."""
+    """Numbers pages over consecutive parts of a trace; needs 24 to 72 bytes of memory a distinct page."""
 
     def __init__(self) -> None:
         self._table = IdTable()
