@@ -100,7 +100,7 @@ def add_trace(project: Path, new: NewTrace) -> Added:
         message = f"{path}: no such file; run this in the root of a cachezoo project"
         raise ConfigError(message)
     fmt, notes = _look(new)
-    text = path.read_bytes().decode("utf-8", "strict")
+    text = _text_of(path)
     traces = _traces(text)
     place = _place(project, new)
     _check_unlisted(project, traces, place, new)
@@ -142,9 +142,18 @@ def _look(new: NewTrace) -> tuple[str, list[str]]:
     if volumes > 1:
         notes.append(
             f"its first {len(first):,} requests go to {volumes} volumes, but the models are trained on one: "
-            "the pipeline will refuse it; split it into a trace a volume"
+            "the pipeline will refuse it; `cachezoo trace split FILE -o DIR --by volume` makes a trace of each"
         )
     return given.format.id, notes
+
+
+def _text_of(path: Path) -> str:
+    """The matrix, its line ends as they are."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{MATRIX}: is no text in UTF-8 ({error.reason} at byte {error.start}); mend it first"
+        raise ConfigError(message) from error
 
 
 def _traces(text: str) -> dict[str, TraceEntry]:

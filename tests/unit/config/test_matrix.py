@@ -249,6 +249,15 @@ def test_odd_names_are_quoted(project, name):
     assert yaml.safe_load(matrix(project))["traces"]["mail_train"]["path"] == f"data/raw/{name}"
 
 
+def test_a_matrix_that_is_no_text_is_named_and_kept(project):
+    path = project / "conf/matrix.yaml"
+    path.write_bytes(path.read_bytes() + b"# \xff\n")
+    before = state(project)
+    with pytest.raises(ConfigError, match=r"conf/matrix\.yaml: is no text in UTF-8"):
+        add_trace(project, mail(project))
+    assert state(project) == before
+
+
 def test_several_volumes_are_noted(project):
     (project / "data/raw/mail.csv").write_text(
         "time_us,op,offset,size,volume\n0,R,0,4096,a\n1,R,0,4096,b\n2,R,0,4096,a\n"
