@@ -1,6 +1,7 @@
 """Rows per second of trace readers and of ingest, on one core, next to what merely parses the same bytes.
 
-`--large` also ingests a trace of 100 million requests in a process of its own and reports its peak memory.
+With CACHEZOO_PUBLIC_TRACES each sample is read too, decompressed and many times over. `--large` also ingests a trace of
+100 million requests in a process of its own and reports its peak memory.
 """
 
 import argparse
@@ -18,9 +19,14 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from cachezoo.io import write_json
+from cachezoo.traces.formats import recognise
 from cachezoo.traces.formats.msr import LAYOUT
 from cachezoo.traces.ingest import ingest
+from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.transforms import cut, sample, split_by
 
 CSV_ROWS = 3_000_000
 RECORDS = 10_000_000
@@ -28,6 +34,9 @@ LARGE = 100_000_000
 AT_ONCE = 4_000_000
 PAGES = 8_000_000
 REPEATS = 3
+SAMPLE_ROWS = 500_000
+TRANSFORM_ROWS = 2_000_000
+NOT_TRACES = ("README.md", "DISKSIM_COPYING")
 FILETIME = 128_166_372_003_061_629
 VSCSI = np.dtype("<u4,<u4,<u4,<u2,<u2,<u8,<u8")
 VSCSI.names = ("sn", "len", "sg", "cmd", "ver", "lbn", "ts")
@@ -90,9 +99,9 @@ def write_oracle_general(path: Path, n: int, late_s: int = 0) -> None:
             rows.tofile(file)
 
 
-def count(path: Path) -> int:
-    """Requests that the reader of a file yields."""
-    return sum(len(chunk) for chunk in OpenTrace(TraceFiles([path]), silent).chunks())
+def count(*paths: Path) -> int:
+    """Requests that the reader of some files yields."""
+    return sum(len(chunk) for chunk in OpenTrace(TraceFiles(paths), silent).chunks())
 
 
 def parse_only(path: Path) -> None:
@@ -123,6 +132,47 @@ def best(run: Callable[[], object]) -> float:
         run()
         seconds.append(time.perf_counter() - start)
     return min(seconds)
+
+
+def samples(folder: Path) -> list[tuple[str, int, float]]:
+    """Format, rows and seconds of each kind of public sample, read until there are `SAMPLE_ROWS` of them."""
+    root, seen, rows = os.environ.get("CACHEZOO_PUBLIC_TRACES"), set(), []
+    for path in sorted(Path(root).rglob("*")) if root else ():
+        if path.is_dir() or path.name in NOT_TRACES:
+            continue
+        plain = folder / path.name
+        plain.write_bytes(b"".join(Source(path).blocks()))
+        name, once = recognise(Source(plain)).id, count(plain)
+        if name not in seen:
+            seen.add(name)
+            many = [plain] * (1 + SAMPLE_ROWS // once)
+            rows.append((name, once * len(many), best(lambda many=many: count(*many))))
+    return rows
+
+
+def transforms() -> list[tuple[str, int, float]]:
+    """Name, rows and seconds of transforms of traces in memory."""
+    columns = requests(TRANSFORM_ROWS, 5)
+    volume = Coded((columns["page"] % 8).astype(np.int32), tuple("abcdefgh"))
+    one, two = (
+        Trace(
+            time_us=np.cumsum(columns["gap"]),
+            op=columns["write"].astype(np.uint8),
+            offset=columns["page"] * 4096,
+            size=columns["pages"] * 4096,
+            volume=volume,
+            meta=TraceMeta(name, "none", "none", ""),
+        )
+        for name in ("one", "two")
+    )
+    n = TRANSFORM_ROWS
+    return [
+        ("cut to its middle half", n, best(lambda: cut(one, first=n // 4, last=3 * n // 4))),
+        ("split by volume", n, best(lambda: split_by(one, "volume"))),
+        ("interleave two, 60/40", 2 * n, best(lambda: interleave([one, two], "both", (0.6, 0.4)))),
+        ("sample 0.1, 64 KiB", n, best(lambda: sample(one, 0.1, 1))),
+        ("sample 0.1, 4 KiB", n, best(lambda: sample(one, 0.1, 1, 4096))),
+    ]
 
 
 def large(folder: Path, late_s: int) -> dict[str, float]:
@@ -175,6 +225,10 @@ def main() -> None:
             show(f"read {label}", RECORDS, ours, "numpy", theirs)
         for label, path, n in (("MSR CSV", msr, CSV_ROWS), ("vSCSI", vscsi, RECORDS)):
             show(f"ingest {label}, pages numbered", n, best(lambda path=path: ingest(TraceFiles([path]), folder / "o")))
+        for name, n, seconds in samples(folder):
+            show(f"read {name}, sample", n, seconds)
+        for name, n, seconds in transforms():
+            show(name, n, seconds)
         for late_s in (0, 3) if args.large else ():
             done = large(folder, late_s)
             what = "sorted" if late_s == 0 else f"every second one {late_s} s late"

@@ -2,15 +2,13 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cachezoo.cli.common import Json, print_values
-from cachezoo.console import Advance
+from cachezoo.console import progress
 from cachezoo.errors import ConfigError
 
 app = typer.Typer(no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
@@ -44,14 +42,6 @@ def refuse_same(files: list[Path], output: Path) -> None:
             raise ConfigError(message)
 
 
-@contextmanager
-def _reading(title: str) -> Iterator[Advance]:
-    from cachezoo.console import progress
-
-    with progress(title, 1.0) as advance:
-        yield advance
-
-
 @app.command("ingest")
 def ingest(
     files: Files,
@@ -72,7 +62,7 @@ def ingest(
 
     refuse_same(files, output)
     trace = TraceFiles(files, fmt, category, trace_id, options_of(option), skip_bad_rows)
-    with _reading(f"ingesting {files[0].name}") as advance:
+    with progress(f"ingesting {files[0].name}", 1.0) as advance:
         figures = run(trace, output, advance=advance)
     title = f"ingested {files[0].name} as {figures['source_format']}"
     _print_figures({**figures, "output": str(output)}, as_json, title)
@@ -100,7 +90,7 @@ def info(
     from cachezoo.traces.read import TraceFiles
 
     given = TraceFiles(files, fmt, options=options_of(option), skip_bad_rows=skip_bad_rows)
-    with _reading(f"reading {files[0].name}") as advance:
+    with progress(f"reading {files[0].name}", 1.0) as advance:
         figures = describe_files(given, advance)
     print_values(figures, as_json, f"{files[0]}: {figures['source_format']}")
 
@@ -219,7 +209,6 @@ def capture(
     as_json: Json = False,
 ) -> None:
     """Record the block requests of a real workload (as root)."""
-    from cachezoo.console import progress
     from cachezoo.traces.capture.run import capture as run
     from cachezoo.traces.capture.run import choose_recipe
 

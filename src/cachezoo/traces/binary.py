@@ -11,6 +11,7 @@ from cachezoo.traces.source import Source
 from cachezoo.traces.table import I64
 
 MOST = 2**62
+RECORDS_AT_ONCE = 1 << 17
 
 
 def records(reading: Reading, source: Source, layout: np.dtype[Any]) -> Iterator[tuple[I64, npt.NDArray[Any]]]:
@@ -28,7 +29,7 @@ def records(reading: Reading, source: Source, layout: np.dtype[Any]) -> Iterator
         TraceError: the file is damaged, or a record is cut short and no row may be skipped.
     """
     width, done = layout.itemsize, 0
-    for block in source.records(width):
+    for block in source.blocks(width * RECORDS_AT_ONCE):
         whole, rest = divmod(len(block), width)
         if whole:
             yield np.arange(done + 1, done + whole + 1), np.frombuffer(block, layout, whole)

@@ -273,7 +273,7 @@ class _File:
     def hexadecimal(self, block: bytes) -> bool:
         """Whether pyarrow might take hexadecimal digits for a whole number of a decimal column."""
         kinds = {column.kind for column in self.read}
-        # One character is found ten times as fast as two, and most files have none.
+        # One character is found much faster than two, and most files have none.
         marked = b"x" in block or b"X" in block
         return marked and "int" in kinds and "hex" not in kinds and HEXADECIMAL.search(block) is not None
 
@@ -311,7 +311,7 @@ def _squeezed(block: bytes) -> bytes:
 
 def _plain(block: bytes, layout: Layout) -> bytes:
     """A block without comment lines, with single blanks between fields, and with no field beyond ragged columns."""
-    # One character is found ten times as fast as two, and most files have no comment.
+    # One character is found much faster than two, and most files have no comment.
     if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
         block = b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(b"#"))
     if layout.delimiter == " ":

@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.match import COMPLETE, FAILED, ISSUE, QUEUE, REQUEUE, REQUEUED, UNMATCHED_COMPLETE, join
-from cachezoo.traces.reading import Names, Reading, bytes_of
+from cachezoo.traces.reading import SECTOR_BYTES, Names, Reading, bytes_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY, Coded, bad_rows
 
-SECTOR_BYTES = 512
 FLUSH, DISCARD, OTHER = 2, 3, 4
 LEFT_OUT = {FLUSH: "flush", DISCARD: "discard", OTHER: "other"}
 # Which events end what each kind begins.

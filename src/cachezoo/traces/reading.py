@@ -13,6 +13,7 @@ from cachezoo.traces.source import Source
 from cachezoo.traces.table import I32, I64, U8, Coded, bad_rows
 
 BAD_OP = 255
+SECTOR_BYTES = 512
 READ_OR_WRITE = {"r": 0, "read": 0, "w": 1, "write": 1}
 BAD_TIME = np.iinfo(np.int64).min
 PER_UNIT_US = {"ns": 1e-3, "100ns": 0.1, "us": 1.0, "ms": 1e3, "s": 1e6}

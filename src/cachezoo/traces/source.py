@@ -145,14 +145,6 @@ class Source:
         if whole or rest:
             yield whole + rest
 
-    def records(self, width: int, per_block: int = 1 << 17) -> Iterator[bytes]:
-        """The decompressed bytes in whole records of `width` bytes; a last, shorter block is a record cut short.
-
-        Raises:
-            TraceError: as `blocks`.
-        """
-        return self.blocks(width * per_block)
-
 
 class _Streams:
     """Streams of bzip2 or xz one after another.

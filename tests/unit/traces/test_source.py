@@ -38,7 +38,7 @@ def test_compression_is_recognised_by_content(tmp_path, name):
     assert source.consumed == source.size == path.stat().st_size
     assert all(block.endswith(b"\n") for block in source.lines(10_000))
     assert b"".join(source.lines(10_000)) == TEXT
-    assert [len(block) for block in source.records(7, 100)][:-1] == [700] * (len(TEXT) // 700)
+    assert [len(block) for block in source.blocks(700)][:-1] == [700] * (len(TEXT) // 700)
 
 
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])

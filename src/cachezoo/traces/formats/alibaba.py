@@ -7,8 +7,8 @@ Analysis of Cloud Block Storage Workloads" (IISWC '20), and the collection's REA
 from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import READ_OR_WRITE, Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import Chunk, Reading, microseconds
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.reading import READ_OR_WRITE, Chunk, Reading, microseconds
 
 LAYOUT = Layout(
     (

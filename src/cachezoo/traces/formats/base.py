@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from cachezoo.traces.reading import READ_OR_WRITE as READ_OR_WRITE
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.table import CODED_COLUMNS, Trace
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from cachezoo.kernels import blktrace as kernel
 from cachezoo.traces.delimited import merged
-from cachezoo.traces.events import SECTOR_BYTES, Events, concatenated, process_name, sound
+from cachezoo.traces.events import Events, concatenated, process_name, sound
 from cachezoo.traces.formats.base import Fit, Format, Head
 from cachezoo.traces.formats.event_requests import EventOptions, request_chunks
-from cachezoo.traces.reading import Chunk, Names, Reading
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Names, Reading
 from cachezoo.traces.source import READ_BYTES, Source
 from cachezoo.traces.table import I64, Coded
 

@@ -20,11 +20,10 @@ import numpy.typing as npt
 
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
-from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import HEAD_BYTES
 from cachezoo.traces.table import OP_READ, OP_WRITE, Coded
 
-SECTOR_BYTES = 512
 USUAL_RATE = 300.0
 UNITS = ("s", "ms", "us", "ns")
 READ_BIT = 1

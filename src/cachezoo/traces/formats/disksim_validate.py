@@ -12,9 +12,8 @@ import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
-from cachezoo.traces.reading import Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
-SECTOR_BYTES = 512
 LAYOUT = Layout(
     (
         Column("op", "text"),

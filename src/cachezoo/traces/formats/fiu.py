@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited, joined
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
-SECTOR_BYTES = 512
 LAYOUT = Layout(
     (
         Column("time", "int"),

@@ -21,12 +21,11 @@ from cachezoo.traces.binary import records
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
 from cachezoo.traces.formats.identified import Addresses, IdOptions
 from cachezoo.traces.pages import PAGES
-from cachezoo.traces.reading import Chunk, Reading, microseconds
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, microseconds
 from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES, Trace
 
 RECORD: np.dtype[Any] = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 NEVER = (-1, np.iinfo(np.int64).max)
-SECTOR = 512
 SECTOR_BITS = 53
 MOST_REQUESTS = 2**40
 ROWS_PER_WRITE = 1 << 18
@@ -107,7 +106,7 @@ def _records_of(trace: Trace, unit: str) -> tuple[npt.NDArray[Any], I64, I64]:
     if int(volume.max(initial=0)) >= 1 << (63 - SECTOR_BITS):
         message = f"{trace.meta.trace_id}: has more than {1 << (63 - SECTOR_BITS)} volumes; split the trace by volume"
         raise TraceError(message)
-    return np.arange(len(trace)), (volume << SECTOR_BITS) + trace.offset // SECTOR, trace.size
+    return np.arange(len(trace)), (volume << SECTOR_BITS) + trace.offset // SECTOR_BYTES, trace.size
 
 
 def _lost(trace: Trace, unit: str) -> dict[str, int]:
@@ -119,7 +118,7 @@ def _lost(trace: Trace, unit: str) -> dict[str, int]:
         part = (trace.offset % PAGE_BYTES != 0) | (trace.size % PAGE_BYTES != 0)
         found["part of a page"] = np.count_nonzero(part)
     else:
-        found["offset below a sector"] = np.count_nonzero(trace.offset % SECTOR)
+        found["offset below a sector"] = np.count_nonzero(trace.offset % SECTOR_BYTES)
     return lost_columns(trace) | {what: int(rows) for what, rows in found.items() if rows}
 
 

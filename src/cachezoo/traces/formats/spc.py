@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
-from cachezoo.traces.reading import Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
-BLOCK_BYTES = 512
 LAYOUT = Layout(
     (
         Column("ASU", "text"),
@@ -43,7 +42,7 @@ def read(reading: Reading, options: Options) -> Iterator[Chunk]:
             row=rows.row,
             time_us=microseconds(rows.floats("Timestamp"), "s"),
             op=op,
-            offset=bytes_of(rows.ints("LBA"), BLOCK_BYTES),
+            offset=bytes_of(rows.ints("LBA"), SECTOR_BYTES),
             size=rows.ints("Size"),
             coded={"volume": rows.coded("ASU")},
             op_text=text,

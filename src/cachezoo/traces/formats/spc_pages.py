@@ -19,10 +19,9 @@ five columns of DiskSim's ASCII format.
 from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import READ_OR_WRITE, Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
-SECTOR_BYTES = 512
 LAYOUT = Layout(
     (
         Column("number", "skip"),

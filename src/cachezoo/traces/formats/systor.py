@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import READ_OR_WRITE, Fit, Format, Head, Options, is_int, is_number, most_fit
-from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, microseconds
+from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
+from cachezoo.traces.reading import BAD_TIME, READ_OR_WRITE, Chunk, Reading, microseconds
 from cachezoo.traces.table import UNKNOWN_LATENCY
 
 HEADER = "timestamp,response,iotype,lun,offset,size"

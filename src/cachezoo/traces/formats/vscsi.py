@@ -17,11 +17,10 @@ from cachezoo.traces.binary import records, whole_number
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats import scsi
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import BAD_OP, Chunk, Reading, bytes_of
+from cachezoo.traces.reading import BAD_OP, SECTOR_BYTES, Chunk, Reading, bytes_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import I64, U8, UNKNOWN_LATENCY
 
-SECTOR = 512
 LAYOUTS: dict[int, np.dtype[Any]] = {
     2: np.dtype(
         {
@@ -68,7 +67,7 @@ def _requests(reading: Reading, source: Source, version: int, row: I64, part: np
         row=row,
         time_us=whole_number(part["ts"]),
         op=op,
-        offset=bytes_of(whole_number(part["lbn"]), SECTOR),
+        offset=bytes_of(whole_number(part["lbn"]), SECTOR_BYTES),
         size=whole_number(part["len"]),
         latency_us=None if response is None else np.where(response < 2**62, response, UNKNOWN_LATENCY),
     )
@@ -138,7 +137,7 @@ def read_csv(reading: Reading, options: Options) -> Iterator[Chunk]:
             row=rows.row,
             time_us=rows.ints("time"),
             op=op,
-            offset=bytes_of(rows.ints("lbn"), SECTOR),
+            offset=bytes_of(rows.ints("lbn"), SECTOR_BYTES),
             size=rows.ints("size"),
             op_text=text,
         )
