@@ -87,7 +87,7 @@ def test_a_flat_schedule_is_refused():
     ("changes", "message"),
     [
         ({"nonsense": 1}, "nonsense: Extra inputs"),
-        ({"workload": "mail"}, "workload: Input should be 'database' or 'web'"),
+        ({"workload": "nfs"}, "unknown workload 'nfs'"),
         ({"workload": "web"}, "needs the section web"),
         ({"seed": -1}, "seed: "),
         ({"schedule": PLAN | {"segment_s": 7}}, "whole segments"),

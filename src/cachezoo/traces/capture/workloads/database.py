@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from cachezoo.errors import CaptureError
+from cachezoo.traces.capture.loads import DatabaseLoad
 from cachezoo.traces.capture.programs import program, version_line
-from cachezoo.traces.capture.recipe import DatabaseLoad, Recipe
+from cachezoo.traces.capture.recipe import Recipe
 from cachezoo.traces.capture.sandbox import Sandbox, stop_process
 from cachezoo.traces.capture.schedule import Job, Segment
 from cachezoo.traces.capture.workloads.base import Workload

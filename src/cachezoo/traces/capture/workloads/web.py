@@ -12,8 +12,9 @@ import numpy as np
 
 from cachezoo.errors import CaptureError
 from cachezoo.seeds import derive_seed
+from cachezoo.traces.capture.loads import WebLoad
 from cachezoo.traces.capture.programs import program, version_line
-from cachezoo.traces.capture.recipe import Recipe, WebLoad
+from cachezoo.traces.capture.recipe import Recipe
 from cachezoo.traces.capture.sandbox import MIB, Sandbox, stop_process
 from cachezoo.traces.capture.schedule import Job, Segment
 from cachezoo.traces.capture.workloads.base import Workload
