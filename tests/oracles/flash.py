@@ -2,48 +2,77 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Ranges = list[tuple[int, int]]
+
+
+@dataclass
+class NaiveRun:
+    """What happened to each request, and in all."""
+
+    ios: list[int] = field(default_factory=list)
+    hits: list[int] = field(default_factory=list)
+    writes: list[int] = field(default_factory=list)
+    prefetched: list[int] = field(default_factory=list)
+    ages: list[int] = field(default_factory=list)
+    used: int = 0
+    filled: int = 0
 
 
 def naive_flash(
-    requests: list[tuple[int, list[int]]], accept: Callable[[int, int], bool], capacity: int, lru: bool = True
-) -> tuple[list[int], list[int], list[int], list[int], int]:
+    requests: list[tuple[int, list[int]]],
+    accept: Callable[[int, int], bool],
+    capacity: int,
+    lru: bool = True,
+    prefetch: Ranges | None = None,
+    on_partial: bool = False,
+) -> NaiveRun:
     """Run (op, segments) requests.
 
-    `accept(row, segment)` is asked for each missing segment of a read. Returns I/O segments, hits and writes
-    of each request, the ages of evicted segments, and the row at which the cache was first full.
+    `accept(row, segment)` is asked for each missing segment of a read. `prefetch` are ranges of segments, one a
+    request; there, consecutive segments of a request must be consecutive numbers.
     """
     cache: OrderedDict[int, int] = OrderedDict()  # segment -> row of its last use
-    ios, hits, writes, ages = [], [], [], []
-    filled = len(requests)
+    unused: set[int] = set()
+    run = NaiveRun(filled=len(requests))
     for row, (op, segments) in enumerate(requests):
         if op == 1:
             for s in segments:
                 cache.pop(s, None)
-            ios.append(0)
-            hits.append(0)
-            writes.append(0)
+                unused.discard(s)
+            for column in (run.ios, run.hits, run.writes, run.prefetched):
+                column.append(0)
             continue
         missing = [k for k, s in enumerate(segments) if s not in cache]
         for s in segments:
             if s in cache:
                 cache[s] = row
+                run.used += s in unused
+                unused.discard(s)
                 if lru:
                     cache.move_to_end(s)
-        written = 0
-        for k in missing:
-            if not accept(row, segments[k]):
-                continue
+        own = [segments[k] for k in missing if accept(row, segments[k])]
+        more: list[int] = []
+        if prefetch is not None and own and (len(missing) < len(segments) or not on_partial):
+            low, high = prefetch[row]
+            more = [s for s in range(low, high) if s not in cache and s not in segments]
+        for s in more + own:
             if len(cache) == capacity:
-                _, used = cache.popitem(last=False)
-                ages.append(row - used)
-            cache[segments[k]] = row
-            written += 1
-            if len(cache) == capacity and filled == len(requests):
-                filled = row
-        ios.append(missing[-1] - missing[0] + 1 if missing else 0)
-        hits.append(len(segments) - len(missing))
-        writes.append(written)
-    return ios, hits, writes, ages, filled
+                gone, last = cache.popitem(last=False)
+                unused.discard(gone)
+                run.ages.append(row - last)
+            cache[s] = row
+            if s in more:
+                unused.add(s)
+            if len(cache) == capacity and run.filled == len(requests):
+                run.filled = row
+        fetched = [s - segments[0] for s in more] + missing
+        run.ios.append(max(fetched) - min(fetched) + 1 if fetched else 0)
+        run.hits.append(len(segments) - len(missing))
+        run.writes.append(len(more) + len(own))
+        run.prefetched.append(len(more))
+    return run
 
 
 def naive_rejectx(window: int) -> Callable[[int, int], bool]:

@@ -30,7 +30,8 @@ class Episodes:
         accesses: int32[e] n, its reads.
         touched: int64[e] q, segments accessed, with repeats.
         distinct: int32[e] W, distinct segments.
-        span: int32[e] R, segments from the lowest to the highest accessed (OPT-Range).
+        low, high: int32[e] OPT-Range: first segment accessed and one past the last, counted from the block's start.
+            `high` lies beyond the block where a request does.
         written: int64[e] segments fetched and so written without prefetch: W plus what expired or was
             overwritten.
         misses: int32[e] reads that fetch anything, without prefetch.
@@ -46,7 +47,8 @@ class Episodes:
     accesses: I32
     touched: I64
     distinct: I32
-    span: I32
+    low: I32
+    high: I32
     written: I64
     misses: I32
     open: Bool
@@ -60,11 +62,16 @@ class Episodes:
         """int64[e]: last - first read, in requests."""
         return self.last.astype(np.int64) - self.first
 
+    @property
+    def span(self) -> I32:
+        """int32[e]: R, segments from the lowest to the highest accessed."""
+        return self.high - self.low
+
 
 @njit
 def _episodes(
     start: I64, segment: I32, own: I32, block: I32, first: I32, read: Bool, age: int, sizes: I64
-) -> tuple[I32, I32, I32, I32, I32]:
+) -> tuple[I32, I32, I32, I32, I32, I32]:
     n = len(block)
     episode = np.full(n, -1, np.int32)
     index = np.full(n, -1, np.int32)
@@ -108,7 +115,7 @@ def _episodes(
             elif i - touched[o] > age or wrote[segment[j]] > touched[o]:
                 fetched[i] += 1
             touched[o] = i
-    return episode, index, fetched, distinct[:count], high[:count] - low[:count]
+    return episode, index, fetched, distinct[:count].copy(), low[:count].copy(), high[:count].copy()
 
 
 def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
@@ -129,7 +136,7 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
         message = f"read has {len(read)} rows where the accesses have {len(accesses)}"
         raise ConfigError(message)
     sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_blocks], np.int64)
-    episode, index, fetched, distinct, span = _episodes(
+    episode, index, fetched, distinct, low, high = _episodes(
         accesses.start, accesses.segment, accesses.own, accesses.block, accesses.first, read, age, sizes
     )
     total = len(distinct)
@@ -148,7 +155,8 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:
         accesses=np.bincount(of, minlength=total).astype(np.int32),
         touched=np.bincount(of, accesses.sizes[rows], minlength=total).astype(np.int64),
         distinct=distinct,
-        span=span,
+        low=low,
+        high=high,
         written=np.bincount(of, fetched[rows], minlength=total).astype(np.int64),
         misses=np.bincount(of, fetched[rows] > 0, minlength=total).astype(np.int32),
         open=len(read) - 1 - last <= age,

@@ -1,9 +1,10 @@
 """The flash cache: LRU (or FIFO) over segments, with an admission decision on each miss, and its backend I/O.
 
 Reads fill the cache; every read touches all resident segments of its range; a miss is one backend I/O from
-the first to the last missing segment. Writes go to the backend, are not cached and invalidate what they
-overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write endurance"; RejectX
-as described there, with exact recency in place of rotating Bloom filters.
+the first to the last missing segment, widened by what is prefetched. Writes go to the backend, are not cached and
+invalidate what they overwrite. Source: Baleen post, "Flash caches absorb backend load but have limited write
+endurance" and "Training Baleen to predict what and when to prefetch"; RejectX as described there, with exact recency in
+place of rotating Bloom filters.
 """
 
 from dataclasses import dataclass
@@ -36,13 +37,33 @@ class DiskHead:
 
 
 @dataclass(frozen=True)
+class Prefetch:
+    """What is fetched beside what a read misses; n requests.
+
+    Where read i misses and something of it is admitted, the segments [low[i], high[i]) of the block that holds its
+    first segment are fetched and written as well, as far as they are not resident. They are part of the same backend
+    I/O, and enter the cache just before what the read missed.
+
+    Attributes:
+        low, high: int32[n] within 0 and segments per block; nothing is prefetched where low >= high.
+        on_partial: prefetch only where some of the request's segments were resident.
+    """
+
+    low: I32
+    high: I32
+    on_partial: bool = False
+
+
+@dataclass(frozen=True)
 class FlashRun:
     """What a simulation of n requests did.
 
     Attributes:
         io_segments: int32[n] segments of the backend I/O a read needed, 0 where it hit; 0 for writes.
         hits: int32[n] segments of a read found in the cache.
-        written: int32[n] segments written to flash after a read's miss.
+        written: int32[n] segments written to flash after a read's miss, prefetched ones included.
+        prefetched: int32[n] of these, the prefetched ones.
+        prefetched_used: prefetched segments that a read found in the cache later.
         filled_at: row at which the cache was first full, n if never.
         evictions: segments evicted for room.
         mean_eviction_age: mean requests from an evicted segment's last use to its eviction; 0.0 without
@@ -52,6 +73,8 @@ class FlashRun:
     io_segments: I32
     hits: I32
     written: I32
+    prefetched: I32
+    prefetched_used: int
     filled_at: int
     evictions: int
     mean_eviction_age: float
@@ -80,17 +103,22 @@ def _link_newest(s: int, head: int, after: I32, before: I32) -> None:
 
 @njit
 def _simulate(
-    start: I64, segment: I32, read: Bool, admit: Bool, window: int, capacity: int, n_segments: int, lru: bool
-) -> tuple[I32, I32, I32, int, int, int]:
+    requests: tuple[I64, I32, Bool, Bool], window: int, capacity: int, n_ids: int, lru: bool,
+    prefetch: tuple[I32, I32, I32, I32], per_block: int, on_partial: bool,
+) -> tuple[I32, I32, I32, I32, I64]:
+    start, segment, read, admit = requests
+    block, first, range_low, range_high = prefetch
     n = len(read)
     io_segments, hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
-    head = n_segments  # a ring through a sentinel: after[head] is the newest, before[head] the oldest
-    after, before = np.full(n_segments + 1, -1, np.int32), np.full(n_segments + 1, -1, np.int32)
+    prefetched = np.zeros(len(block), np.int32)
+    head = n_ids  # a ring through a sentinel: after[head] is the newest, before[head] the oldest
+    after, before = np.full(n_ids + 1, -1, np.int32), np.full(n_ids + 1, -1, np.int32)
     after[head] = before[head] = head
-    touched = np.zeros(n_segments, np.int32)
-    seen = np.full(n_segments, -1, np.int32)  # RejectX: row of the segment's last miss
-    missing = np.empty(n_segments, np.int32)
-    used, filled_at, evictions, age_sum = 0, n, 0, 0
+    touched = np.zeros(n_ids, np.int32)
+    seen = np.full(n_ids, -1, np.int32)  # RejectX: row of the segment's last miss
+    unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
+    fetch = np.empty(n_ids + per_block, np.int32)
+    used, filled_at, evictions, age_sum, prefetched_used = 0, n, 0, 0, 0
     for i in range(n):
         if not read[i]:
             for j in range(start[i], start[i + 1]):
@@ -98,31 +126,48 @@ def _simulate(
                     _unlink(segment[j], after, before)
                     used -= 1
             continue
-        absent, low, high = 0, 0, 0
+        absent, accepted, low, high = 0, 0, 0, 0
         for j in range(start[i], start[i + 1]):
             s = segment[j]
             if after[s] >= 0:
                 touched[s] = i
+                if per_block > 0 and unused[s]:
+                    unused[s] = False
+                    prefetched_used += 1
                 if lru:
                     _unlink(s, after, before)
                     _link_newest(s, head, after, before)
                 continue
             low = j if absent == 0 else low
             high = j
-            missing[absent] = s
             absent += 1
-        hits[i] = start[i + 1] - start[i] - absent
-        if absent == 0:
-            continue
-        io_segments[i] = high - low + 1
-        for k in range(absent):
-            s = missing[k]
             accept = admit[i]
             if window >= 0:
                 accept = seen[s] >= 0 and i - seen[s] <= window
                 seen[s] = i
-            if not accept:
-                continue
+            if accept:
+                fetch[accepted] = s
+                accepted += 1
+        hits[i] = start[i + 1] - start[i] - absent
+        if absent == 0:
+            continue
+        more = accepted
+        if per_block > 0 and accepted > 0 and (hits[i] > 0 or not on_partial):
+            end = first[i] + int(start[i + 1] - start[i])
+            io_low, io_high = low, high
+            for index in range(range_low[i], range_high[i]):
+                s = block[i] * per_block + index
+                if after[s] < 0 and (index < first[i] or index >= end):
+                    fetch[more] = s
+                    more += 1
+                    at = start[i] + index - first[i]
+                    io_low, io_high = min(io_low, at), max(io_high, at)
+            low, high = io_low, io_high
+            prefetched[i] = more - accepted
+        io_segments[i] = high - low + 1
+        for k in range(more):
+            p = accepted + k
+            s = fetch[p if p < more else p - more]  # the prefetched first, so that the read's own are the newest
             if used == capacity:
                 victim = before[head]
                 _unlink(victim, after, before)
@@ -134,12 +179,26 @@ def _simulate(
                     filled_at = i
             _link_newest(s, head, after, before)
             touched[s] = i
-            written[i] += 1
-    return io_segments, hits, written, filled_at, evictions, age_sum
+            if per_block > 0:
+                unused[s] = p < more
+        written[i] = more
+    return io_segments, hits, written, prefetched, np.array([prefetched_used, filled_at, evictions, age_sum])
+
+
+def _check_prefetch(prefetch: Prefetch, n: int, per_block: int) -> None:
+    low, high = prefetch.low, prefetch.high
+    if not len(low) == len(high) == n:
+        message = f"prefetch has {len(low)} low and {len(high)} high bounds where the accesses have {n} rows"
+        raise ConfigError(message)
+    wrong = np.flatnonzero((low < high) & ((low < 0) | (high > per_block)))
+    if len(wrong):
+        row = int(wrong[0])
+        message = f"prefetch of row {row}, segments {low[row]} to {high[row]}: a block has 0 to {per_block}"
+        raise ConfigError(message)
 
 
 def _run(
-    accesses: SegmentAccesses, read: Bool, admit: Bool, window: int, capacity: int, lru: bool
+    accesses: SegmentAccesses, read: Bool, admit: Bool, window: int, capacity: int, lru: bool, prefetch: Prefetch | None
 ) -> FlashRun:
     if capacity < 1:
         message = f"flash capacity {capacity}: it is a number of segments, at least 1"
@@ -147,15 +206,32 @@ def _run(
     if not len(read) == len(admit) == len(accesses):
         message = f"read has {len(read)} rows and admit {len(admit)} where the accesses have {len(accesses)}"
         raise ConfigError(message)
-    io_segments, hits, written, filled_at, evictions, age_sum = _simulate(
-        accesses.start, accesses.segment, read, admit, window, capacity, accesses.n_segments, lru
+    none = np.zeros(0, np.int32)
+    segment, n_ids, ranges, per_block, on_partial = accesses.segment, accesses.n_segments, (none,) * 4, 0, False
+    if prefetch is not None:
+        _check_prefetch(prefetch, len(accesses), accesses.per_block)
+        segment, n_ids, per_block = accesses.placed, accesses.n_places, accesses.per_block
+        low, high = prefetch.low.astype(np.int32), prefetch.high.astype(np.int32)
+        ranges, on_partial = (accesses.block, accesses.first, low, high), prefetch.on_partial
+    io_segments, hits, written, prefetched, totals = _simulate(
+        (accesses.start, segment, read, admit), window, capacity, n_ids, lru, ranges, per_block, on_partial
     )
-    mean_age = age_sum / evictions if evictions else 0.0
-    return FlashRun(io_segments, hits, written, int(filled_at), int(evictions), float(mean_age))
+    used, filled_at, evictions, age_sum = totals.tolist()
+    return FlashRun(
+        io_segments=io_segments,
+        hits=hits,
+        written=written,
+        prefetched=prefetched if prefetch is not None else np.zeros(len(read), np.int32),
+        prefetched_used=used,
+        filled_at=filled_at,
+        evictions=evictions,
+        mean_eviction_age=age_sum / evictions if evictions else 0.0,
+    )
 
 
 def simulate_flash(
-    accesses: SegmentAccesses, read: Bool, admit: Bool, capacity: int, *, lru: bool = True
+    accesses: SegmentAccesses, read: Bool, admit: Bool, capacity: int, *, lru: bool = True,
+    prefetch: Prefetch | None = None,
 ) -> FlashRun:
     """Run the cache with one admission decision for each request.
 
@@ -165,15 +241,18 @@ def simulate_flash(
         admit: bool[n]; where a read misses, all its missing segments are admitted, or none.
         capacity: segments the cache holds, at least 1.
         lru: evict the least recently used segment; False evicts the oldest (FIFO).
+        prefetch: what an admitted miss fetches beside; None fetches what is missing.
 
     Raises:
-        ConfigError: capacity below 1 or lengths that differ.
+        ConfigError: capacity below 1, lengths that differ, or a prefetch outside its block.
+        TraceError: with prefetch, more segments in the trace's blocks than ids can number.
     """
-    return _run(accesses, read, admit, BY_DECISION, capacity, lru)
+    return _run(accesses, read, admit, BY_DECISION, capacity, lru, prefetch)
 
 
 def simulate_rejectx(
-    accesses: SegmentAccesses, read: Bool, window: int, capacity: int, *, lru: bool = True
+    accesses: SegmentAccesses, read: Bool, window: int, capacity: int, *, lru: bool = True,
+    prefetch: Prefetch | None = None,
 ) -> FlashRun:
     """Run the cache with RejectX, x = 1: admit a segment that also missed within the last `window` requests.
 
@@ -183,14 +262,16 @@ def simulate_rejectx(
         window: how far back a miss counts, requests, at least 0 (0 admits nothing).
         capacity: segments the cache holds, at least 1.
         lru: evict the least recently used segment; False evicts the oldest (FIFO).
+        prefetch: what a miss fetches beside, where at least one of its missing segments is admitted.
 
     Raises:
-        ConfigError: capacity below 1, window below 0, or lengths that differ.
+        ConfigError: capacity below 1, window below 0, lengths that differ, or a prefetch outside its block.
+        TraceError: with prefetch, more segments in the trace's blocks than ids can number.
     """
     if window < 0:
         message = f"RejectX window {window}: it is a number of requests, at least 0"
         raise ConfigError(message)
-    return _run(accesses, read, np.zeros(len(read), np.bool_), window, capacity, lru)
+    return _run(accesses, read, np.zeros(len(read), np.bool_), window, capacity, lru, prefetch)
 
 
 def coin_flips(n: int, seed: int) -> F64:

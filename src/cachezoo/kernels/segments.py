@@ -8,6 +8,7 @@ ours.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +61,12 @@ class SegmentAccesses:
             stay independent.
         block: int32[n] dense ids of the blocks that hold the requests' first segments.
         first: int32[n] index of the first segment within its block.
+        place: int64[n_segments] each segment's place: its block * per_block + its index there. Blocks that hold no
+            request's first segment are numbered on from n_blocks. Unlike the ids, places name every segment of a
+            block, touched or not.
         n_segments, n_own, n_blocks: numbers of ids.
+        per_block: segments to a block.
+        n_places: places in all.
     """
 
     start: I64
@@ -68,9 +74,12 @@ class SegmentAccesses:
     own: I32
     block: I32
     first: I32
+    place: I64
     n_segments: int
     n_own: int
     n_blocks: int
+    per_block: int
+    n_places: int
 
     def __len__(self) -> int:
         return len(self.block)
@@ -79,6 +88,21 @@ class SegmentAccesses:
     def sizes(self) -> I32:
         """int32[n]: segments of each request."""
         return np.diff(self.start).astype(np.int32)
+
+    @cached_property
+    def placed(self) -> I32:
+        """int32[m]: `segment` by place.
+
+        Raises:
+            TraceError: the blocks have more places than int32 ids can number.
+        """
+        if self.n_places > np.iinfo(np.int32).max:
+            message = (
+                f"{self.n_places} segments in the trace's blocks are more than int32 ids can number; "
+                "sample the trace or take smaller blocks"
+            )
+            raise TraceError(message)
+        return self.place.astype(np.int32)[self.segment]
 
 
 @njit
@@ -245,8 +269,30 @@ def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> 
     first = (index - block_index * geometry.per_block).astype(np.int32)
     blocks = IdTable()
     block = blocks.lookup((volume.astype(np.int64) << SEGMENT_BITS) + block_index)
+    n_blocks = blocks.count
     own, n_own = _own_ids(start, segment, block, first, segments.count, geometry)
-    return SegmentAccesses(start, segment, own, block, first, segments.count, n_own, blocks.count)
+    place = _places(segments.keys(), blocks, geometry)
+    return SegmentAccesses(
+        start=start,
+        segment=segment,
+        own=own,
+        block=block,
+        first=first,
+        place=place,
+        n_segments=segments.count,
+        n_own=n_own,
+        n_blocks=n_blocks,
+        per_block=geometry.per_block,
+        n_places=blocks.count * geometry.per_block,
+    )
+
+
+def _places(keys: I64, blocks: IdTable, geometry: Geometry) -> I64:
+    """`SegmentAccesses.place` of the segments' keys; blocks not yet numbered are numbered on."""
+    index = keys & ((1 << SEGMENT_BITS) - 1)
+    block_index = index // geometry.per_block
+    block = blocks.lookup(keys - index + block_index)
+    return block.astype(np.int64) * geometry.per_block + (index - block_index * geometry.per_block)
 
 
 def _own_ids(

@@ -27,6 +27,8 @@ def compare(
         assert getattr(got, name).tolist() == [getattr(episode, name) for episode in episodes]
     assert got.distinct.tolist() == [len(episode.segments) for episode in episodes]
     assert got.span.tolist() == [max(e.segments) - min(e.segments) + 1 for e in episodes]
+    assert got.low.tolist() == [min(e.segments) % geometry.per_block for e in episodes]
+    assert (got.high - got.low == got.span).all()
     assert got.open.tolist() == [len(op) - 1 - e.last <= age for e in episodes]
 
 

@@ -1,13 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.errors import ConfigError
-from cachezoo.kernels.flash import DiskHead, FlashRun, coin_flips, simulate_flash, simulate_rejectx
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, coin_flips, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from tests.baleen_data import make_trace, small_requests
-from tests.oracles.flash import naive_flash, naive_rejectx
+from tests.oracles.flash import NaiveRun, Ranges, naive_flash, naive_rejectx
 
 Requests = tuple[list[int], list[int], list[int], list[int]]
 TINY = Geometry(64, 16)
@@ -20,14 +22,15 @@ def expand(requests: Requests) -> tuple[SegmentAccesses, np.ndarray, list[tuple[
     return accesses, np.array(op) == 0, list(zip(op, lists, strict=True))
 
 
-def check(run: FlashRun, expected: tuple[list[int], list[int], list[int], list[int], int]) -> None:
-    ios, hits, writes, ages, filled = expected
-    assert run.io_segments.tolist() == ios
-    assert run.hits.tolist() == hits
-    assert run.written.tolist() == writes
-    assert (run.evictions, run.filled_at) == (len(ages), filled)
-    assert run.mean_eviction_age == (sum(ages) / len(ages) if ages else 0.0)
-    assert run.segment_writes == sum(writes)
+def check(run: FlashRun, expected: NaiveRun) -> None:
+    assert run.io_segments.tolist() == expected.ios
+    assert run.hits.tolist() == expected.hits
+    assert run.written.tolist() == expected.writes
+    assert run.prefetched.tolist() == expected.prefetched
+    assert run.prefetched_used == expected.used
+    assert (run.evictions, run.filled_at) == (len(expected.ages), expected.filled)
+    assert run.mean_eviction_age == (sum(expected.ages) / len(expected.ages) if expected.ages else 0.0)
+    assert run.segment_writes == sum(expected.writes)
 
 
 @settings(deadline=None)
@@ -45,6 +48,84 @@ def test_rejectx_matches_the_naive_loop(requests: Requests, capacity: int, lru: 
     accesses, read, naive = expand(requests)
     run = simulate_rejectx(accesses, read, window, capacity, lru=lru)
     check(run, naive_flash(naive, naive_rejectx(window), capacity, lru))
+
+
+def addresses(requests: Requests, geometry: Geometry) -> list[tuple[int, list[int]]]:
+    """(op, segments) by address: unlike dense ids, these name what a prefetch may reach."""
+    rows = []
+    for volume, op, offset, size in zip(*requests, strict=True):
+        low, high = offset // geometry.segment_bytes, (offset + size - 1) // geometry.segment_bytes
+        rows.append((op, [(volume << 40) + s for s in range(low, high + 1)]))
+    return rows
+
+
+def ranges_of(naive: list[tuple[int, list[int]]], low: np.ndarray, high: np.ndarray, per_block: int) -> Ranges:
+    starts = [segments[0] // per_block * per_block for _, segments in naive]
+    return [(start + int(a), start + int(b)) for start, a, b in zip(starts, low, high, strict=True)]
+
+
+@settings(deadline=None, max_examples=200)
+@given(small_requests(), st.integers(1, 30), st.booleans(), st.booleans(), st.integers(-1, 40), st.integers(0, 2**32))
+def test_prefetch_matches_the_naive_loop(
+    requests: Requests, capacity: int, lru: bool, on_partial: bool, window: int, seed: int
+) -> None:
+    accesses, read, _ = expand(requests)
+    naive, rng = addresses(requests, TINY), np.random.default_rng(seed)
+    low, high = np.sort(rng.integers(0, 5, (2, len(read))), axis=0).astype(np.int32)
+    admit = rng.random(len(read)) < 0.7
+    prefetch, ranges = Prefetch(low, high, on_partial), ranges_of(naive, low, high, 4)
+    if window < 0:
+        run = simulate_flash(accesses, read, admit, capacity, lru=lru, prefetch=prefetch)
+        want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, lru, ranges, on_partial)
+    else:
+        run = simulate_rejectx(accesses, read, window, capacity, lru=lru, prefetch=prefetch)
+        want = naive_flash(naive, naive_rejectx(window), capacity, lru, ranges, on_partial)
+    check(run, want)
+
+
+def test_nothing_to_prefetch_is_no_prefetch() -> None:
+    trace = make_trace(3000, 12)
+    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())
+    none = np.zeros(len(trace), np.int32)
+    plain = simulate_rejectx(accesses, trace.op == 0, 900, 700)
+    empty = simulate_rejectx(accesses, trace.op == 0, 900, 700, prefetch=Prefetch(none, none))
+    for name in ("io_segments", "hits", "written", "prefetched"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(empty, name))
+    assert (plain.evictions, plain.mean_eviction_age) == (empty.evictions, empty.mean_eviction_age)
+
+
+def test_prefetch_on_a_longer_trace() -> None:
+    trace = make_trace(4000, 13)
+    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())
+    columns = (trace.volume.codes, trace.op, trace.offset, trace.size)
+    naive = addresses(tuple(column.tolist() for column in columns), Geometry())  # type: ignore[arg-type]
+    low, high = np.zeros(len(trace), np.int32), np.full(len(trace), 64, np.int32)
+    for on_partial in (False, True):
+        run = simulate_rejectx(accesses, trace.op == 0, 900, 2000, prefetch=Prefetch(low, high, on_partial))
+        ranges = ranges_of(naive, low, high, 64)
+        check(run, naive_flash(naive, naive_rejectx(900), 2000, True, ranges, on_partial))
+        assert run.prefetched.sum() > run.prefetched_used > 0
+
+
+def test_prefetch_by_hand() -> None:
+    # Block of four: a read of segment 1 brings 0 to 3 in one I/O of four; 0 and 3 are used later, 2 is overwritten.
+    accesses, read, _ = expand(([0] * 4, [0, 1, 0, 0], [16, 32, 0, 48], [16, 16, 16, 16]))
+    everything = np.ones(4, bool)
+    whole = Prefetch(np.zeros(4, np.int32), np.full(4, 4, np.int32))
+    run = simulate_flash(accesses, read, everything, 10, prefetch=whole)
+    assert run.io_segments.tolist() == [4, 0, 0, 0]
+    assert (run.written.tolist(), run.prefetched.tolist(), run.prefetched_used) == ([4, 0, 0, 0], [3, 0, 0, 0], 2)
+    partial = simulate_flash(accesses, read, everything, 10, prefetch=Prefetch(whole.low, whole.high, True))
+    assert (partial.io_segments.tolist(), partial.prefetched.sum()) == ([1, 0, 1, 1], 0)
+    refused = simulate_flash(accesses, read, ~everything, 10, prefetch=whole)
+    assert (refused.io_segments.tolist(), refused.segment_writes) == ([1, 0, 1, 1], 0)
+
+
+def test_what_a_read_missed_is_newer_than_its_prefetch() -> None:
+    accesses, read, _ = expand(([0, 0], [0, 0], [16, 16], [16, 16]))
+    whole = Prefetch(np.zeros(2, np.int32), np.full(2, 4, np.int32))
+    run = simulate_flash(accesses, read, np.ones(2, bool), 1, prefetch=whole)
+    assert (run.hits.tolist(), run.written.tolist(), run.evictions) == ([0, 1], [4, 0], 3)
 
 
 def test_longer_trace() -> None:
@@ -79,3 +160,9 @@ def test_rules() -> None:
         simulate_rejectx(accesses, read, -1, 1)
     with pytest.raises(ConfigError, match="admit"):
         simulate_flash(accesses, read, np.ones(2, bool), 1)
+    for low, high, message in (([0], [5], "a block has 0 to 4"), ([-1], [1], "row 0"), ([0, 0], [1, 1], "2 low")):
+        prefetch = Prefetch(np.array(low, np.int32), np.array(high, np.int32))
+        with pytest.raises(ConfigError, match=message):
+            simulate_flash(accesses, read, read, 1, prefetch=prefetch)
+    with pytest.raises(TraceError, match="more than int32 ids"):
+        _ = replace(accesses, n_places=2**31).placed

@@ -46,6 +46,11 @@ def test_expansion(requests: tuple[list[int], list[int], list[int], list[int]]) 
             assert own.setdefault((*block, s), got.own[j]) == got.own[j]
     assert len(set(own.values())) == len(own) <= got.n_own
     assert (got.n_segments, got.n_blocks) == (len(segments), len(blocks))
+    for volume_, s in segments:
+        blocks.setdefault((volume_, s // 4), len(blocks))
+    assert got.place.tolist() == [blocks[volume_, s // 4] * 4 + s % 4 for volume_, s in segments]
+    assert (got.per_block, got.n_places) == (4, 4 * len(blocks))
+    assert got.placed.tolist() == got.place[got.segment].tolist()
 
 
 def test_segments_are_pages_at_the_default_geometry() -> None:
