@@ -16,9 +16,8 @@ def main(params: "Params", key: str) -> None:
     """Label trace `key`."""
     category = params.traces[key].category
     trace = read_trace(paths.requests(category, key))
-    write_episode_labels(
-        trace, params.label.episodes, params.policy.flash, paths.labels("episodes", category, key)
-    )
+    path = paths.labels("episodes", category, key)
+    write_episode_labels(trace, params.label.episodes.of(category), params.policy.flash, path)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,29 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class EpisodeLabel(_Strict):
+class BlockGeometry(_Strict):
+    """A block is the unit of an episode, a segment the unit that is cached.
+
+    Attributes:
+        block_bytes, segment_bytes: their sizes; a block holds a whole number of segments.
+    """
+
+    block_bytes: int = Field(gt=0)
+    segment_bytes: int = Field(gt=0)
+
+    @model_validator(mode="after")
+    def _whole_blocks(self) -> Self:
+        if self.block_bytes % self.segment_bytes:
+            message = f"block_bytes {self.block_bytes} is not a multiple of segment_bytes {self.segment_bytes}"
+            raise ValueError(message)
+        return self
+
+
+class EpisodeLabel(BlockGeometry):
     """`label.episodes`: geometry, cache, write budget, and how the eviction age is found.
 
     Attributes:
-        block_bytes, segment_bytes: geometry; a block is the unit of an episode, a segment the unit cached.
+        geometry: categories whose geometry is another one, see `of`.
         cache_fraction: flash cache's size, as a part of the trace's distinct segments.
         write_budget: segment writes allowed, as a part of AcceptAll's simulated writes over the whole run.
         budget_tolerance: how near to the budget a calibrated policy must come, relative.
@@ -26,8 +44,7 @@ class EpisodeLabel(_Strict):
             trace, before the end; later ones are masked in training.
     """
 
-    block_bytes: int = Field(gt=0)
-    segment_bytes: int = Field(gt=0)
+    geometry: dict[str, BlockGeometry] = {}
     cache_fraction: float = Field(gt=0, le=1)
     write_budget: float = Field(gt=0, le=1)
     budget_tolerance: float = Field(gt=0, lt=1)
@@ -37,14 +54,10 @@ class EpisodeLabel(_Strict):
     min_evictions: int = Field(ge=1)
     horizon_fraction: float = Field(gt=0, lt=1)
 
-    @model_validator(mode="after")
-    def _whole_blocks(self) -> Self:
-        if self.block_bytes % self.segment_bytes:
-            message = (
-                f"block_bytes {self.block_bytes} is not a multiple of segment_bytes {self.segment_bytes}"
-            )
-            raise ValueError(message)
-        return self
+    def of(self, category: str) -> Self:
+        """The parameters of a category: its own geometry where it has one, the common one otherwise."""
+        own = self.geometry.get(category)
+        return self if own is None else self.model_copy(update=own.model_dump())
 
 
 class HistoryFeatures(_Strict):

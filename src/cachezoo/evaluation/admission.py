@@ -141,7 +141,7 @@ class _Bench:
 def _evaluate_trace(
     trace: Trace, serving: AdmissionServing, params: "Params"
 ) -> dict[str, Any]:
-    label, flash = params.label.episodes, params.policy.flash
+    label, flash = params.label.episodes.of(trace.meta.category), params.policy.flash
     problem = flash_problem(trace, label, flash)
     found = label_problem(problem, label)
     figures = describe(trace, problem, found)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from cachezoo.config.baleen import EpisodeLabel, FlashPolicy
 from cachezoo.errors import TraceError
 from cachezoo.kernels.episodes import Episodes, find_episodes
-from cachezoo.kernels.flash import DiskHead, FlashRun, simulate_flash
+from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.labels.calibrate import Calibration, calibrate
 from cachezoo.traces.table import OP_READ, Trace
@@ -180,6 +180,13 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes) -> Choice:
     return Choice(admitted(found.index)[:-1], runs[found.index], found)
 
 
+def opt_range(episodes: Episodes, geometry: Geometry) -> Prefetch:
+    """OPT-Range as a prefetch: on a miss, what its episode will access, as far as that lies in the block."""
+    row = episodes.episode
+    high = np.minimum(episodes.high, geometry.per_block)
+    return Prefetch(np.append(episodes.low, 0)[row].astype(np.int32), np.append(high, 0)[row].astype(np.int32))
+
+
 def _assume(problem: FlashProblem, age: int) -> tuple[Episodes, Choice]:
     episodes = find_episodes(problem.accesses, problem.read, age)
     return episodes, choose_episodes(problem, episodes)
@@ -321,7 +328,8 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     """Label a whole trace file and write one row per request, in the requests' order.
 
     Columns: `episode` (-1 writes), `access_index` within the episode, `accesses` n of the episode, `fetched`
-    segments the read would fetch were the episode admitted, `score` seconds saved per segment written, `opt`
+    segments the read would fetch were the episode admitted, `range_low` and `range_high` the episode's OPT-Range within
+    its block (segments, the end excluded; 0 and 0 for writes), `score` seconds saved per segment written, `opt`
     admitted, `settled` (see `EpisodeLabels.settled`), `open` (the trace ended within an eviction age of its
     last read). Figures stand as JSON text in the metadata.
 
@@ -336,12 +344,15 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     labels = label_problem(problem, label)
     episodes = labels.episodes
     row = episodes.episode
+    ranges = opt_range(episodes, problem.geometry)
     table = pa.table(
         {
             "episode": pa.array(row, pa.int32()),
             "access_index": pa.array(episodes.index, pa.int32()),
             "accesses": pa.array(np.append(episodes.accesses, 0)[row], pa.int32()),
             "fetched": pa.array(episodes.fetched, pa.int32()),
+            "range_low": pa.array(ranges.low, pa.int32()),
+            "range_high": pa.array(ranges.high, pa.int32()),
             "score": pa.array(np.append(labels.score, 0.0)[row], pa.float64()),
             "opt": pa.array(labels.opt(), pa.bool_()),
             "settled": pa.array(labels.settled(), pa.bool_()),
@@ -361,6 +372,8 @@ class EpisodeRows:
     access_index: npt.NDArray[np.int32]
     opt: Bool
     settled: Bool
+    range_low: npt.NDArray[np.int32]
+    range_high: npt.NDArray[np.int32]
     figures: dict[str, Any]
 
 
@@ -374,15 +387,10 @@ def read_episode_labels(path: Path) -> EpisodeRows:
 
     from cachezoo.io import read_table
 
-    table, metadata = read_table(path, columns=["episode", "access_index", "opt", "settled"])
+    names = ["episode", "access_index", "opt", "settled", "range_low", "range_high"]
+    table, metadata = read_table(path, columns=names)
     if METADATA_KEY not in metadata:
         message = f"{path}: holds no episode labels; run the stage label_episodes"
         raise TraceError(message)
-    column = {name: table.column(name).to_numpy() for name in table.column_names}
-    return EpisodeRows(
-        column["episode"],
-        column["access_index"],
-        column["opt"],
-        column["settled"],
-        json.loads(metadata[METADATA_KEY]),
-    )
+    columns = {name: table.column(name).to_numpy() for name in names}
+    return EpisodeRows(**columns, figures=json.loads(metadata[METADATA_KEY]))

@@ -51,10 +51,10 @@ class Settings:
     seed: int
 
     @classmethod
-    def of(cls, params: "Params") -> "Settings":
-        """Pick them from params.yaml."""
+    def of(cls, params: "Params", category: str) -> "Settings":
+        """Pick a category's from params.yaml."""
         return cls(
-            params.label.episodes,
+            params.label.episodes.of(category),
             params.features.history,
             params.model.admission,
             params.train.admission,
@@ -283,7 +283,7 @@ def train_admission(params: "Params", category: str, root: Path | None = None) -
     """
     parts, inputs = _read_parts(params, category, "train")
     validation, more = _read_parts(params, category, "validation")
-    model, forest = fit(category, parts, validation, Settings.of(params))
+    model, forest = fit(category, parts, validation, Settings.of(params, category))
     model = model.model_copy(update={"inputs": {**inputs, **more}})
     write_trained(model, forest, root or paths.trained(model.model_id))
     return model

@@ -28,5 +28,15 @@ def test_geometry_and_windows_are_checked() -> None:
     label = yaml.safe_load((CONF / "label/episodes.yaml").read_text(encoding="utf-8"))
     with pytest.raises(ValidationError, match="multiple"):
         EpisodeLabel.model_validate({**label, "block_bytes": 4097})
+    with pytest.raises(ValidationError, match=r"geometry\.web.*\n.*multiple"):
+        EpisodeLabel.model_validate({**label, "geometry": {"web": {"block_bytes": 100, "segment_bytes": 30}}})
     with pytest.raises(ValidationError, match="rise"):
         HistoryFeatures(bucket_of_age=0.25, windows=[2, 2])
+
+
+def test_a_category_may_have_its_own_geometry() -> None:
+    label = EpisodeLabel.model_validate(yaml.safe_load((CONF / "label/episodes.yaml").read_text(encoding="utf-8")))
+    blob = label.of("blob")
+    assert (blob.block_bytes, blob.segment_bytes) == (8 << 20, 128 << 10)
+    assert blob.model_copy(update={"block_bytes": label.block_bytes, "segment_bytes": label.segment_bytes}) == label
+    assert label.of("web") is label
