@@ -64,7 +64,7 @@ def golden_requests(params: "Params", category: str | None, rows: int) -> Reques
     Raises:
         BundleError: there is no validation trace.
     """
-    categories = [category] if category is not None else sorted(params.categories)
+    categories = [category] if category is not None else params.page_categories
     parts = []
     for name in categories:
         keys = params.traces_of(name, "validation")

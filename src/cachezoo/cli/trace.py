@@ -110,6 +110,9 @@ def add(
     reference: Annotated[
         bool, typer.Option("--reference", help="Leave a file from outside the project where it lies.")
     ] = False,
+    objects: Annotated[
+        bool, typer.Option("--objects", help="A new category is of large objects: for a flash cache, no page cache.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Add a raw trace to conf/matrix.yaml; the next `make repro` uses it.
@@ -120,7 +123,8 @@ def add(
     from cachezoo.cli.common import project
     from cachezoo.config.matrix import NewTrace, add_trace
 
-    new = NewTrace(file, category, role, key, fmt, part, options_of(option), skip_bad_rows, copy=not reference)
+    taken = {"copy": not reference, "objects": objects}
+    new = NewTrace(file, category, role, key, fmt, part, options_of(option), skip_bad_rows, **taken)
     added = add_trace(project(), new)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(added), allow_nan=False))

@@ -6,6 +6,7 @@ from typing import TypeGuard
 import yaml
 
 from cachezoo.config.load import read_yaml, validate_params
+from cachezoo.config.matrix_text import KEYS, OBJECT_TABLE, PAGE_TABLE
 from cachezoo.config.schema import Model
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
@@ -27,6 +28,21 @@ def _architectures(models: object, conf: Path) -> list[str]:
 
 def _is_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _check_matrix(matrix: object, where: Path) -> None:
+    """Refuse a matrix without its tables and lists."""
+    if not isinstance(matrix, dict) or set(matrix) != set(KEYS):
+        message = f"{where}: its keys must be {', '.join(KEYS)}"
+        raise ConfigError(message)
+    for name in ("categories", "page_categories"):
+        if not _is_texts(matrix[name]):
+            message = f"{where}: {name} must be a list of the traces' categories, each once"
+            raise ConfigError(message)
+    tables = [matrix[name] or {} for name in (PAGE_TABLE, OBJECT_TABLE)]
+    if not all(isinstance(table, dict) for table in tables) or matrix["traces"] != tables[0] | tables[1]:
+        message = f"{where}: traces must be the rows of {PAGE_TABLE} and {OBJECT_TABLE} together (`<<: [*…, *…]`)"
+        raise ConfigError(message)
 
 
 def _overrides(conf: Path) -> list[str]:
@@ -58,12 +74,7 @@ def compose(conf: Path) -> str:
     from omegaconf.errors import OmegaConfBaseException
 
     matrix = read_yaml(conf / "matrix.yaml")
-    if not isinstance(matrix, dict) or set(matrix) != {"traces", "categories", "models"}:
-        message = f"{conf / 'matrix.yaml'}: its keys must be traces, categories and models"
-        raise ConfigError(message)
-    if not _is_texts(matrix["categories"]):
-        message = f"{conf / 'matrix.yaml'}: categories must be a list of the traces' categories, each once"
-        raise ConfigError(message)
+    _check_matrix(matrix, conf / "matrix.yaml")
     overrides = [*_architectures(matrix["models"], conf), *_overrides(conf)]
     try:
         with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
@@ -72,18 +83,24 @@ def compose(conf: Path) -> str:
         message = f"{conf}: {' '.join(str(error).split())[:300]}; mend it in conf/"
         raise ConfigError(message) from error
     tree = dict(tree) if isinstance(tree, dict) else {}
-    params = validate_params({**tree, "data": {"traces": matrix["traces"]}}, str(conf))
+    data = {"traces": matrix["traces"], "page_categories": sorted(matrix["page_categories"])}
+    params = validate_params({**tree, "data": data}, str(conf))
     for kind, arch in matrix["models"].items():
         if getattr(params.model, kind).arch != arch:
             said = getattr(params.model, kind).arch
             message = f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}"
             raise ConfigError(message)
-    if sorted(matrix["categories"]) != params.categories:
-        wanted = f"categories is {matrix['categories']}, the traces' are {params.categories}; list them"
-        message = f"{conf / 'matrix.yaml'}: {wanted}"
+    paged = sorted({params.traces[key].category for key in matrix[PAGE_TABLE] or ()})
+    for name, found in (("categories", params.categories), ("page_categories", paged)):
+        if sorted(matrix[name]) != found:
+            message = f"{conf / 'matrix.yaml'}: {name} is {matrix[name]}, the traces' are {found}; list them"
+            raise ConfigError(message)
+    both = sorted(set(paged) & {params.traces[key].category for key in matrix[OBJECT_TABLE] or ()})
+    if both:
+        message = f"{conf / 'matrix.yaml'}: category {both[0]} has rows in {PAGE_TABLE} and in {OBJECT_TABLE}; take one"
         raise ConfigError(message)
-    data = params.data.model_copy(update={"roles": params.data.keys_by_role()})
-    tree = params.model_copy(update={"data": data}).model_dump(mode="json")
+    completed = params.data.model_copy(update={"roles": params.data.keys_by_role()})
+    tree = params.model_copy(update={"data": completed}).model_dump(mode="json")
     return BANNER + yaml.safe_dump(tree, sort_keys=True, allow_unicode=True)
 
 

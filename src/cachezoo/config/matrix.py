@@ -15,7 +15,7 @@ import yaml
 from pydantic import ValidationError
 
 from cachezoo.config.compose import compose
-from cachezoo.config.matrix_text import with_trace
+from cachezoo.config.matrix_text import OBJECT_TABLE, PAGE_TABLE, with_trace
 from cachezoo.config.schema import Role, TraceEntry
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
@@ -49,6 +49,7 @@ class NewTrace:
         options: the format's options, as text.
         skip_bad_rows: how many rows may be skipped instead of refused.
         copy: whether a file from outside the project is brought into it; else the matrix names it where it lies.
+        objects: a new category is one of large objects, for a flash cache alone; else for a page cache too.
     """
 
     file: Path
@@ -60,6 +61,7 @@ class NewTrace:
     options: Mapping[str, str] | None = None
     skip_bad_rows: int = 0
     copy: bool = True
+    objects: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,14 +101,15 @@ def add_trace(project: Path, new: NewTrace) -> Added:
     if not path.is_file():
         message = f"{path}: no such file; run this in the root of a cachezoo project"
         raise ConfigError(message)
-    fmt, notes = _look(new)
     text = _text_of(path)
     traces = _traces(text)
+    table = _table(text, new)
+    fmt, notes = _look(new, table)
     place = _place(project, new)
     _check_unlisted(project, traces, place, new)
     key = _key(traces, new)
     row = _row(new, place, fmt)
-    edited = with_trace(text, str(MATRIX), key, row)
+    edited = with_trace(text, str(MATRIX), key, row, table)
     _check_whole(project, edited)
     with _brought(project, new, place):
         with atomic_file(path) as temporary:
@@ -129,7 +132,20 @@ def _check_words(new: NewTrace) -> None:
         raise ConfigError(message)
 
 
-def _look(new: NewTrace) -> tuple[str, list[str]]:
+def _table(text: str, new: NewTrace) -> str:
+    """The table of the trace's category; for a new category the one that is asked for."""
+    matrix = yaml.safe_load(text)
+    for table in (PAGE_TABLE, OBJECT_TABLE):
+        rows = (matrix.get(table) or {}) if isinstance(matrix, dict) else {}
+        if any(row["category"] == new.category for row in rows.values()):
+            if new.objects and table == PAGE_TABLE:
+                message = f"category {new.category}: {MATRIX} has it among the {PAGE_TABLE}; leave --objects out"
+                raise ConfigError(message)
+            return table
+    return OBJECT_TABLE if new.objects else PAGE_TABLE
+
+
+def _look(new: NewTrace, table: str) -> tuple[str, list[str]]:
     """The id of the file's format, its first requests read; and what they give to say."""
     from cachezoo.traces.read import OpenTrace, TraceFiles, silent
 
@@ -139,7 +155,7 @@ def _look(new: NewTrace) -> tuple[str, list[str]]:
     notes = [f"{what.replace('_', ' ')}: {said}" for what, said in given.reading.notes.items()]
     volume = first.coded.get("volume")
     volumes = len(set(volume.codes.tolist())) if volume is not None else 1
-    if volumes > 1:
+    if volumes > 1 and table == PAGE_TABLE:
         notes.append(
             f"its first {len(first):,} requests go to {volumes} volumes, but the models are trained on one: "
             "the pipeline will refuse it; `cachezoo trace split FILE -o DIR --by volume` makes a trace of each"

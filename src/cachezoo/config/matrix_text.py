@@ -1,11 +1,16 @@
 """Edits of conf/matrix.yaml as text: what is not added keeps its bytes, comments, order and columns."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from cachezoo.errors import ConfigError
+
+# Page traces serve a page cache, of RC-RNN's models and the classics; object traces a flash cache alone (Baleen).
+PAGE_TABLE, OBJECT_TABLE = "page_traces", "object_traces"
+KEYS = (PAGE_TABLE, OBJECT_TABLE, "traces", "page_categories", "categories", "models")
 
 Edit = tuple[int, int, str]
 Pair = tuple[yaml.ScalarNode, yaml.Node]
@@ -17,7 +22,7 @@ def flow(value: object) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def with_trace(text: str, where: str, key: str, row: Mapping[str, Any]) -> str:
+def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: str = PAGE_TABLE) -> str:
     """The matrix with one more trace, behind its category's last, and its category among the categories.
 
     Args:
@@ -25,6 +30,7 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any]) -> str:
         where: its path, for errors.
         key: of the new trace.
         row: its entry, with a category.
+        table: which table it goes to.
 
     Raises:
         ConfigError: the text is no matrix, or is laid out so that a row cannot be put in.
@@ -36,15 +42,19 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any]) -> str:
         message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]}); mend it"
         raise ConfigError(message) from error
     sections = {pair[0].value: pair[1] for pair in _pairs(root)} if isinstance(root, yaml.MappingNode) else {}
-    if not {"traces", "categories"} <= set(sections):
-        message = f"{where}: its keys must be traces, categories and models; {by_hand}"
+    lists = ["categories", "page_categories"] if table == PAGE_TABLE else ["categories"]
+    if not {table, *lists} <= set(sections):
+        message = f"{where}: its keys must be {', '.join(KEYS)}; {by_hand}"
         raise ConfigError(message)
     newline = "\r\n" if "\r\n" in text else "\n"
-    edits = [_row_edit(text, sections["traces"], key, row, newline)]
-    wanted = {**before, "traces": {**(before["traces"] or {}), key: dict(row)}}
-    if row["category"] not in (before["categories"] or []):
-        edits.append(_category_edit(text, sections["categories"], row["category"], newline))
-        wanted["categories"] = sorted([*(before["categories"] or []), row["category"]])
+    edits = [_row_edit(text, sections[table], key, row, newline)]
+    wanted = {**before, table: {**(before[table] or {}), key: dict(row)}}
+    if "traces" in before:
+        wanted["traces"] = {**(before["traces"] or {}), key: dict(row)}
+    for name in lists:
+        if row["category"] not in (before[name] or []):
+            edits.append(_category_edit(text, sections[name], row["category"], newline))
+            wanted[name] = sorted([*(before[name] or []), row["category"]])
     for first, end, put in sorted(edits, reverse=True):
         text = text[:first] + put + text[end:]
     if not _says(text, wanted):
@@ -56,13 +66,13 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any]) -> str:
 def _says(text: str, wanted: dict[str, Any]) -> bool:
     """Whether a matrix holds what it should, its categories in any order."""
     try:
-        found = yaml.safe_load(text)
-        return {**found, "categories": sorted(found["categories"])} == {
-            **wanted,
-            "categories": sorted(wanted["categories"]),
-        }
+        return _in_order(yaml.safe_load(text)) == _in_order(wanted)
     except (yaml.YAMLError, TypeError):
         return False
+
+
+def _in_order(matrix: dict[str, Any]) -> dict[str, Any]:
+    return {name: sorted(value) if isinstance(value, list) else value for name, value in matrix.items()}
 
 
 def _pairs(node: yaml.MappingNode) -> list[Pair]:
@@ -94,7 +104,9 @@ def _row_edit(text: str, traces: yaml.Node, key: str, row: Mapping[str, Any], ne
     """Where a row goes: behind the last of its category, or of all; its value in the column of the others."""
     pairs = _pairs(traces) if isinstance(traces, yaml.MappingNode) else []
     if not isinstance(traces, yaml.MappingNode) or not pairs:
-        return traces.start_mark.index, traces.end_mark.index, f"{newline}  {key}: {flow(dict(row))}"
+        first, end = traces.start_mark.index, traces.end_mark.index
+        anchor = re.match(r"&\S+", text[first:end])
+        return first, end, f"{anchor[0] if anchor else ''}{newline}  {key}: {flow(dict(row))}"
     own = [pair for pair in pairs if _is_of(pair[1], row["category"])]
     after = (own or pairs)[-1]
     end = max(_end(node) for node in after)

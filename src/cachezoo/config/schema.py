@@ -37,6 +37,7 @@ class TraceEntry(_Strict):
         part: cuts the trace by request before anything is learned from it.
         options: the format's options.
         skip_bad_rows: how many rows may be skipped instead of refused.
+        unseen: a test trace of a program that no train trace of the category was recorded from.
     """
 
     path: str
@@ -46,11 +47,15 @@ class TraceEntry(_Strict):
     part: tuple[float, float] = (0.0, 1.0)
     options: dict[str, str] = {}
     skip_bad_rows: int = Field(default=0, ge=0)
+    unseen: bool = False
 
     @model_validator(mode="after")
     def _sensible(self) -> "TraceEntry":
-        if self.category == "workload":
-            message = "category workload: metrics/workload.json is the classifier's; take another name"
+        if self.category in ("workload", "flash"):
+            message = f"category {self.category}: metrics/ holds something else by that name; take another name"
+            raise ValueError(message)
+        if self.unseen and self.role != "test":
+            message = f"unseen is said of a {self.role} trace, but only a test trace can be of an unseen program"
             raise ValueError(message)
         if not 0 <= self.part[0] < self.part[1] <= 1:
             message = f"part {list(self.part)} must rise within 0 and 1"
@@ -65,9 +70,11 @@ class Data(_Strict):
         traces: by key.
         roles: keys of each category's traces by role. Follows from `traces`; the compose stage writes it, so that a
             category's stages depend on its own traces alone.
+        page_categories: those whose traces serve a page cache; the others' are of objects, for a flash cache alone.
     """
 
     traces: dict[str, TraceEntry]
+    page_categories: list[str]
     roles: dict[str, dict[Role, list[str]]] = {}
 
     def keys_by_role(self) -> dict[str, dict[Role, list[str]]]:
@@ -221,6 +228,11 @@ class Params(_Strict):
     def categories(self) -> list[str]:
         """Categories in the matrix, sorted."""
         return sorted({entry.category for entry in self.traces.values()})
+
+    @property
+    def page_categories(self) -> list[str]:
+        """Categories whose traces serve a page cache, sorted."""
+        return self.data.page_categories
 
     def traces_of(self, category: str, role: str) -> list[str]:
         """Keys of a category's traces of one role, sorted."""

@@ -272,7 +272,7 @@ def _read_columns(path: Path, rows: int) -> Columns:
 
 def _read_parts(params: "Params", role: str) -> tuple[list[Part], dict[str, str]]:
     parts, inputs = [], {}
-    for category in params.categories:
+    for category in params.page_categories:
         for key in params.traces_of(category, role):
             requests, features = paths.requests(category, key), paths.features(category, key)
             trace = read_trace(requests)
@@ -298,7 +298,7 @@ def train_workload(params: "Params", root: Path | None = None) -> TrainedModel:
     """
     parts, inputs = _read_parts(params, "train")
     validation, more = _read_parts(params, "validation")
-    fitted = fit_workload(list(params.categories), parts, validation, Settings.of(params))
+    fitted = fit_workload(list(params.page_categories), parts, validation, Settings.of(params))
     model = fitted.model.model_copy(update={"inputs": {**inputs, **more}})
     write_fitted(Fitted(model, fitted.weights, fitted.curves), root or paths.trained(model.model_id))
     return model

@@ -23,7 +23,7 @@ CATEGORIES = ("database", "web")
 
 
 class _Params(SimpleNamespace):
-    categories: ClassVar[list[str]] = list(CATEGORIES)
+    page_categories: ClassVar[list[str]] = list(CATEGORIES)
     export = Export(version="0.1.0", golden_rows=200, golden_rows_max=800)
 
     def traces_of(self, category: str, role: str) -> list[str]:

@@ -63,18 +63,22 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
         ("overrides.yaml", "[]", "", r"conf/overrides\.yaml: its one key must be overrides, a list"),
         ("overrides.yaml", "[]", "[1]", r"conf/overrides\.yaml: .* a list of KEY=VALUE"),
         ("overrides.yaml", "overrides: []", "- seed=1", r"conf/overrides\.yaml: its one key must be overrides"),
-        ("matrix.yaml", "categories: [database, web]", "categories:", r"conf/matrix\.yaml: categories must be a list"),
+        ("matrix.yaml", "\ncategories: ", "\ncategories:  # ", r"conf/matrix\.yaml: categories must be a list"),
+        ("matrix.yaml", "page_categories: ", "page_categories:  # ", "yaml: page_categories must be a list"),
         ("matrix.yaml", "caching: lstm3x256", "caching:", r"conf/matrix\.yaml: models must map"),
         ("policy/manager.yaml", "capacity: 0.10", "capacity: 0.15", "manager.capacity .* label.benefit.cap"),
         ("overrides.yaml", "[]", "[model/caching=lstm_small]", "under models in matrix.yaml"),
         ("matrix.yaml", "caching: lstm3x256", "caching: nosuch", "nosuch"),
         ("matrix.yaml", "  caching: lstm3x256\n", "", "models must name"),
         ("model/caching/lstm3x256.yaml", "arch: lstm3x256", "arch: lstm3", "must say lstm3x256"),
-        ("matrix.yaml", "categories: [database, web]", "categories: [web]", "categories"),
+        ("matrix.yaml", "\ncategories: [", "\ncategories: [none, ", "yaml: categories is"),
+        ("matrix.yaml", "page_categories: [", "page_categories: [none, ", "page_categories is"),
+        ("matrix.yaml", "[*page_traces, *object_traces]", "[*page_traces]\n  x: {path: x}", "must be the rows of"),
+        ("matrix.yaml", "models:", "model:", "its keys must be page_traces"),
         (
             "matrix.yaml",
-            "traces:\n",
-            "traces:\n  a: {path: x, format: csv, category: web, role: judge}\n",
+            "&page_traces\n",
+            "&page_traces\n  a: {path: x, format: csv, category: web, role: judge}\n",
             "data.traces.a.role",
         ),
     ],
@@ -108,10 +112,10 @@ def test_roles_share_no_requests_and_training_comes_first(one, two, message):
         for key, path, (role, part) in (("first", "data/x.csv", one), ("second", "./data/x.csv", two))
     }
     if message is None:
-        Data.model_validate({"traces": traces})
+        Data.model_validate({"traces": traces, "page_categories": ["web"]})
         return
     with pytest.raises(ValidationError, match=message) as error:
-        Data.model_validate({"traces": traces})
+        Data.model_validate({"traces": traces, "page_categories": ["web"]})
     assert "first" in str(error.value)
     assert "second" in str(error.value)
 

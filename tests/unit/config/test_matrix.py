@@ -9,7 +9,7 @@ import yaml
 
 from cachezoo.config.compose import compose
 from cachezoo.config.matrix import NewTrace, add_trace
-from cachezoo.config.matrix_text import with_trace
+from cachezoo.config.matrix_text import OBJECT_TABLE, with_trace
 from cachezoo.errors import CachezooError, ConfigError, TraceError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -71,7 +71,7 @@ def test_a_new_category_says_which_roles_it_lacks(project):
         "  mail_train:          {path: data/raw/mail.csv, format: csv, category: mail, role: train, part: [0.0, 0.5]}\n"
     )
     assert first.notes[-1] == "until mail has a test trace, there are no test figures"
-    at = before.index("categories:")
+    at = before.index("object_traces:")
     expected = before[:at] + row + before[at:].replace("[database, web]", "[database, mail, web]")
     assert matrix(project) == expected
     second = add_trace(project, mail(project, role="test", part=(0.5, 1.0), skip_bad_rows=3))
@@ -265,6 +265,22 @@ def test_several_volumes_are_noted(project):
     assert "2 volumes" in add_trace(project, mail(project)).notes[0]
 
 
+def test_a_category_of_objects_has_a_table_of_its_own(project):
+    (project / "data/raw/mail.csv").write_text("time_us,op,offset,size,volume\n0,R,0,4096,a\n1,R,0,4096,b\n")
+    first = add_trace(project, mail(project, category="films", objects=True, part=(0.0, 0.5)))
+    assert not any("volumes" in note for note in first.notes)
+    add_trace(project, mail(project, category="films", role="test", part=(0.5, 1.0)))
+    found = yaml.safe_load(matrix(project))
+    assert list(found["object_traces"])[-2:] == ["films_train", "films_test"]
+    assert "films" in found["categories"] and "films" not in found["page_categories"]
+    assert found["traces"] == found["page_traces"] | found["object_traces"]
+
+
+def test_a_category_keeps_its_table(project, outside):
+    with pytest.raises(ConfigError, match=r"category web: .*page_traces; leave --objects out"):
+        add_trace(project, NewTrace(outside, "web", "train", objects=True))
+
+
 ROW = {"path": "x", "format": "csv", "category": "m", "role": "test"}
 FLOW = "{path: x, format: csv, category: m, role: test}"
 
@@ -272,54 +288,60 @@ FLOW = "{path: x, format: csv, category: m, role: test}"
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("traces: {}\ncategories: []\n", f"traces: \n  k: {FLOW}\ncategories: [m]\n"),
-        ("traces:\n# none\ncategories:\n# none\n", f"traces:\n  k: {FLOW}\n# none\ncategories: [m]\n# none\n"),
+        ("object_traces: &x {}\ncategories: []\n", f"object_traces: &x\n  k: {FLOW}\ncategories: [m]\n"),
+        ("object_traces: {}\ncategories: []\n", f"object_traces: \n  k: {FLOW}\ncategories: [m]\n"),
         (
-            "traces:\n  a:   {category: z}  # said\n\n# behind\ncategories: [z]",
-            f"traces:\n  a:   {{category: z}}  # said\n  k:   {FLOW}\n\n# behind\ncategories: [m, z]",
+            "object_traces:\n# none\ncategories:\n# none\n",
+            f"object_traces:\n  k: {FLOW}\n# none\ncategories: [m]\n# none\n",
         ),
         (
-            "categories:\n  - a  # one\n  - z\n# c\ntraces:\n    a:\n        category: a\n    z: {category: z}\n",
+            "object_traces:\n  a:   {category: z}  # said\n\n# behind\ncategories: [z]",
+            f"object_traces:\n  a:   {{category: z}}  # said\n  k:   {FLOW}\n\n# behind\ncategories: [m, z]",
+        ),
+        (
+            "categories:\n  - a  # one\n  - z\n# c\n"
+            "object_traces:\n    a:\n        category: a\n    z: {category: z}\n",
             "categories:\n  - a  # one\n  - m\n  - z\n# c\n"
-            f"traces:\n    a:\n        category: a\n    z: {{category: z}}\n    k: {FLOW}\n",
+            f"object_traces:\n    a:\n        category: a\n    z: {{category: z}}\n    k: {FLOW}\n",
         ),
         (
-            "traces:\n  m_1:\n    category: m\n    path: y\n  # of z\n  z: {category: z}\ncategories:\n- m\n- z\n",
-            f"traces:\n  m_1:\n    category: m\n    path: y\n  k: {FLOW}\n  # of z\n  z: {{category: z}}\n"
+            "object_traces:\n  m_1:\n    category: m\n    path: y\n  # of z\n  z: {category: z}\n"
+            "categories:\n- m\n- z\n",
+            f"object_traces:\n  m_1:\n    category: m\n    path: y\n  k: {FLOW}\n  # of z\n  z: {{category: z}}\n"
             "categories:\n- m\n- z\n",
         ),
         (
-            "traces: {a: {category: a},\n  b: {category: b}, }\ncategories: ['a', b]\n",
-            f"traces: {{a: {{category: a}},\n  b: {{category: b}}, k: {FLOW}, }}\ncategories: ['a', b, m]\n",
+            "object_traces: {a: {category: a},\n  b: {category: b}, }\ncategories: ['a', b]\n",
+            f"object_traces: {{a: {{category: a}},\n  b: {{category: b}}, k: {FLOW}, }}\ncategories: ['a', b, m]\n",
         ),
         (
-            "traces:\r\n  a: {category: a}\r\ncategories: [a]\r\n",
-            f"traces:\r\n  a: {{category: a}}\r\n  k: {FLOW}\r\ncategories: [a, m]\r\n",
+            "object_traces:\r\n  a: {category: a}\r\ncategories: [a]\r\n",
+            f"object_traces:\r\n  a: {{category: a}}\r\n  k: {FLOW}\r\ncategories: [a, m]\r\n",
         ),
         (
-            "categories:\n- a\ntraces:\n  a: {category: a}",
-            f"categories:\n- a\n- m\ntraces:\n  a: {{category: a}}\n  k: {FLOW}",
+            "categories:\n- a\nobject_traces:\n  a: {category: a}",
+            f"categories:\n- a\n- m\nobject_traces:\n  a: {{category: a}}\n  k: {FLOW}",
         ),
         (
-            "traces:\n  a: &x {category: a}\n  b: *x\ncategories: [a]\n",
-            f"traces:\n  a: &x {{category: a}}\n  b: *x\n  k: {FLOW}\ncategories: [a, m]\n",
+            "object_traces:\n  a: &x {category: a}\n  b: *x\ncategories: [a]\n",
+            f"object_traces:\n  a: &x {{category: a}}\n  b: *x\n  k: {FLOW}\ncategories: [a, m]\n",
         ),
     ],
 )
 def test_every_layout_keeps_its_bytes(before, after):
-    assert with_trace(before, "matrix.yaml", "k", ROW) == after
+    assert with_trace(before, "matrix.yaml", "k", ROW, OBJECT_TABLE) == after
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("traces: [\n", "not readable as YAML"),
+        ("object_traces: [\n", "not readable as YAML"),
         ("- a\n", "its keys must be"),
         ("", "its keys must be"),
-        ("traces:\n  ? a\n  : {category: a}\ncategories: &c [a]\nmodels: *c\n", "by hand: k: "),
+        ("object_traces:\n  ? a\n  : {category: a}\ncategories: &c [a]\nmodels: *c\n", "by hand: k: "),
     ],
 )
 def test_a_layout_that_takes_no_row_is_left_to_the_user(text, message):
     with pytest.raises(ConfigError, match=message) as error:
-        with_trace(text, "matrix.yaml", "k", {**ROW, "category": "m"})
+        with_trace(text, "matrix.yaml", "k", {**ROW, "category": "m"}, OBJECT_TABLE)
     assert "\n" not in str(error.value)

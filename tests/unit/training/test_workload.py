@@ -142,7 +142,7 @@ def test_rules() -> None:
 
 LABEL = BenefitLabel(oracle="benefit", horizons=[3], capacities=[0.1])
 PARAMS = SimpleNamespace(
-    categories=CLASSES,
+    page_categories=CLASSES,
     traces_of=lambda category, role: {"train": [f"{category}_train"], "validation": [f"{category}_val"]}[role],
     features=SimpleNamespace(sequence=FEATURES),
     model=SimpleNamespace(workload=SETTINGS.model),
