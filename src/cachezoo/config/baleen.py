@@ -79,8 +79,8 @@ class HistoryFeatures(_Strict):
         return self
 
 
-class AdmissionModel(_Strict):
-    """`model.admission`: LightGBM's forest. Names follow LightGBM's parameters."""
+class ForestShape(_Strict):
+    """LightGBM's forest. Names follow LightGBM's parameters."""
 
     arch: Literal["lgbm"]
     num_leaves: int = Field(ge=2)
@@ -93,22 +93,53 @@ class AdmissionModel(_Strict):
     lambda_l2: float = Field(ge=0)
 
 
-class AdmissionTrain(_Strict):
-    """`train.admission`: rows, early stopping, calibration.
+class AdmissionModel(ForestShape):
+    """`model.admission`."""
+
+
+class PrefetchModel(ForestShape):
+    """`model.prefetch`: the shape of ML-Range's two forests and of ML-When's."""
+
+
+class ForestTrain(_Strict):
+    """What training any forest takes.
 
     Attributes:
-        first_accesses: reads of each episode that become rows (k in the post).
         holdout_every: one block in this many is held out for early stopping.
         early_stopping: rounds without a better held-out loss.
         threads: LightGBM's threads, a fixed number because results depend on it.
         curve_points: points of the threshold to write-rate curve.
     """
 
-    first_accesses: int = Field(ge=1)
     holdout_every: int = Field(ge=2)
     early_stopping: int = Field(ge=1)
     threads: int = Field(ge=1)
     curve_points: int = Field(ge=2)
+
+
+class AdmissionTrain(ForestTrain):
+    """`train.admission`: rows, early stopping, calibration.
+
+    Attributes:
+        first_accesses: reads of each episode that become rows (k in the post).
+    """
+
+    first_accesses: int = Field(ge=1)
+
+
+class PrefetchTrain(ForestTrain):
+    """`train.prefetch`: rows, out-of-fold ranges, calibration.
+
+    Attributes:
+        folds: blocks are cut into this many folds; ML-When learns from ranges that were predicted without the
+            block's own fold.
+        epsilon_s: disk-head seconds that an episode's prefetch must save to be worth it.
+        min_episodes: admitted, settled episodes below which nothing is trained.
+    """
+
+    folds: int = Field(ge=2)
+    epsilon_s: float = Field(ge=0)
+    min_episodes: int = Field(ge=1)
 
 
 class FlashPolicy(_Strict):

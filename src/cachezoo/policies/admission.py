@@ -19,43 +19,12 @@ F64 = npt.NDArray[np.float64]
 Infer = Callable[[F32], npt.NDArray[Any]]
 
 
-class AdmissionServing:
-    """Features, scores and decisions of one admission model; the history carries on from call to call.
+class HistoryServing:
+    """Features of a model that looks at the access history; the history carries on from call to call."""
 
-    Attributes:
-        threshold: a read's miss is admitted where its score is at least this.
-    """
-
-    def __init__(
-        self,
-        *,
-        features: Sequence[Mapping[str, Any]],
-        encodings: Mapping[str, Mapping[str, int]],
-        geometry: Mapping[str, int],
-        calibration: Mapping[str, Any],
-        policy: Mapping[str, Any],
-        infer: Infer,
-    ) -> None:
-        """Build from `TrainedModel.model_dump()`'s values.
-
-        Args:
-            features: inputs in order, as `AdmissionFeatures` takes them, like the next two.
-            encodings: codes of `namespace` and `user`.
-            geometry: `block_bytes` and `segment_bytes`.
-            calibration: `threshold`, in the unit of the scores.
-            policy: `history`, as `AdmissionFeatures` takes it.
-            infer: scores float[n] or float[n, 1] of rows float32[n, F]. The scores are log-odds.
-
-        Raises:
-            ConfigError: a key is missing or a formula is unknown.
-        """
-        for name, values, key in (("calibration", calibration, "threshold"), ("policy", policy, "history")):
-            if key not in values:
-                message = f"{name} holds no {key}; this is not an admission model of this release"
-                raise ConfigError(message)
-        self.threshold = float(calibration["threshold"])
-        self._features = AdmissionFeatures(features, encodings, geometry, policy["history"])
-        self._infer = infer
+    def __init__(self, features: AdmissionFeatures) -> None:
+        """Take over a history."""
+        self._features = features
 
     def features(
         self,
@@ -89,6 +58,45 @@ class AdmissionServing:
             message = "time_us, op, offset, size and volume must have one entry a request"
             raise ConfigError(message)
         return self._features.rows(op, offset, size, volume, namespace, user)
+
+
+class AdmissionServing(HistoryServing):
+    """Features, scores and decisions of one admission model; the history carries on from call to call.
+
+    Attributes:
+        threshold: a read's miss is admitted where its score is at least this.
+    """
+
+    def __init__(
+        self,
+        *,
+        features: Sequence[Mapping[str, Any]],
+        encodings: Mapping[str, Mapping[str, int]],
+        geometry: Mapping[str, int],
+        calibration: Mapping[str, Any],
+        policy: Mapping[str, Any],
+        infer: Infer,
+    ) -> None:
+        """Build from `TrainedModel.model_dump()`'s values.
+
+        Args:
+            features: inputs in order, as `AdmissionFeatures` takes them, like the next two.
+            encodings: codes of `namespace` and `user`.
+            geometry: `block_bytes` and `segment_bytes`.
+            calibration: `threshold`, in the unit of the scores.
+            policy: `history`, as `AdmissionFeatures` takes it.
+            infer: scores float[n] or float[n, 1] of rows float32[n, F]. The scores are log-odds.
+
+        Raises:
+            ConfigError: a key is missing or a formula is unknown.
+        """
+        for name, values, key in (("calibration", calibration, "threshold"), ("policy", policy, "history")):
+            if key not in values:
+                message = f"{name} holds no {key}; this is not an admission model of this release"
+                raise ConfigError(message)
+        super().__init__(AdmissionFeatures(features, encodings, geometry, policy["history"]))
+        self.threshold = float(calibration["threshold"])
+        self._infer = infer
 
     def scores(self, features: F32) -> F64:
         """Log-odds float64[n] that a request's episode is worth its flash writes."""

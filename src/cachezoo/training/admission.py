@@ -5,11 +5,9 @@ meets the write budget in simulation on the validation traces; the baseline is R
 writes.
 """
 
-import csv
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +15,17 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.features.history import encode, feature_list, user_key
-from cachezoo.io import atomic_dir, sha256_file
-from cachezoo.kernels.segments import HASH_MULTIPLIER, SEGMENT_BITS
+from cachezoo.features.history import feature_list
+from cachezoo.io import atomic_dir
 from cachezoo.labels.calibrate import Calibration
-from cachezoo.labels.episodes import EpisodeRows, FlashProblem, flash_problem, read_episode_labels
-from cachezoo.models.admission import CURVES_FILE, MODEL_FILE, Forest, fit_forest, forest_scorer, serving
-from cachezoo.models.trained import Feature, TracePart, TrainedModel
-from cachezoo.policies.admission import AdmissionServing
+from cachezoo.labels.flash_problem import FlashProblem, flash_problem
+from cachezoo.models.admission import MODEL_FILE, serving
+from cachezoo.models.forest import Forest, fit_forest, forest_scorer, loss_rows, write_curves
+from cachezoo.models.trained import Feature, TrainedModel
 from cachezoo.policies.flash import calibrate_threshold
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import OP_READ, Coded, Trace
 from cachezoo.training.admission_verdict import JudgedPart, judge, threshold_curve
+from cachezoo.training.episode_rows import Part, encodings, held_out, read_parts, serve_trace, trace_parts
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -63,45 +59,9 @@ class Settings:
         )
 
 
-@dataclass(frozen=True)
-class Part:
-    """A trace with its labels."""
-
-    key: str
-    trace: Trace
-    labels: EpisodeRows
-
-
 def model_id(category: str, arch: str = "lgbm") -> str:
     """Id of a category's admission model."""
     return f"admission.{category}.{arch}"
-
-
-def serve_trace(model: AdmissionServing, trace: Trace) -> F32:
-    """Features of a trace, float32[n, F]; the history goes on from what the model has served before."""
-    return model.features(
-        trace.time_us, trace.op, trace.offset, trace.size, trace.volume, trace.namespace, trace.user
-    )
-
-
-def _encodings(parts: list[Part]) -> dict[str, dict[str, int]]:
-    """Codes of namespaces and users, by their reads in the train traces."""
-    counts: dict[str, Counter[str]] = {"namespace": Counter(), "user": Counter()}
-
-    def add(column: str, coded: Coded | None, read: Bool) -> None:
-        if coded is None:
-            return
-        for name, count in zip(
-            coded.names, np.bincount(coded.codes[read], minlength=len(coded.names)), strict=True
-        ):
-            if count:
-                counts[column][user_key(name) if column == "user" else name] += int(count)
-
-    for part in parts:
-        read = part.trace.op == OP_READ
-        add("namespace", part.trace.namespace or part.trace.volume, read)
-        add("user", part.trace.user, read)
-    return {column: encode(counter) for column, counter in counts.items()}
 
 
 def _skeleton(category: str, parts: list[Part], validation: list[Part], settings: Settings) -> TrainedModel:
@@ -109,8 +69,6 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
     age = int(np.median([part.labels.figures["eviction_age"] for part in parts]))
     bucket = max(1, round(age * settings.history.bucket_of_age))
     seed = derive_seed(settings.seed, "train_admission", category)
-    roles: list[tuple[Part, Literal["train", "validation"]]] = [(part, "train") for part in parts]
-    roles += [(part, "validation") for part in validation]
     windows = list(settings.history.windows)
     return TrainedModel(
         model_id=model_id(category, settings.model.arch),
@@ -118,7 +76,7 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
         category=category,
         arch={**settings.model.model_dump(), "threads": settings.train.threads},
         features=[Feature(**row) for row in feature_list(windows)],
-        encodings=_encodings(parts),
+        encodings=encodings(parts),
         geometry={"block_bytes": settings.label.block_bytes, "segment_bytes": settings.label.segment_bytes},
         calibration={"eviction_age": age, "threshold": 0.0},
         policy={
@@ -130,15 +88,7 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
             "eviction": settings.flash.eviction,
             "cache_fraction": settings.label.cache_fraction,
         },
-        traces=[
-            TracePart(
-                trace=part.key,
-                role=role,
-                sha256=part.trace.meta.source_sha256,
-                licence=part.trace.meta.licence,
-            )
-            for part, role in roles
-        ],
+        traces=trace_parts(parts, validation),
         inputs={},
         seeds={"train_admission": seed},
         trained=False,
@@ -146,15 +96,6 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
         beats_baseline=False,
         reason="not trained yet",
     )
-
-
-def _held_out(trace: Trace, settings: Settings) -> Bool:
-    """Rows of the blocks kept for early stopping, by a hash of the block: none is on both sides."""
-    block = (trace.offset // settings.label.block_bytes).astype(np.uint64)
-    key = block + (trace.volume.codes.astype(np.uint64) << np.uint64(SEGMENT_BITS))
-    hashed = (key * HASH_MULTIPLIER) >> np.uint64(33)
-    held: Bool = hashed % np.uint64(settings.train.holdout_every) == 0
-    return held
 
 
 def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) -> tuple[F32, Bool, Bool]:
@@ -168,7 +109,8 @@ def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) ->
         rows = serve_trace(serving(model, lambda features: np.zeros(len(features))), part.trace)
         labels = part.labels
         keep = (labels.episode >= 0) & (labels.access_index < settings.train.first_accesses) & labels.settled
-        chosen.append((rows[keep], labels.opt[keep], _held_out(part.trace, settings)[keep]))
+        held = held_out(part.trace, settings.label, settings.train.holdout_every)
+        chosen.append((rows[keep], labels.opt[keep], held[keep]))
     rows, opt, held = (np.concatenate(column) for column in zip(*chosen, strict=True))
     if not len(rows):
         message = (
@@ -258,15 +200,6 @@ def _calibration(
     }
 
 
-def _read_parts(params: "Params", category: str, role: str) -> tuple[list[Part], dict[str, str]]:
-    parts, inputs = [], {}
-    for key in params.traces_of(category, role):
-        requests, labels = paths.requests(category, key), paths.labels("episodes", category, key)
-        parts.append(Part(key, read_trace(requests), read_episode_labels(labels)))
-        inputs.update({str(path): sha256_file(path) for path in (requests, labels)})
-    return parts, inputs
-
-
 def train_admission(params: "Params", category: str, root: Path | None = None) -> TrainedModel:
     """Train a category's admission model and write `models/trained/admission.<category>.lgbm/`.
 
@@ -281,8 +214,8 @@ def train_admission(params: "Params", category: str, root: Path | None = None) -
     Raises:
         TrainingError: nothing to train on.
     """
-    parts, inputs = _read_parts(params, category, "train")
-    validation, more = _read_parts(params, category, "validation")
+    parts, inputs = read_parts(params, category, "train")
+    validation, more = read_parts(params, category, "validation")
     model, forest = fit(category, parts, validation, Settings.of(params, category))
     model = model.model_copy(update={"inputs": {**inputs, **more}})
     write_trained(model, forest, root or paths.trained(model.model_id))
@@ -294,9 +227,4 @@ def write_trained(model: TrainedModel, forest: Forest, folder: Path) -> None:
     with atomic_dir(folder) as temporary:
         (temporary / MODEL_FILE).write_text(forest.text, encoding="utf-8")
         model.write(temporary)
-        with (temporary / CURVES_FILE).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["round", "train_loss", "holdout_loss"])
-            for index, loss in enumerate(forest.train_loss):
-                held = forest.holdout_loss[index] if index < len(forest.holdout_loss) else ""
-                writer.writerow([index + 1, loss, held])
+        write_curves(temporary, ["round", "train_loss", "holdout_loss"], loss_rows(forest))

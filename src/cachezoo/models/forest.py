@@ -1,0 +1,189 @@
+"""Forests: LightGBM trained to the same bytes each time, with sums that are exact in float32.
+
+After training every leaf is rounded to a multiple of one power of two, chosen so that any sum of leaves fits
+float32's 24 bits. Sums are then exact in any order and precision: LightGBM, ONNX Runtime and a C reader give
+equal scores, bit for bit, and hence equal decisions at any threshold.
+"""
+
+import csv
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.config.baleen import ForestShape, ForestTrain
+from cachezoo.errors import TrainingError
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+Objective = Literal["binary", "regression"]
+CURVES_FILE = "curves.csv"
+METRICS: dict[Objective, str] = {"binary": "binary_logloss", "regression": "l2"}
+MANTISSA_BITS = 23
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A trained forest.
+
+    Attributes:
+        text: LightGBM's model text.
+        trees: trees kept.
+        splits: splits in all trees; 0 means that training never moved the model.
+        train_loss, holdout_loss: log loss or squared error after each round.
+    """
+
+    text: str
+    trees: int
+    splits: int
+    train_loss: list[float]
+    holdout_loss: list[float]
+
+
+def _parameters(model: ForestShape, train: ForestTrain, seed: int, objective: Objective) -> dict[str, Any]:
+    return {
+        "objective": objective,
+        "metric": METRICS[objective],
+        "num_leaves": model.num_leaves,
+        "learning_rate": model.learning_rate,
+        "feature_fraction": model.feature_fraction,
+        "bagging_fraction": model.bagging_fraction,
+        "bagging_freq": model.bagging_freq,
+        "min_data_in_leaf": model.min_data_in_leaf,
+        "lambda_l2": model.lambda_l2,
+        "use_missing": False,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": train.threads,
+        "seed": seed,
+        "verbosity": -1,
+    }
+
+
+def fit_forest(
+    rows: F32,
+    targets: Bool | F32,
+    holdout: Bool,
+    model: ForestShape,
+    train: ForestTrain,
+    seed: int,
+    names: list[str],
+    objective: Objective = "binary",
+) -> Forest:
+    """Train, stop early on the held-out blocks, round the leaves.
+
+    Args:
+        rows: float32[n, F].
+        targets: bool[n] classes, or float32[n] values of a regression.
+        holdout: bool[n] rows for early stopping.
+        model: the forest's shape.
+        train: rows, early stopping and threads.
+        seed: LightGBM's seed.
+        names: F feature names.
+        objective: `binary` gives log-odds, `regression` the mean in the targets' unit (least squares).
+
+    Raises:
+        TrainingError: no rows are left to train on.
+    """
+    import lightgbm as lgb
+
+    if holdout.all() or not len(rows):
+        count = int(holdout.sum())
+        message = f"{count} of {len(rows)} rows are held out, none is left; give longer train traces"
+        raise TrainingError(message)
+    data = lgb.Dataset(
+        rows[~holdout], targets[~holdout].astype(np.float32), feature_name=names, free_raw_data=False
+    )
+    sets, titles = [data], ["train"]
+    curves: dict[str, dict[str, list[float]]] = {}
+    callbacks = [lgb.record_evaluation(curves)]
+    if holdout.any() and (objective == "regression" or len(np.unique(targets[holdout])) == 2):
+        held = lgb.Dataset(
+            rows[holdout], targets[holdout].astype(np.float32), reference=data, feature_name=names
+        )
+        sets, titles = [data, held], ["train", "holdout"]
+        callbacks.append(lgb.early_stopping(train.early_stopping, first_metric_only=False, verbose=False))
+    booster = lgb.train(
+        _parameters(model, train, seed, objective),
+        data,
+        model.max_trees,
+        valid_sets=sets,
+        valid_names=titles,
+        callbacks=callbacks,
+    )
+    best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    text, splits = _round_leaves(booster.model_to_string(num_iteration=best))
+    loss = {
+        name: [float(v) for v in curves.get(name, {}).get(METRICS[objective], [])]
+        for name in ("train", "holdout")
+    }
+    return Forest(text, int(best), splits, loss["train"], loss["holdout"])
+
+
+def _round_leaves(text: str) -> tuple[str, int]:
+    """Round leaves as the module says. Returns the new text and the number of splits."""
+    import lightgbm as lgb
+
+    booster = lgb.Booster(model_str=text)
+    trees = booster.num_trees()
+    sizes = [int(line.split("=")[1]) for line in text.splitlines() if line.startswith("num_leaves=")]
+    leaves = [[booster.get_leaf_output(tree, leaf) for leaf in range(sizes[tree])] for tree in range(trees)]
+    bound = sum(max(abs(value) for value in tree) for tree in leaves)
+    step = 2.0 ** (math.ceil(math.log2(max(bound, 1.0))) - MANTISSA_BITS)
+    for tree, values in enumerate(leaves):
+        for leaf, value in enumerate(values):
+            booster.set_leaf_output(tree, leaf, round(value / step) * step)
+    return booster.model_to_string(), sum(size - 1 for size in sizes)
+
+
+def forest_scorer(text: str, threads: int) -> Callable[[F32], F64]:
+    """A function from rows float32[n, F] to raw scores float64[n].
+
+    Raises:
+        TrainingError: the text is not a LightGBM model.
+    """
+    import lightgbm as lgb
+
+    try:
+        booster = lgb.Booster(model_str=text)
+    except lgb.basic.LightGBMError as error:
+        message = f"not a LightGBM model text ({error}); train it again"
+        raise TrainingError(message) from error
+
+    def score(rows: F32) -> F64:
+        return np.asarray(booster.predict(rows, raw_score=True, num_threads=threads), np.float64)
+
+    return score
+
+
+def read_forest(path: Path, threads: int) -> Callable[[F32], F64]:
+    """`forest_scorer` of a LightGBM text file.
+
+    Raises:
+        TrainingError: the file is missing or damaged.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror}); train it again"
+        raise TrainingError(message) from error
+    return forest_scorer(text, threads)
+
+
+def loss_rows(forest: Forest) -> list[list[object]]:
+    """Rows of `curves.csv`: round, train_loss, holdout_loss (empty where nothing was held out)."""
+    held = [*forest.holdout_loss, *[""] * (len(forest.train_loss) - len(forest.holdout_loss))]
+    return [[index + 1, loss, held[index]] for index, loss in enumerate(forest.train_loss)]
+
+
+def write_curves(folder: Path, header: list[str], rows: list[list[object]]) -> None:
+    """Write `curves.csv`."""
+    with (folder / CURVES_FILE).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
