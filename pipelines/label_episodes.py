@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.labels.episodes import write_episode_labels
+from cachezoo.labels.episode_file import write_episode_labels
 from cachezoo.stage import stage
 from cachezoo.traces.store import read_trace
 

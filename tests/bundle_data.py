@@ -13,7 +13,7 @@ import pytest
 from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
 from cachezoo.bundles.requests import Requests, join, requests_of
 from cachezoo.bundles.writer import ExportSettings, write_bundle
-from cachezoo.labels.episodes import read_episode_labels, write_episode_labels
+from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
 from cachezoo.training.admission import Part, fit, write_trained
 from cachezoo.training.fitted import write_fitted
 from cachezoo.training.workload import fit_workload

@@ -64,3 +64,32 @@ def naive_episodes(
         episode.written += missing
         episode.misses += missing > 0
     return of, index, fetched, episodes
+
+
+def naive_range_costs(
+    volume: list[int], op: list[int], offset: list[int], size: list[int], block_bytes: int, segment_bytes: int, age: int
+) -> tuple[list[int], list[int]]:
+    """Segments written and missing reads of each episode, where a miss fetches all segments of the episode's range."""
+    of, _, _, episodes = naive_episodes(volume, op, offset, size, block_bytes, segment_bytes, age)
+    resident: list[dict[int, int]] = [{} for _ in episodes]  # segment -> row of its last use
+    written, misses = [0] * len(episodes), [0] * len(episodes)
+    for i, e in enumerate(of):
+        segments = set(range(offset[i] // segment_bytes, (offset[i] + size[i] - 1) // segment_bytes + 1))
+        if e < 0:
+            for k, episode in enumerate(resident):
+                if volume[episodes[k].first] == volume[i]:
+                    for s in segments:
+                        episode.pop(s, None)
+            continue
+        cache = resident[e]
+        for s in [s for s, last in cache.items() if i - last > age]:
+            del cache[s]
+        if not segments <= cache.keys():
+            block = offset[i] // block_bytes
+            inside = range(min(episodes[e].segments), max(episodes[e].segments) + 1)
+            wanted = segments | {s for s in inside if s * segment_bytes // block_bytes == block}
+            written[e] += len(wanted - cache.keys())
+            misses[e] += 1
+            cache.update({s: i for s in wanted - cache.keys()})
+        cache.update(dict.fromkeys(segments, i))
+    return written, misses

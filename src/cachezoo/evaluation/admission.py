@@ -34,19 +34,15 @@ from cachezoo.evaluation.flash_load import (
 )
 from cachezoo.kernels.episodes import Episodes
 from cachezoo.kernels.flash import FlashRun
-from cachezoo.labels.episodes import (
-    FlashProblem,
-    choose_episodes,
-    describe,
-    flash_problem,
-    label_problem,
-)
+from cachezoo.labels.episode_file import describe
+from cachezoo.labels.episodes import choose_episodes, label_problem
+from cachezoo.labels.flash_problem import FlashProblem, flash_problem
 from cachezoo.models.admission import load_admission
 from cachezoo.policies.admission import AdmissionServing
 from cachezoo.policies.flash import Tuned, coin_flip, learned, rejectx
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import OP_READ, Trace
-from cachezoo.training.admission import serve_trace
+from cachezoo.training.episode_rows import serve_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

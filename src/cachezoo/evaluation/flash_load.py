@@ -15,7 +15,7 @@ from cachezoo.config.baleen import FlashPolicy
 from cachezoo.errors import TraceError
 from cachezoo.evaluation.bootstrap import interval
 from cachezoo.kernels.flash import FlashRun
-from cachezoo.labels.episodes import FlashProblem
+from cachezoo.labels.flash_problem import FlashProblem
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]

@@ -2,7 +2,9 @@
 
 The model is an LRU cache that evicts an item a constant logical time (the eviction age, in requests) after
 its last access. Source: Baleen post, "Introducing episodes: an offline model for flash caching". Ours: writes
-end the residency of the segments they cover, and writes advance the logical clock just as reads do.
+end the residency of the segments they cover, and writes advance the logical clock just as reads do. With
+prefetch, the first read of an episode fetches its OPT-Range; what of it is overwritten, or not read for an
+eviction age, is fetched again by the next read that misses anything.
 """
 
 from dataclasses import dataclass
@@ -116,6 +118,73 @@ def _episodes(
                 fetched[i] += 1
             touched[o] = i
     return episode, index, fetched, distinct[:count].copy(), low[:count].copy(), high[:count].copy()
+
+
+@dataclass(frozen=True)
+class RangeCosts:
+    """What episodes cost where each miss fetches the episode's OPT-Range within its block; e episodes.
+
+    Attributes:
+        written: int64[e] segments fetched and so written.
+        misses: int32[e] reads that fetch anything: 1 where nothing of the range expires or is overwritten.
+    """
+
+    written: I64
+    misses: I32
+
+
+@njit
+def _range_costs(
+    start: I64, placed: I32, own: I32, rows: tuple[I32, I32, I32], ranges: tuple[I32, I32], age: int, sizes: I64
+) -> tuple[I64, I32]:
+    block, first, episode = rows
+    low, high = ranges
+    n_segments, n_own, n_places, per_block = sizes
+    written, misses = np.zeros(len(low), np.int64), np.zeros(len(low), np.int32)
+    wrote = np.full(n_places, -1, np.int32)
+    # By place in the block, then by own id for what lies beyond it, as the episodes' own segments are kept apart.
+    touched = np.full(n_places + n_own - n_segments, -1, np.int32)
+    member = np.full(len(touched), -1, np.int32)
+    for i in range(len(block)):
+        e = episode[i]
+        if e < 0:
+            for j in range(start[i], start[i + 1]):
+                wrote[placed[j]] = i
+            continue
+        fetched = 0
+        end = first[i] + int(start[i + 1] - start[i])
+        for j in range(start[i], start[i + 1]):
+            inside = first[i] + (j - start[i]) < per_block
+            o = placed[j] if inside else n_places + own[j] - n_segments
+            if member[o] != e or i - touched[o] > age or wrote[placed[j]] > touched[o]:
+                fetched += 1
+            member[o] = e
+            touched[o] = i
+        if fetched == 0:
+            continue
+        for index in range(low[e], high[e]):
+            o = block[i] * per_block + index
+            if (index < first[i] or index >= end) and (
+                member[o] != e or i - touched[o] > age or wrote[o] > touched[o]
+            ):
+                member[o] = e
+                touched[o] = i
+                fetched += 1
+        misses[e] += 1
+        written[e] += fetched
+    return written, misses
+
+
+def range_costs(accesses: SegmentAccesses, episodes: Episodes) -> RangeCosts:
+    """What the episodes cost with prefetch of their OPT-Range; the part of it beyond the block is not prefetched.
+
+    Raises:
+        TraceError: the blocks have more segments than ids can number.
+    """
+    sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_places, accesses.per_block], np.int64)
+    rows = (accesses.block, accesses.first, episodes.episode)
+    ranges = (episodes.low, np.minimum(episodes.high, accesses.per_block).astype(np.int32))
+    return RangeCosts(*_range_costs(accesses.start, accesses.placed, accesses.own, rows, ranges, episodes.age, sizes))
 
 
 def find_episodes(accesses: SegmentAccesses, read: Bool, age: int) -> Episodes:

@@ -1,7 +1,7 @@
 """Episode labels: what OPT would admit under a write budget, at an eviction age found for the trace itself.
 
 Everything here is computed from the part it is given and nothing else: cut first, label after. Source: Baleen
-post, "OPT approximates optimal online admission policy" and "Introducing episodes".
+post, "OPT approximates optimal online admission policy", "Introducing episodes" and "Learning what to prefetch".
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.config.baleen import EpisodeLabel
-from cachezoo.kernels.episodes import Episodes, find_episodes
+from cachezoo.kernels.episodes import Episodes, find_episodes, range_costs
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch
 from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.calibrate import Calibration, calibrate
@@ -20,7 +20,32 @@ from cachezoo.labels.flash_problem import FlashProblem
 Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+OptMode = Literal["none", "opt_range", "opt_range_when"]
+NO_PREFETCH: OptMode = "none"
+OPT_RANGE: OptMode = "opt_range"
+OPT_RANGE_WHEN: OptMode = "opt_range_when"
+OPT_MODES: tuple[OptMode, ...] = (NO_PREFETCH, OPT_RANGE, OPT_RANGE_WHEN)
 RESTART_FACTOR = 4
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What each of e episodes is worth in a prefetch mode.
+
+    Attributes:
+        score: float64[e] disk-head seconds saved per segment written.
+        written: int64[e] segments written.
+        ranged: bool[e] its OPT-Range is prefetched.
+    """
+
+    score: F64
+    written: I64
+    ranged: Bool
+
+    def order(self) -> I64:
+        """The useful episodes (score above 0) in OPT's order: best first, ties by time."""
+        order = np.argsort(-self.score, kind="stable")
+        return order[: int(np.count_nonzero(self.score > 0))]
 
 
 @dataclass(frozen=True)
@@ -29,11 +54,13 @@ class Choice:
 
     Attributes:
         admitted: bool[e].
+        prefetch: OPT's prefetch, None without.
         run: the simulated run.
         calibration: how the budget was met; its index counts admitted episodes.
     """
 
     admitted: Bool
+    prefetch: Prefetch | None
     run: FlashRun
     calibration: Calibration
 
@@ -74,29 +101,58 @@ class EpisodeLabels:
         return np.append(self.episodes.first < n - self.horizon, False)[self.episodes.episode]
 
 
-def dt_saved(episodes: Episodes, geometry: Geometry, cost: DiskHead) -> F64:
-    """Disk-head seconds each episode saves without prefetch: n - misses I/Os and q - written segments."""
-    segments = episodes.touched - episodes.written
-    return cost.seconds(episodes.accesses - episodes.misses, segments * geometry.segment_bytes)
+def dt_saved(episodes: Episodes, misses: I64, written: I64, geometry: Geometry, cost: DiskHead) -> F64:
+    """Disk-head seconds each episode saves: n - misses I/Os and q - written segments.
 
+    Where nothing of an episode expires or is overwritten, this is DT(n - misses I/Os, q - W segments) without prefetch
+    and DT(n - 1 I/Os, q - R segments) with prefetch of OPT-Range.
 
-def rank_episodes(episodes: Episodes, geometry: Geometry, cost: DiskHead) -> tuple[F64, I64]:
-    """Scores, and the useful episodes (score above 0) in OPT's order: best first, ties by time.
-
-    Returns:
-        score float64[e] in seconds per segment written, order int64[useful episodes].
+    Args:
+        episodes: the episodes.
+        misses: [e] reads that fetch anything.
+        written: [e] segments fetched.
+        geometry: of the problem.
+        cost: of the problem.
     """
-    score = dt_saved(episodes, geometry, cost) / episodes.written
-    order = np.argsort(-score, kind="stable")
-    return score, order[: int(np.count_nonzero(score > 0))]
+    return cost.seconds(episodes.accesses - misses, (episodes.touched - written) * geometry.segment_bytes)
 
 
-def choose_episodes(problem: FlashProblem, episodes: Episodes) -> Choice:
+def score_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Scores:
+    """Seconds saved per segment written: without prefetch, with OPT-Range, or each episode by the better of both."""
+    geometry, cost = problem.geometry, problem.cost
+    plain = dt_saved(episodes, episodes.misses.astype(np.int64), episodes.written, geometry, cost) / episodes.written
+    none = np.zeros(len(episodes), np.bool_)
+    if mode == NO_PREFETCH:
+        return Scores(plain, episodes.written, none)
+    costs = range_costs(problem.accesses, episodes)
+    ranged = dt_saved(episodes, costs.misses.astype(np.int64), costs.written, geometry, cost) / costs.written
+    use = ranged > plain if mode == OPT_RANGE_WHEN else ~none
+    return Scores(np.where(use, ranged, plain), np.where(use, costs.written, episodes.written), use)
+
+
+def opt_range(episodes: Episodes, geometry: Geometry, ranged: Bool | None = None) -> Prefetch:
+    """OPT-Range as a prefetch: on a miss, what its episode accesses, as far as that lies in the block.
+
+    Args:
+        episodes: the episodes.
+        geometry: of the problem.
+        ranged: bool[e] episodes that prefetch; None is all.
+    """
+    row = episodes.episode
+    high = np.minimum(episodes.high, geometry.per_block)
+    if ranged is not None:
+        high = np.where(ranged, high, 0)
+    return Prefetch(np.append(episodes.low, 0)[row].astype(np.int32), np.append(high, 0)[row].astype(np.int32))
+
+
+def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Choice:
     """OPT: admit the best-scored episodes up to the problem's budget, by simulated writes.
 
     Only episodes that save disk-head time are admitted, so OPT may stay below the budget (`reached` False).
     """
-    _, order = rank_episodes(episodes, problem.geometry, problem.cost)
+    scores = score_episodes(problem, episodes, mode)
+    order = scores.order()
+    prefetch = None if mode == NO_PREFETCH else opt_range(episodes, problem.geometry, scores.ranged)
     runs: dict[int, FlashRun] = {}
 
     def admitted(count: int) -> Bool:
@@ -105,29 +161,22 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes) -> Choice:
         return chosen
 
     def writes_at(count: int) -> int:
-        runs[count] = problem.run(admitted(count)[episodes.episode])
+        runs[count] = problem.run(admitted(count)[episodes.episode], prefetch)
         return runs[count].segment_writes
 
-    guess = int(np.searchsorted(np.cumsum(episodes.written[order]), problem.budget, side="right"))
+    guess = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
     found = calibrate(writes_at, len(order), problem.budget, problem.tolerance, guess)
     if found.index not in runs:
         writes_at(found.index)
-    return Choice(admitted(found.index)[:-1], runs[found.index], found)
+    return Choice(admitted(found.index)[:-1], prefetch, runs[found.index], found)
 
 
-def opt_range(episodes: Episodes, geometry: Geometry) -> Prefetch:
-    """OPT-Range as a prefetch: on a miss, what its episode will access, as far as that lies in the block."""
-    row = episodes.episode
-    high = np.minimum(episodes.high, geometry.per_block)
-    return Prefetch(np.append(episodes.low, 0)[row].astype(np.int32), np.append(high, 0)[row].astype(np.int32))
-
-
-def _assume(problem: FlashProblem, age: int) -> tuple[Episodes, Choice]:
+def _assume(problem: FlashProblem, age: int, mode: OptMode) -> tuple[Episodes, Choice]:
     episodes = find_episodes(problem.accesses, problem.read, age)
-    return episodes, choose_episodes(problem, episodes)
+    return episodes, choose_episodes(problem, episodes, mode)
 
 
-def analytic_age(problem: FlashProblem) -> int:
+def analytic_age(problem: FlashProblem, mode: OptMode = NO_PREFETCH) -> int:
     """Eviction age by Little's law: write rate x (W-weighted mean timespan + age) = capacity, for OPT.
 
     Returns:
@@ -136,11 +185,12 @@ def analytic_age(problem: FlashProblem) -> int:
 
     def size(age: int) -> float:
         episodes = find_episodes(problem.accesses, problem.read, age)
-        _, order = rank_episodes(episodes, problem.geometry, problem.cost)
-        count = int(np.searchsorted(np.cumsum(episodes.written[order]), problem.budget, side="right"))
+        scores = score_episodes(problem, episodes, mode)
+        order = scores.order()
+        count = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
         chosen = order[:count]
         residence = episodes.timespan[chosen] + age
-        return float(np.dot(episodes.written[chosen].astype(np.float64), residence)) / len(problem)
+        return float(np.dot(scores.written[chosen].astype(np.float64), residence)) / len(problem)
 
     low, high = 1, 2
     while high < len(problem) and size(high) < problem.capacity:
@@ -155,7 +205,7 @@ def analytic_age(problem: FlashProblem) -> int:
 
 
 def _refine(
-    problem: FlashProblem, label: EpisodeLabel, age: int, rounds: list[tuple[int, float]]
+    problem: FlashProblem, label: EpisodeLabel, age: int, mode: OptMode, rounds: list[tuple[int, float]]
 ) -> tuple[int, str | None]:
     """Move the age towards the simulated one, in halved steps after each overshoot.
 
@@ -166,7 +216,7 @@ def _refine(
     damping = label.age_damping
     before = 0.0
     for _ in range(label.age_rounds):
-        choice = _assume(problem, age)[1]
+        choice = _assume(problem, age, mode)[1]
         simulated, found = choice.run.mean_eviction_age, choice.calibration
         rounds.append((age, simulated))
         if choice.run.evictions < label.min_evictions:
@@ -180,24 +230,29 @@ def _refine(
     return age, None
 
 
-def label_problem(problem: FlashProblem, label: EpisodeLabel) -> EpisodeLabels:
+def label_problem(problem: FlashProblem, label: EpisodeLabel, mode: OptMode = NO_PREFETCH) -> EpisodeLabels:
     """Find the eviction age, then label.
 
     The analytic age is refined by simulation until assumed and simulated age agree. A fixed point whose
     simulated writes stay below half the budget is rejected (the age is then so short that few episodes are
     worth a write), and the search starts again from a larger age; without any valid one the age is the
     trace's length.
+
+    Args:
+        problem: the part and its cache.
+        label: `label.episodes`.
+        mode: what OPT prefetches.
     """
-    start = age = analytic_age(problem)
+    start = age = analytic_age(problem, mode)
     rounds: list[tuple[int, float]] = []
     found: str | None = None
     while found is None:
-        settled, found = _refine(problem, label, age, rounds)
+        settled, found = _refine(problem, label, age, mode, rounds)
         if found is None and age >= len(problem):
             settled, found = len(problem), "no_fixed_point"
         if found is None:
             age = min(len(problem), age * RESTART_FACTOR)
-    episodes, choice = _assume(problem, settled)
-    score, _ = rank_episodes(episodes, problem.geometry, problem.cost)
+    episodes, choice = _assume(problem, settled, mode)
     horizon = min(settled, int(len(problem) * label.horizon_fraction))
+    score = score_episodes(problem, episodes, mode).score
     return EpisodeLabels(episodes, score, choice, found, start, horizon, rounds)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from cachezoo.kernels.flash import FlashRun, coin_flips, simulate_rejectx
 from cachezoo.labels.calibrate import Calibration, calibrate
-from cachezoo.labels.episodes import FlashProblem
+from cachezoo.labels.flash_problem import FlashProblem
 
 F64 = npt.NDArray[np.float64]
 COIN_STEPS = 1 << 12

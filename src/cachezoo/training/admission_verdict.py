@@ -14,7 +14,7 @@ from cachezoo.config.baleen import FlashPolicy
 from cachezoo.evaluation.bootstrap import interval
 from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale
 from cachezoo.kernels.flash import FlashRun
-from cachezoo.labels.episodes import FlashProblem
+from cachezoo.labels.flash_problem import FlashProblem
 from cachezoo.policies.flash import learned, rejectx
 from cachezoo.traces.table import Trace
 

@@ -9,13 +9,9 @@ from cachezoo.errors import TraceError
 from cachezoo.evaluation.admission import _Bench, admission_page_decisions, evaluate_admission
 from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale, warmup_index
 from cachezoo.io import dump_json
-from cachezoo.labels.episodes import (
-    choose_episodes,
-    flash_problem,
-    label_problem,
-    read_episode_labels,
-    write_episode_labels,
-)
+from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
+from cachezoo.labels.episodes import choose_episodes, label_problem
+from cachezoo.labels.flash_problem import flash_problem
 from cachezoo.models.admission import load_admission
 from cachezoo.policies.flash import learned
 from cachezoo.training.admission import Part, fit, serve_trace, write_trained

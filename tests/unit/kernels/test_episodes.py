@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.episodes import Episodes, find_episodes
+from cachezoo.kernels.episodes import Episodes, find_episodes, range_costs
 from cachezoo.kernels.segments import Geometry, expand_segments
 from tests.baleen_data import make_trace, small_requests
-from tests.oracles.episodes import naive_episodes
+from tests.oracles.episodes import naive_episodes, naive_range_costs
 
 TINY = Geometry(64, 16)
 
@@ -29,10 +29,13 @@ def compare(
     assert got.span.tolist() == [max(e.segments) - min(e.segments) + 1 for e in episodes]
     assert got.low.tolist() == [min(e.segments) % geometry.per_block for e in episodes]
     assert (got.high - got.low == got.span).all()
+    costs = range_costs(accesses, got)
+    want = naive_range_costs(volume, op, offset, size, geometry.block_bytes, geometry.segment_bytes, age)
+    assert (costs.written.tolist(), costs.misses.tolist()) == want
     assert got.open.tolist() == [len(op) - 1 - e.last <= age for e in episodes]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 @given(small_requests(), st.integers(1, 30))
 def test_matches_the_naive_loop(
     requests: tuple[list[int], list[int], list[int], list[int]], age: int
@@ -69,6 +72,27 @@ def test_a_segment_expires_while_its_block_lives_on() -> None:
     got = episodes_of([0, 0, 0, 0], [0, 16, 16, 0], [16] * 4, 2)
     assert got.fetched.tolist() == [1, 1, 0, 1]
     assert len(got) == 1
+
+
+def test_prefetch_of_the_range_by_hand() -> None:
+    # n = 3 reads of segments 0, 3 and 1: one I/O of R = 4 instead of three of one segment each.
+    accesses = expand_segments(np.zeros(3, np.int32), np.array([0, 48, 16]), np.full(3, 16), TINY)
+    got = find_episodes(accesses, np.ones(3, bool), 10)
+    costs = range_costs(accesses, got)
+    assert (got.accesses[0], got.touched[0], got.distinct[0], got.span[0]) == (3, 3, 3, 4)
+    assert (costs.misses.tolist(), costs.written.tolist()) == ([1], [4])
+    # A write over segment 1 between them is fetched again with nothing else.
+    accesses = expand_segments(np.zeros(4, np.int32), np.array([0, 48, 16, 16]), np.full(4, 16), TINY)
+    read = np.array([True, True, False, True])
+    costs = range_costs(accesses, find_episodes(accesses, read, 10))
+    assert (costs.misses.tolist(), costs.written.tolist()) == ([2], [5])
+
+
+def test_what_is_prefetched_expires_too() -> None:
+    # Segment 1 is fetched at row 0 and first read at row 4, more than two rows later.
+    accesses = expand_segments(np.zeros(5, np.int32), np.array([0, 0, 0, 0, 16]), np.full(5, 16), TINY)
+    costs = range_costs(accesses, find_episodes(accesses, np.ones(5, bool), 2))
+    assert (costs.misses.tolist(), costs.written.tolist()) == ([2], [3])
 
 
 def test_rules() -> None:

@@ -9,17 +9,17 @@ from cachezoo.errors import TraceError
 from cachezoo.io import read_table
 from cachezoo.kernels.episodes import find_episodes
 from cachezoo.kernels.segments import Geometry
+from cachezoo.labels.episode_file import choose_geometry, read_episode_labels, write_episode_labels
 from cachezoo.labels.episodes import (
+    OPT_MODES,
     analytic_age,
     choose_episodes,
-    choose_geometry,
-    dt_saved,
-    flash_problem,
     label_problem,
-    rank_episodes,
-    read_episode_labels,
-    write_episode_labels,
+    opt_range,
+    score_episodes,
 )
+from cachezoo.labels.flash_problem import flash_problem
+from cachezoo.traces.table import Coded
 from tests.baleen_data import FLASH, LABEL, make_trace
 
 TRACE = make_trace(20_000, 1)
@@ -28,13 +28,14 @@ TRACE = make_trace(20_000, 1)
 def test_score_by_hand() -> None:
     problem = flash_problem(TRACE, LABEL, FLASH)
     episodes = find_episodes(problem.accesses, problem.read, 2000)
-    score, order = rank_episodes(episodes, problem.geometry, problem.cost)
+    scores = score_episodes(problem, episodes)
+    score, order = scores.score, scores.order()
     e = int(order[0])
     rows = np.flatnonzero(episodes.episode == e)
     ios = sum(1 for row in rows if episodes.fetched[row] == 0)
     segments = int(problem.accesses.sizes[rows].sum() - episodes.fetched[rows].sum())
     seconds = ios * 0.0115 + segments * 4096 / (143 * 2**20)
-    assert dt_saved(episodes, problem.geometry, problem.cost)[e] == pytest.approx(seconds)
+    assert score[e] * scores.written[e] == pytest.approx(seconds)
     assert score[e] == pytest.approx(seconds / episodes.fetched[rows].sum())
     assert (np.diff(score[order]) <= 0).all() and (score[order] > 0).all()
     ties = np.diff(score[order]) == 0
@@ -144,3 +145,38 @@ def test_rules(tmp_path: Path) -> None:
         flash_problem(writes, LABEL, FLASH)
     with pytest.raises(TraceError, match="no such file"):
         read_episode_labels(tmp_path / "none.parquet")
+
+
+def test_modes_of_opt_meet_the_budget_by_simulated_writes() -> None:
+    problem = flash_problem(TRACE, LABEL, FLASH)
+    for mode in OPT_MODES:
+        labels = label_problem(problem, LABEL, mode)
+        choice = labels.choice
+        assert choice.calibration.reached
+        assert problem.run(labels.opt(), choice.prefetch).segment_writes == choice.run.segment_writes
+        assert abs(choice.run.segment_writes - problem.budget) <= 0.025 * problem.budget
+        assert (choice.prefetch is None) == (mode == "none") == (choice.run.prefetched.sum() == 0)
+
+
+def test_prefetch_scores_by_hand() -> None:
+    # Block 0 is read in three separate places, block 1 twice in the same place: R is 3 and 1 segments.
+    n = 5
+    trace = replace(
+        TRACE.rows(0, n),
+        op=np.zeros(n, np.uint8),
+        offset=np.array([0, 1, 2, 64, 64]) * 4096,
+        size=np.full(n, 4096),
+        volume=Coded.constant("vda", n),
+    )
+    problem = flash_problem(trace, LABEL, FLASH)
+    episodes = find_episodes(problem.accesses, problem.read, n)
+    seek, segment = 0.0115, 4096 / (143 * 2**20)
+    plain, ranged, best = (score_episodes(problem, episodes, mode) for mode in OPT_MODES)
+    assert (plain.written.tolist(), ranged.written.tolist()) == ([3, 1], [3, 1])
+    np.testing.assert_allclose(plain.score, [0.0, seek + segment])
+    np.testing.assert_allclose(ranged.score, [2 * seek / 3, seek + segment])
+    assert (best.ranged.tolist(), best.score.tolist()) == ([True, False], ranged.score.tolist())
+    prefetch = opt_range(episodes, problem.geometry, best.ranged)
+    assert (prefetch.low.tolist(), prefetch.high.tolist()) == ([0] * 5, [3, 3, 3, 0, 0])
+    run = replace(problem, capacity=9).run(np.ones(n, bool), prefetch)
+    assert run.io_segments.tolist() == [3, 0, 0, 1, 0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TrainingError
-from cachezoo.labels.episodes import read_episode_labels, write_episode_labels
+from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
 from cachezoo.models.admission import load_admission
 from cachezoo.models.onnx_gbdt import export_onnx
 from cachezoo.policies.admission import AdmissionServing

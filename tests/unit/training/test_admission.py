@@ -8,7 +8,8 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.errors import TrainingError
-from cachezoo.labels.episodes import flash_problem, read_episode_labels, write_episode_labels
+from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
+from cachezoo.labels.flash_problem import flash_problem
 from cachezoo.models.admission import load_admission
 from cachezoo.models.trained import read_trained
 from cachezoo.traces.store import read_trace, write_trace

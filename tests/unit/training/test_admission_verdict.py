@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cachezoo.labels.episodes import flash_problem, label_problem
+from cachezoo.labels.episodes import label_problem
+from cachezoo.labels.flash_problem import flash_problem
 from cachezoo.policies.flash import calibrate_threshold, rejectx
 from cachezoo.training.admission_verdict import JudgedPart, judge, threshold_curve
 from tests.baleen_data import FLASH, LABEL, make_trace
