@@ -86,8 +86,10 @@ def candidate_teachers(parts: list[Part], settings: Settings) -> list[str]:
     return [max(names, key=lambda name: sum(part.labels.decided_hit_ratio[name, key] for part in parts))]
 
 
-def lanes_of(parts: list[Part], model: TrainedModel, teachers: list[str], settings: Settings) -> list[Lane]:
-    """Every trace at every labelled capacity."""
+def lanes_of(
+    parts: list[Part], model: TrainedModel, teachers: list[str], settings: Settings, capacities: list[float]
+) -> list[Lane]:
+    """Every trace at each of some labelled capacities."""
     features = [feature.model_dump() for feature in model.features]
     return [
         Lane(
@@ -96,6 +98,7 @@ def lanes_of(parts: list[Part], model: TrainedModel, teachers: list[str], settin
         )
         for part in parts
         for lane, fraction in enumerate(settings.label.capacities)
+        if percent(fraction) in map(percent, capacities)
     ]
 
 
@@ -218,15 +221,17 @@ def fit_caching(category: str, parts: list[Part], validation: list[Part], settin
     model = _skeleton(category, parts, validation, settings)
     teachers = candidate_teachers(validation or parts, settings)
 
-    def cut(some: list[Part]) -> Sequences:
-        lanes = lanes_of(some, model, teachers, settings)
+    def cut(some: list[Part], capacities: list[float]) -> Sequences:
+        lanes = lanes_of(some, model, teachers, settings, capacities)
         return cut_lanes(lanes, settings.model.sequence, settings.train.hit_weight, settings.model.feedback)
 
-    train = cut(parts)
+    train = cut(parts, settings.label.capacities)
     if not train.weight.any():
         message = f"{model.model_id}: no label of the train traces is settled; give longer traces or shorter horizons"
         raise TrainingError(message)
-    weights, curves = fit_network(model, train, cut(validation) if validation else None, settings)
+    # The verdict is spoken at the manager's capacity, so the epoch is chosen there.
+    judged = cut(validation, [settings.manager.capacity]) if validation else None
+    weights, curves = fit_network(model, train, judged, settings)
     if not weights:
         return _untrained(model, teachers, settings, curves)
     verdict = judge(model, weights, teachers, validation or parts, bool(validation), settings)

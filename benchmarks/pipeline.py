@@ -1,0 +1,75 @@
+"""Times each stage of `dvc repro` beside its budget; with --force every stage runs, else those that are out of date.
+
+    .venv/bin/python benchmarks/pipeline.py --force
+
+A stage's time is from its start to the next one's, so DVC's own work (hashing, the lock file) is in it.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).parents[1]
+# Seconds of all of a stage's items together, on 2 cores; the whole is the house's ten minutes.
+BUDGET_S = {
+    "compose": 5,
+    "ingest": 35,
+    "replay": 35,
+    "label_benefit": 40,
+    "features": 35,
+    "label_episodes": 35,
+    "train_workload": 25,
+    "train_caching": 240,
+    "train_admission": 20,
+    "train_prefetch": 30,
+    "evaluate": 40,
+    "evaluate_flash": 20,
+    "evaluate_workload": 20,
+    "export_admission": 15,
+    "export_prefetch": 15,
+    "export_caching": 25,
+    "export_workload": 5,
+    "report": 20,
+    "track": 10,
+}
+
+
+def stage_times(arguments: list[str]) -> list[tuple[str, float]]:
+    """Run `dvc repro` and time its stages, in their order."""
+    command = [str(ROOT / ".venv/bin/dvc"), "repro", *arguments]
+    marks: list[tuple[str, float]] = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout or ():
+            found = re.match(r"Running stage '(.+)':", line)
+            if found:
+                marks.append((found[1], time.monotonic()))
+                Console(stderr=True).print(f"{len(marks)} {found[1]}", highlight=False)
+        if process.wait():
+            sys.exit(f"dvc repro failed with status {process.returncode}: run it by itself to see why")
+    ends = [*(when for _, when in marks[1:]), time.monotonic()]
+    return [(name, end - begin) for (name, begin), end in zip(marks, ends, strict=True)]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--force", action="store_true", help="run every stage")
+    begin = time.monotonic()
+    times = stage_times(["-f"] if parser.parse_args().force else [])
+    whole = time.monotonic() - begin
+    table = Table("stage", "items", "seconds", "longest", "budget")
+    for name in dict.fromkeys(stage.split("@")[0] for stage, _ in times):
+        own = [seconds for stage, seconds in times if stage.split("@")[0] == name]
+        table.add_row(name, str(len(own)), f"{sum(own):.0f}", f"{max(own):.0f}", str(BUDGET_S.get(name, "")))
+    table.add_row("all, with DVC's start", str(len(times)), f"{whole:.0f}", "", str(sum(BUDGET_S.values())))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
