@@ -1,11 +1,12 @@
 """Admission policies of the flash cache, each with its one knob set to meet a write budget by simulation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.flash import FlashRun, coin_flips, simulate_rejectx
+from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips, simulate_rejectx
 from cachezoo.labels.calibrate import Calibration, calibrate
 from cachezoo.labels.flash_problem import FlashProblem
 
@@ -29,11 +30,13 @@ class Tuned:
     reached: bool
 
 
-def rejectx(problem: FlashProblem) -> Tuned:
+def rejectx(problem: FlashProblem, prefetch: Prefetch | None = None) -> Tuned:
     """RejectX, x = 1, with the window that meets the budget."""
 
     def run(window: int) -> FlashRun:
-        return simulate_rejectx(problem.accesses, problem.read, window, problem.capacity, lru=problem.lru)
+        return simulate_rejectx(
+            problem.accesses, problem.read, window, problem.capacity, lru=problem.lru, prefetch=prefetch
+        )
 
     found = calibrate(
         lambda window: run(window).segment_writes, len(problem), problem.budget, problem.tolerance
@@ -41,12 +44,12 @@ def rejectx(problem: FlashProblem) -> Tuned:
     return Tuned(run(found.index), float(found.index), found.reached)
 
 
-def coin_flip(problem: FlashProblem, seed: int) -> Tuned:
+def coin_flip(problem: FlashProblem, seed: int, prefetch: Prefetch | None = None) -> Tuned:
     """CoinFlip with the probability that meets the budget."""
     draws = coin_flips(len(problem), seed)
 
     def run(step: int) -> FlashRun:
-        return problem.run(draws < step / COIN_STEPS)
+        return problem.run(draws < step / COIN_STEPS, prefetch)
 
     guess = int(COIN_STEPS * problem.budget / max(1, problem.accept_all.segment_writes))
     found = calibrate(
@@ -60,12 +63,15 @@ def thresholds(scores: F64) -> F64:
     return np.unique(scores)[::-1]
 
 
-def calibrate_threshold(problems: list[FlashProblem], scores: list[F64]) -> tuple[float, Calibration]:
+def calibrate_threshold(
+    problems: list[FlashProblem], scores: list[F64], prefetches: Sequence[Prefetch | None] | None = None
+) -> tuple[float, Calibration]:
     """The score threshold at which several parts together meet the sum of their budgets.
 
     Args:
         problems: the parts.
         scores: float64[n] of each part's requests.
+        prefetches: what an admitted miss of each part fetches beside; None is nothing.
 
     Returns:
         The threshold (admit at or above it) and how the budget was met. Where even the best distinct score
@@ -74,17 +80,18 @@ def calibrate_threshold(problems: list[FlashProblem], scores: list[F64]) -> tupl
     reads = [score[problem.read] for problem, score in zip(problems, scores, strict=True)]
     steps = thresholds(np.concatenate(reads))
     steps = np.concatenate([[steps[0] + 1.0], steps])
+    beside = [None] * len(problems) if prefetches is None else prefetches
 
     def writes_at(index: int) -> int:
-        pairs = zip(problems, scores, strict=True)
-        return sum(problem.run(score >= steps[index]).segment_writes for problem, score in pairs)
+        cases = zip(problems, scores, beside, strict=True)
+        return sum(problem.run(score >= steps[index], prefetch).segment_writes for problem, score, prefetch in cases)
 
     budget = sum(problem.budget for problem in problems)
     found = calibrate(writes_at, len(steps) - 1, budget, problems[0].tolerance)
     return float(steps[found.index]), found
 
 
-def learned(problem: FlashProblem, scores: F64) -> Tuned:
+def learned(problem: FlashProblem, scores: F64, prefetch: Prefetch | None = None) -> Tuned:
     """The learned admission with the threshold that meets the budget on this very part."""
-    threshold, found = calibrate_threshold([problem], [scores])
-    return Tuned(problem.run(scores >= threshold), threshold, found.reached)
+    threshold, found = calibrate_threshold([problem], [scores], [prefetch])
+    return Tuned(problem.run(scores >= threshold, prefetch), threshold, found.reached)
