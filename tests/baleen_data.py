@@ -69,6 +69,33 @@ def make_trace(n: int, seed: int, name: str = "t") -> Trace:
     )
 
 
+def _reads(offset: np.ndarray, name: str) -> Trace:
+    n = len(offset)
+    return Trace(
+        time_us=np.arange(1, n + 1) * 2000,
+        op=np.zeros(n, np.uint8),
+        offset=offset.astype(np.int64),
+        size=np.full(n, 4096),
+        volume=Coded((np.arange(n) % 3).astype(np.int32), ("vda", "vdb", "vdc")),
+        meta=TraceMeta(name, "database", "test", "0" * 64, "CC0"),
+    )
+
+
+def partial_scans(n: int, seed: int, name: str = "scans") -> Trace:
+    """Blocks of three volumes scanned again and again, most of a block at a time and a segment a read."""
+    rng = np.random.default_rng(seed)
+    visits = -(-n // 180)
+    blocks = np.minimum(rng.zipf(1.5, (visits, 1, 3)), 60)
+    offset = (blocks * 64 + np.arange(60)[None, :, None]) * 4096
+    return _reads(offset.reshape(-1)[:n], name)
+
+
+def lone_segments(n: int, seed: int, name: str = "lone") -> Trace:
+    """One segment of each block is read, some blocks' more often than others'."""
+    block = np.minimum(np.random.default_rng(seed).zipf(1.2, n), 2000)
+    return _reads((block * 64 + block % 64) * 4096, name)
+
+
 @st.composite
 def small_requests(draw: st.DrawFn, most: int = 60) -> tuple[list[int], list[int], list[int], list[int]]:
     """volume, op, offset, size lists over few blocks of 4 segments of 16 bytes, some crossing blocks."""

@@ -22,8 +22,6 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 MAX_WINDOWS = 100
 TIME_SCALE_KEY = "time_scale"
-EARLIEST_WARMUP = 10
-LATEST_WARMUP = 3
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,6 @@ class LoadWindows:
     count: int
     seconds: float
     reads: float
-
-
-def warmup_index(problem: FlashProblem) -> int:
-    """First request that counts: AcceptAll has filled the cache, within a tenth and a third of the trace."""
-    n = len(problem)
-    return int(np.clip(problem.accept_all.filled_at, n // EARLIEST_WARMUP, n // LATEST_WARMUP))
 
 
 def time_scale(trace: Trace) -> float:
@@ -82,7 +74,7 @@ def load_windows(time_us: I64, problem: FlashProblem, flash: FlashPolicy, scale:
         flash: `policy.flash`.
         scale: `time_scale` of the trace.
     """
-    warmup = warmup_index(problem)
+    warmup = problem.warmup
     times = (time_us[warmup:] - time_us[warmup]) / 1e6
     span = max(float(times[-1]), 1e-6)
     reads = int(np.count_nonzero(problem.read[warmup:]))

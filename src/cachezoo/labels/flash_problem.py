@@ -7,12 +7,14 @@ import numpy.typing as npt
 
 from cachezoo.config.baleen import EpisodeLabel, FlashPolicy
 from cachezoo.errors import TraceError
-from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash
+from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.traces.table import OP_READ, Trace
 
 Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
+EARLIEST_WARMUP = 10
+LATEST_WARMUP = 3
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class FlashProblem:
         read: bool[n].
         capacity: segments the cache holds.
         geometry, cost, lru: as configured.
-        accept_all: the run that admits everything.
+        accept_all: the run that admits everything, without prefetch.
         budget: segment writes allowed.
         tolerance: how near to the budget a policy must come, relative.
     """
@@ -42,13 +44,28 @@ class FlashProblem:
     def __len__(self) -> int:
         return len(self.read)
 
+    @property
+    def warmup(self) -> int:
+        """First request that counts: AcceptAll has filled the cache, within a tenth and a third of the trace."""
+        n = len(self)
+        return int(np.clip(self.accept_all.filled_at, n // EARLIEST_WARMUP, n // LATEST_WARMUP))
+
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
         """Simulate one decision per request, bool[n], and what an admitted miss fetches beside."""
         return simulate_flash(self.accesses, self.read, admit, self.capacity, lru=self.lru, prefetch=prefetch)
 
+    def run_rejectx(self, window: int, prefetch: Prefetch | None = None) -> FlashRun:
+        """Simulate RejectX with a window of requests, and what its misses fetch beside."""
+        return simulate_rejectx(self.accesses, self.read, window, self.capacity, lru=self.lru, prefetch=prefetch)
+
     def dt_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request's read, 0 for hits and writes."""
         return self.cost.seconds(run.io_segments > 0, run.io_segments * np.int64(self.geometry.segment_bytes))
+
+    def write_dt_seconds(self) -> F64:
+        """float64[n]: disk-head time of each request's write, the same whatever is cached; 0 for reads."""
+        write = ~self.read
+        return self.cost.seconds(write, self.accesses.sizes * np.int64(self.geometry.segment_bytes) * write)
 
 
 def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> FlashProblem:

@@ -1,12 +1,16 @@
-"""Admission policies of the flash cache, each with its one knob set to meet a write budget by simulation."""
+"""Admission policies of the flash cache, each with its one knob set to meet a write budget by simulation.
 
-from collections.abc import Sequence
+A knob is set together with what the policy's misses prefetch. Which prefetch mode a policy takes is chosen on
+validation traces, for the baselines as for the model.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips, simulate_rejectx
+from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
 from cachezoo.labels.calibrate import Calibration, calibrate
 from cachezoo.labels.flash_problem import FlashProblem
 
@@ -30,18 +34,20 @@ class Tuned:
     reached: bool
 
 
+def accept_all(problem: FlashProblem, prefetch: Prefetch | None = None) -> Tuned:
+    """AcceptAll, which has no knob and so no budget; without prefetch it is plain LRU (or FIFO)."""
+    run = problem.accept_all if prefetch is None else problem.run(np.ones(len(problem), np.bool_), prefetch)
+    return Tuned(run, 1.0, run.segment_writes <= problem.budget * (1 + problem.tolerance))
+
+
 def rejectx(problem: FlashProblem, prefetch: Prefetch | None = None) -> Tuned:
     """RejectX, x = 1, with the window that meets the budget."""
 
-    def run(window: int) -> FlashRun:
-        return simulate_rejectx(
-            problem.accesses, problem.read, window, problem.capacity, lru=problem.lru, prefetch=prefetch
-        )
+    def writes_at(window: int) -> int:
+        return problem.run_rejectx(window, prefetch).segment_writes
 
-    found = calibrate(
-        lambda window: run(window).segment_writes, len(problem), problem.budget, problem.tolerance
-    )
-    return Tuned(run(found.index), float(found.index), found.reached)
+    found = calibrate(writes_at, len(problem), problem.budget, problem.tolerance)
+    return Tuned(problem.run_rejectx(found.index, prefetch), float(found.index), found.reached)
 
 
 def coin_flip(problem: FlashProblem, seed: int, prefetch: Prefetch | None = None) -> Tuned:
@@ -95,3 +101,78 @@ def learned(problem: FlashProblem, scores: F64, prefetch: Prefetch | None = None
     """The learned admission with the threshold that meets the budget on this very part."""
     threshold, found = calibrate_threshold([problem], [scores], [prefetch])
     return Tuned(problem.run(scores >= threshold, prefetch), threshold, found.reached)
+
+
+Prefetches = Sequence[Prefetch | None]
+Tune = Callable[[list[FlashProblem], Prefetches], list[Tuned]]
+
+
+def each(policy: Callable[[FlashProblem, Prefetch | None], Tuned]) -> Tune:
+    """A policy whose knob is set on each part by itself."""
+    return lambda problems, prefetches: [policy(*pair) for pair in zip(problems, prefetches, strict=True)]
+
+
+def jointly(scores: list[F64]) -> Tune:
+    """The learned admission with one threshold for all parts, as it is deployed; scores float64[n] of each part."""
+
+    def tune(problems: list[FlashProblem], prefetches: Prefetches) -> list[Tuned]:
+        threshold, found = calibrate_threshold(problems, scores, prefetches)
+        parts = zip(problems, scores, prefetches, strict=True)
+        return [Tuned(part.run(score >= threshold, beside), threshold, found.reached) for part, score, beside in parts]
+
+    return tune
+
+
+@dataclass(frozen=True)
+class ModeFigures:
+    """A policy in one prefetch mode on the validation traces.
+
+    Attributes:
+        mean_dt: read disk-head seconds per read after the warm-up.
+        writes: segment writes, as a part of AcceptAll's without prefetch.
+        knob: the mean of the parts' settings; a threshold is the same on all.
+        reached: the budget was met on every part.
+    """
+
+    mean_dt: float
+    writes: float
+    knob: float
+    reached: bool
+
+
+@dataclass(frozen=True)
+class ModeChoice:
+    """The prefetch mode a policy takes.
+
+    Attributes:
+        mode: the one with the lowest mean read disk-head time; ties go to fewer writes, then to the one named first.
+        figures: of every mode.
+    """
+
+    mode: str
+    figures: dict[str, ModeFigures]
+
+
+def choose_mode(problems: list[FlashProblem], prefetches: Mapping[str, Prefetches], tune: Tune) -> ModeChoice:
+    """Choose a policy's prefetch mode on validation traces, its knob set to the budget in each mode.
+
+    Args:
+        problems: the parts to choose on, never those that are tested.
+        prefetches: for each mode what it fetches on each part.
+        tune: the policy.
+    """
+    figures = {mode: _figures(problems, tune(problems, beside)) for mode, beside in prefetches.items()}
+    return ModeChoice(min(figures, key=lambda mode: (figures[mode].mean_dt, figures[mode].writes)), figures)
+
+
+def _figures(problems: list[FlashProblem], tuned: list[Tuned]) -> ModeFigures:
+    pairs = list(zip(problems, tuned, strict=True))
+    seconds = sum(float(problem.dt_seconds(own.run)[problem.warmup :].sum()) for problem, own in pairs)
+    reads = sum(int(problem.read[problem.warmup :].sum()) for problem in problems)
+    accept_all = sum(problem.accept_all.segment_writes for problem in problems)
+    return ModeFigures(
+        mean_dt=seconds / max(1, reads),
+        writes=sum(own.run.segment_writes for own in tuned) / max(1, accept_all),
+        knob=float(np.mean([own.knob for own in tuned])),
+        reached=all(own.reached for own in tuned),
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from cachezoo.errors import TraceError
 from cachezoo.evaluation.admission import _Bench, admission_page_decisions, evaluate_admission
-from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale, warmup_index
+from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale
 from cachezoo.io import dump_json
 from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
 from cachezoo.labels.episodes import choose_episodes, label_problem
@@ -89,7 +89,7 @@ def test_page_decisions(folder: Path) -> None:
 def test_windows() -> None:
     problem = flash_problem(TEST, LABEL, FLASH)
     windows = load_windows(TEST.time_us, problem, FLASH)
-    assert windows.warmup == warmup_index(problem) and windows.count == FLASH.min_windows
+    assert windows.warmup == problem.warmup and windows.count == FLASH.min_windows
     assert windows.of.min() == 0 and windows.of.max() == windows.count - 1
     dt = problem.dt_seconds(problem.accept_all)
     total = load_curve(dt, windows).sum() * windows.seconds

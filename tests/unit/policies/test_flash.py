@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from cachezoo.kernels.flash import Prefetch
+from cachezoo.labels.flash_problem import FlashProblem, flash_problem
+from cachezoo.policies.flash import (
+    ModeChoice,
+    Tuned,
+    accept_all,
+    calibrate_threshold,
+    choose_mode,
+    coin_flip,
+    each,
+    jointly,
+    learned,
+    rejectx,
+)
+from tests.baleen_data import FLASH, LABEL, lone_segments, make_trace, partial_scans
+
+
+def modes_of(problems: list[FlashProblem]) -> dict[str, list[Prefetch | None]]:
+    def whole(problem: FlashProblem, on_partial: bool) -> Prefetch:
+        n, per_block = len(problem), problem.accesses.per_block
+        return Prefetch(np.zeros(n, np.int32), np.full(n, per_block, np.int32), on_partial)
+
+    return {
+        "none": [None for _ in problems],
+        "all_on_miss": [whole(problem, False) for problem in problems],
+        "all_on_partial": [whole(problem, True) for problem in problems],
+    }
+
+
+def flip(problem: FlashProblem, prefetch: Prefetch | None) -> Tuned:
+    return coin_flip(problem, 3, prefetch)
+
+
+def chosen(trace_of, policy) -> ModeChoice:  # noqa: ANN001
+    problems = [flash_problem(trace_of(6000, seed), LABEL, FLASH) for seed in (1, 2)]
+    return choose_mode(problems, modes_of(problems), each(policy))
+
+
+@pytest.mark.parametrize(("policy", "most"), [(rejectx, 0.8), (flip, 0.95)])
+def test_prefetch_is_chosen_where_blocks_are_scanned_in_parts(policy, most: float) -> None:  # noqa: ANN001
+    choice = chosen(partial_scans, policy)
+    assert choice.mode == "all_on_miss"
+    assert choice.figures["all_on_miss"].mean_dt < most * choice.figures["none"].mean_dt
+    for figures in choice.figures.values():
+        assert figures.writes == pytest.approx(0.25, rel=0.026) or (not figures.reached and figures.writes < 0.25)
+
+
+@pytest.mark.parametrize("policy", [rejectx, flip])
+def test_no_prefetch_is_chosen_where_reads_stand_alone(policy) -> None:  # noqa: ANN001
+    choice = chosen(lone_segments, policy)
+    assert choice.mode == "none"
+    assert choice.figures["none"].mean_dt < choice.figures["all_on_miss"].mean_dt
+
+
+def test_ties_go_to_fewer_writes_and_then_to_the_first() -> None:
+    problems = [flash_problem(make_trace(3000, 4), LABEL, FLASH)]
+    none = np.zeros(3000, np.int32)
+    same = {"none": [None], "empty": [Prefetch(none, none)]}
+    assert choose_mode(problems, same, each(rejectx)).mode == "none"
+    assert choose_mode(problems, dict(reversed(same.items())), each(rejectx)).mode == "empty"
+
+
+def test_accept_all_has_no_knob() -> None:
+    problem = flash_problem(make_trace(3000, 4), LABEL, FLASH)
+    plain = accept_all(problem)
+    assert plain.run is problem.accept_all and not plain.reached
+    whole = accept_all(problem, modes_of([problem])["all_on_miss"][0])
+    assert whole.run.segment_writes > plain.run.segment_writes and whole.run.prefetched.any()
+
+
+def test_one_threshold_serves_all_parts() -> None:
+    problems = [flash_problem(make_trace(3000, seed), LABEL, FLASH) for seed in (4, 5)]
+    scores = [np.random.default_rng(seed).normal(size=3000) for seed in (6, 7)]
+    beside = modes_of(problems)["all_on_miss"]
+    tuned = jointly(scores)(problems, beside)
+    threshold, found = calibrate_threshold(problems, scores, beside)
+    assert [own.knob for own in tuned] == [threshold] * 2
+    assert sum(own.run.segment_writes for own in tuned) == found.writes
+    alone = learned(problems[0], scores[0], beside[0])
+    assert alone.reached and abs(alone.run.segment_writes - problems[0].budget) <= 0.025 * problems[0].budget
