@@ -6,7 +6,7 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from cachezoo.errors import ConfigError
-from cachezoo.traces.capture.loads import SECTIONS, DatabaseLoad, Strict, WebLoad
+from cachezoo.traces.capture.loads import SECTIONS, DatabaseLoad, FileserverLoad, MailLoad, Strict, WebLoad
 
 
 class JobPlan(Strict):
@@ -65,7 +65,7 @@ class Recipe(Strict):
         buffer_kib: trace buffer of each processor.
         warmup_s: seconds of load at the mean rate before events are kept, which fill the page cache.
         schedule: the load over time.
-        database, web: the workloads' own parts; exactly the one that `workload` takes.
+        database, web, mail, fileserver: the workloads' own parts; exactly the one that `workload` takes.
     """
 
     workload: str
@@ -79,6 +79,8 @@ class Recipe(Strict):
     schedule: SchedulePlan
     database: DatabaseLoad | None = None
     web: WebLoad | None = None
+    mail: MailLoad | None = None
+    fileserver: FileserverLoad | None = None
 
     @model_validator(mode="after")
     def _one_load(self) -> Self:

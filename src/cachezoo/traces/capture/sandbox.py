@@ -252,9 +252,10 @@ class Sandbox:
 
 
 def stop_process(process: "subprocess.Popen[bytes]", first: int = signal.SIGTERM) -> None:
-    """Ask a program to end, then make its whole session end."""
+    """Ask a program to end, then make its whole session end. A program that is stopped hears it too."""
     if process.poll() is None:
         process.send_signal(first)
+        process.send_signal(signal.SIGCONT)
         try:
             process.wait(STOP_S)
         except subprocess.TimeoutExpired:

@@ -17,6 +17,8 @@ from cachezoo.traces.capture.recipe import load_recipe
 from cachezoo.traces.capture.run import capture
 from cachezoo.traces.capture.sandbox import PREFIX, Sandbox, sweep
 from cachezoo.traces.capture.tracefs import MOUNT_POINT, tracefs_sources
+from cachezoo.traces.capture.workloads.mail import MailWorkload
+from cachezoo.traces.capture.workloads.office import Office
 from cachezoo.traces.capture.workloads.web import WebWorkload
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
@@ -77,7 +79,15 @@ def environment():
 
 @needs
 @pytest.mark.slow
-@pytest.mark.parametrize(("workload", "server"), [("database", "postgres"), ("web", "nginx")])
+@pytest.mark.parametrize(
+    ("workload", "server"),
+    [
+        ("database", "postgres"),
+        ("web", "nginx"),
+        ("mail", "postmark"),
+        ("fileserver", "dbench"),
+    ],
+)
 def test_a_capture_of_six_seconds(tmp_path, workload, server):
     out = tmp_path / "t.parquet"
     done = subprocess.run(
@@ -123,6 +133,33 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path, monkeypatch):
 
 
 @needs
+def test_a_mail_server_that_fails_leaves_no_stopped_program(tmp_path, monkeypatch):
+    found = []
+
+    def fail(self, segment):
+        found.append(Path("/proc", str(self._servers[0].pid), "stat").read_text().rsplit(")", 1)[1].split()[0])
+        message = "the segment failed"
+        raise CaptureError(message)
+
+    monkeypatch.setattr(MailWorkload, "segment", fail)
+    with pytest.raises(CaptureError, match="the segment failed"):
+        capture(load_recipe(CONF / "mail_tiny.yaml"), tmp_path / "t.parquet", silent)
+    assert found == ["T"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs
+def test_what_dbench_reports_is_the_captures_failure(tmp_path, monkeypatch):
+    def spoil(self, segment):
+        return ['0.1 Rename "/none" "/nowhere" NT_STATUS_OK\n' for _ in range(self._load.clients)]
+
+    monkeypatch.setattr(Office, "segment", spoil)
+    with pytest.raises(CaptureError, match=r"dbench: ERROR: child 0 failed at line 1"):
+        capture(load_recipe(CONF / "fileserver_tiny.yaml"), tmp_path / "t.parquet", silent)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs
 def test_a_failing_job_is_the_captures_failure(tmp_path, monkeypatch):
     def fail(self, job):
         message = "the job failed"
@@ -143,10 +180,9 @@ def test_lost_events_are_refused(tmp_path, monkeypatch):
 
 @needs
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("after", [0.8, 4.0])
-def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, number, after):
-    """Once while the filesystem is filled, once under load."""
-    workload = "web" if after > 1 else "database"
+@pytest.mark.parametrize(("workload", "after"), [("database", 0.8), ("web", 4.0), ("mail", 4.0), ("fileserver", 5.0)])
+def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, number, workload, after):
+    """Once while the filesystem is filled, else under load; a mail server's programs are stopped for the most part."""
     process = subprocess.Popen(
         command(workload, tmp_path / "t.parquet"),
         stdout=subprocess.PIPE,
@@ -169,9 +205,10 @@ def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, number, after):
 
 
 @needs
-def test_the_next_capture_sweeps_what_a_killed_one_left(tmp_path):
+@pytest.mark.parametrize("workload", ["web", "mail"])
+def test_the_next_capture_sweeps_what_a_killed_one_left(tmp_path, workload):
     """With everything that it can leave: image, loop device, mounts, memory group, tracefs instance, programs."""
-    process = subprocess.Popen(command("web", tmp_path / "t.parquet"), stderr=subprocess.PIPE, env=environment())
+    process = subprocess.Popen(command(workload, tmp_path / "t.parquet"), stderr=subprocess.PIPE, env=environment())
     instance = MOUNT_POINT / "instances" / f"{PREFIX}{process.pid}"
     deadline = time.monotonic() + 60
     while not instance.is_dir() and process.poll() is None and time.monotonic() < deadline:

@@ -7,6 +7,8 @@ from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.capture.programs import find_program
 from cachezoo.traces.capture.workloads.base import Workload
 from cachezoo.traces.capture.workloads.database import DatabaseWorkload
+from cachezoo.traces.capture.workloads.fileserver import FileserverWorkload
+from cachezoo.traces.capture.workloads.mail import MailWorkload
 from cachezoo.traces.capture.workloads.web import WebWorkload
 
 COMMON_PACKAGES = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "setpriv": "util-linux"}
@@ -22,7 +24,7 @@ def _registry(*workloads: type[Workload]) -> Mapping[str, type[Workload]]:
     return MappingProxyType(known)
 
 
-WORKLOADS = _registry(DatabaseWorkload, WebWorkload)
+WORKLOADS = _registry(DatabaseWorkload, FileserverWorkload, MailWorkload, WebWorkload)
 
 
 def workload_class(name: str) -> type[Workload]:
