@@ -1,5 +1,8 @@
 """Typed errors. Each message is one line: it names the file, the row or key, and the mend."""
 
+import errno
+import os
+
 
 class CachezooError(Exception):
     """Base of every error that cachezoo raises on purpose."""
@@ -29,3 +32,20 @@ def no_trace(category: str, role: str) -> str:
     """What a stage says of a category that has no trace of a role it needs; the report of `trace add` foretells it."""
     add = f"cachezoo trace add FILE --category {category} --role {role}"
     return f"conf/matrix.yaml: category {category} has no {role} trace; add one: {add}"
+
+
+MENDS = {
+    errno.ENOSPC: "make room and run it again",
+    errno.EDQUOT: "make room and run it again",
+    errno.EROFS: "name a folder that can be written to",
+    errno.EACCES: "change its permissions or run as its owner",
+}
+
+
+def os_message(error: OSError) -> str:
+    """One line for what the system refused: the file (of a rename, the target), the reason, the mend if any."""
+    name = error.filename2 or error.filename
+    said = error.strerror or str(error) or type(error).__name__
+    named = f"{os.fsdecode(name)}: {said}" if isinstance(name, str | bytes | os.PathLike) else said
+    mend = MENDS.get(error.errno or 0)
+    return f"{named}; {mend}" if mend else named

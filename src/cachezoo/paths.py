@@ -3,9 +3,11 @@
 from pathlib import Path
 
 PARAMS = Path("params.yaml")
+SOURCES = Path("data/sources")
 BUNDLES = Path("models/bundles")
 TRACK = Path("models/track.json")
 METRICS = Path("metrics")
+REPORT = Path("report")
 
 
 def requests(category: str, trace: str) -> Path:
@@ -36,6 +38,11 @@ def trained(model_id: str) -> Path:
 def metrics(category: str) -> Path:
     """Metrics of a category's test traces (stage evaluate)."""
     return METRICS / f"{category}.json"
+
+
+def flash_metrics(category: str) -> Path:
+    """Metrics of a category's test traces in a flash cache (stage evaluate_flash)."""
+    return METRICS / "flash" / f"{category}.json"
 
 
 def bundle(model_id: str) -> Path:

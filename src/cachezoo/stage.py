@@ -4,10 +4,11 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.errors import CachezooError, ConfigError, os_message
 
 PR_SET_PDEATHSIG = 1
 
@@ -43,24 +44,34 @@ def settle_environment(root: Path) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
+@contextmanager
+def guarded(name: str) -> Iterator[None]:
+    """Run a stage's work: it ends with DVC, keeps caches in the clone, and says in one line what is wrong."""
+    die_with_parent()
+    heed_interrupts()
+    settle_environment(Path.cwd())
+    try:
+        yield
+    except CachezooError as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        raise SystemExit(1) from error
+    except OSError as error:
+        sys.stderr.write(f"{name}: {os_message(error)}\n")
+        raise SystemExit(1) from error
+
+
 def stage(main: Callable[..., None]) -> Callable[[], None]:
     """Turn `main(params[, key])` into a script: `python pipelines/NAME.py [KEY]` from the project's root."""
 
     def run() -> None:
-        die_with_parent()
-        heed_interrupts()
-        settle_environment(Path.cwd())
-        from cachezoo.config import load_params
-
         name, keys = Path(sys.argv[0]).name, sys.argv[1:]
         expected = main.__code__.co_argcount - 1
-        try:
+        with guarded(name):
+            from cachezoo.config import load_params
+
             if len(keys) != expected:
-                message = f"{name}: takes {expected} key, got {len(keys)}; it is started by `dvc repro`"
+                message = f"takes {expected} key, got {len(keys)}; it is started by `dvc repro`"
                 raise ConfigError(message)
             main(load_params(), *keys)
-        except CachezooError as error:
-            sys.stderr.write(f"{name}: {error}\n")
-            raise SystemExit(1) from error
 
     return run

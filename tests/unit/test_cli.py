@@ -178,7 +178,7 @@ def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys)
         if known.name is None and known.callback.__name__ == "policies"
     )
     full = OSError(28, "No space left on device", "a.tmp", None, "a.parquet")
-    assert raising(full) == (1, "cachezoo: a.parquet: No space left on device\n")
+    assert raising(full) == (1, "cachezoo: a.parquet: No space left on device; make room and run it again\n")
     assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted\n")
 
 

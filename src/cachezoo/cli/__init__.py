@@ -9,9 +9,9 @@ from typing import Annotated, NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import simulation, trace, transform
+from cachezoo.cli import report, simulation, trace, transform
 from cachezoo.cli.common import Json, print_values, project
-from cachezoo.errors import CachezooError
+from cachezoo.errors import CachezooError, os_message
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Training pipeline and model zoo for storage caches."
@@ -19,6 +19,7 @@ app = typer.Typer(
 trace.app.add_typer(transform.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(simulation.app)
+app.add_typer(report.app)
 bundle_app = typer.Typer(no_args_is_help=True, help="Verify and inspect bundles.")
 app.add_typer(bundle_app, name="bundle")
 track_app = typer.Typer(no_args_is_help=True, help="MLflow as a view of the stage outputs.")
@@ -98,13 +99,6 @@ def _fail(message: str, status: int) -> NoReturn:
     raise SystemExit(status)
 
 
-def _os_message(error: OSError) -> str:
-    """The file and what is wrong with it; of a rename, the target."""
-    name = error.filename2 or error.filename
-    said = error.strerror or str(error) or type(error).__name__
-    return f"{os.fsdecode(name)}: {said}" if isinstance(name, str | bytes | os.PathLike) else said
-
-
 def main() -> None:
     """Run the command line; an expected error is one line on standard error.
 
@@ -123,7 +117,7 @@ def main() -> None:
             raise SystemExit(USAGE_STATUS) from error
         _fail(f"{message.strip().rstrip('.')}; see {asked} --help", USAGE_STATUS)
     except OSError as error:
-        _fail(_os_message(error), 1)
+        _fail(os_message(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPT_STATUS)
     if status == INTERRUPT_STATUS:
