@@ -7,6 +7,7 @@ from cachezoo.models.trained import TrainedModel
 
 FLASH_MODEL = "baleen"
 INTERVAL = "paired_difference_interval"
+LOWEST = ("difference_low", "mean_dt_saved_low")  # where that interval begins, as the verdicts of training call it
 
 
 def measured(trained: TrainedModel, metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,8 +49,8 @@ def _flash(deployed: Mapping[str, Any]) -> dict[str, Any]:
 def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether a bundle may be `champion`, and why.
 
-    A champion beat its baseline on validation when it was trained. Where the evaluation gives the interval of
-    the paired difference on validation, that lies above 0. An evaluation that says `promoted: false` decides.
+    A champion beat its baseline on validation when it was trained, and the interval of the paired difference
+    there, as training or the evaluation gives it, lies above 0. An evaluation that says `promoted: false` decides.
 
     Args:
         measured: the manifest's section of that name.
@@ -63,6 +64,9 @@ def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:
     if interval is not None and not float(interval[0]) > 0:
         low, high = (float(end) for end in interval)
         return False, f"the paired difference on validation, [{low:.4f}, {high:.4f}], is not above 0"
+    lowest = [low for name in LOWEST if (low := measured["training"].get(name)) is not None]
+    if interval is None and lowest and not min(lowest) > 0:
+        return False, f"the interval of the paired difference on validation begins at {min(lowest):.4f}, not above 0"
     if evaluated.get("promoted", True) is not True:
         return False, "the evaluation does not promote it"
     return True, measured["reason"]

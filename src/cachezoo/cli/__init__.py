@@ -79,17 +79,19 @@ def results(as_json: Json = False) -> None:
     """Print what the pipeline found: policies by test traces, the bundles, and what to do with them."""
     from cachezoo import paths
     from cachezoo.console import out
-    from cachezoo.evaluation.results import bundles_of, bundles_table, next_steps, results_table, rows_of_tests
+    from cachezoo.evaluation import results as found
 
-    files = sorted(paths.METRICS.glob("*.json"))
+    files, flash_files = (sorted(paths.METRICS.glob(pattern)) for pattern in ("*.json", "flash/*.json"))
     if not files:
         project()
-    rows, bundles = rows_of_tests(files), bundles_of(files)
+    rows, flash = found.rows_of_tests(files), found.flash_rows(flash_files)
+    bundles = found.bundles_of([*files, *flash_files])
     if as_json:
-        typer.echo(json.dumps({"rows": rows, "bundles": bundles}, allow_nan=False))
-    elif rows:
-        out().print(results_table(rows), bundles_table(bundles))
-        out().print(next_steps(bundles), soft_wrap=True, markup=False, highlight=False)
+        typer.echo(json.dumps({"rows": rows, "flash": flash, "bundles": bundles}, allow_nan=False))
+    elif rows or flash:
+        tables = [table(part) for table, part in ((found.results_table, rows), (found.flash_table, flash)) if part]
+        out().print(*tables, found.bundles_table(bundles))
+        out().print(found.next_steps(bundles), soft_wrap=True, markup=False, highlight=False)
     else:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
 

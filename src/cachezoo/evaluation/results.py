@@ -23,6 +23,41 @@ def rows_of_tests(files: list[Path]) -> list[dict[str, Any]]:
     ]
 
 
+def flash_rows(files: list[Path]) -> list[dict[str, Any]]:
+    """Rows of the flash caches in the evaluate_flash stages' outputs, with the trace's name in each.
+
+    All policies but accept_all, which has no budget, write what the deployed model writes.
+    """
+    return [
+        {"trace": key, "policy": policy, **row}
+        for result in map(read_json, files)
+        for key, trace in result["traces"].items()
+        for policy, row in {**trace["deployed"]["rows"], "accept_all": trace["accept_all"]}.items()
+    ]
+
+
+def flash_table(rows: list[dict[str, Any]]) -> "Table":
+    """Peak and mean read disk-head time of each policy (rows) on each test trace (columns)."""
+    from rich.table import Table
+
+    traces = list(dict.fromkeys(row["trace"] for row in rows))
+    found = {(row["policy"], row["trace"]): row for row in rows}
+    table = Table(
+        title="flash cache: peak (mean) read disk-head time, disk-head seconds per second",
+        caption="baleen: the admission model as shipped; the others write no more, accept_all without a budget",
+    )
+    table.add_column("policy")
+    for trace in traces:
+        table.add_column(trace, justify="right")
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        table.add_row(policy, *(_load_cell(found.get((policy, trace))) for trace in traces))
+    return table
+
+
+def _load_cell(row: dict[str, Any] | None) -> str:
+    return "-" if row is None else f"{row['read_dt']['peak']:.2f} ({row['read_dt']['mean']:.2f})"
+
+
 def results_table(rows: list[dict[str, Any]]) -> "Table":
     """Page hit ratio of each policy (rows) on each test trace (columns), `gap_closed` beside the models'."""
     from rich.table import Table
@@ -69,6 +104,7 @@ def _caches(row: dict[str, Any]) -> bool:
 
 def bundles_of(files: list[Path]) -> list[dict[str, Any]]:
     """Every evaluated model: its id, bundle (None where it got none), verdict and the verdict's reason."""
+    found = {model_id: model for result in map(read_json, files) for model_id, model in _models_of(result).items()}
     return [
         {
             "model": model_id,
@@ -76,9 +112,16 @@ def bundles_of(files: list[Path]) -> list[dict[str, Any]]:
             "promoted": model["promoted"],
             "reason": model["reason"],
         }
-        for result in map(read_json, files)
-        for model_id, model in result["models"].items()
+        for model_id, model in found.items()
     ]
+
+
+def _models_of(result: dict[str, Any]) -> dict[str, Any]:
+    """Verdicts by model; a flash cache's outputs may hold that of their own model alone."""
+    if "models" in result:
+        return dict(result["models"])
+    won = result["trained"] and result["beats_baseline"]
+    return {result["model_id"]: {"promoted": won, "reason": result["reason"]}}
 
 
 def bundles_table(bundles: list[dict[str, Any]]) -> "Table":
@@ -103,5 +146,6 @@ def next_steps(bundles: list[dict[str, Any]]) -> str:
             f"  .venv/bin/cachezoo bundle verify {bundle}    check a bundle; its card.md says what it is for",
             f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours",
         ]
+    steps += ["  .venv/bin/cachezoo report    which model to deploy, and is it worth it, on a page"]
     steps += ["  make ui    the same in MLflow", "  conf/matrix.yaml    add your traces, then make repro"]
     return "\n".join(steps)

@@ -12,11 +12,11 @@ from cachezoo.bundles.measured import measured, promotion
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
 from cachezoo.bundles.reader import load
 from cachezoo.errors import CachezooError
+from cachezoo.evaluation.report.names import plots_of
 from cachezoo.io import dump_json, read_json, sha256_file
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 
 CURVES = "curves.csv"
-CARD_CHARS = 4500  # MLflow keeps about 5,000 characters of a note
 CHAMPION, CHALLENGER = "champion", "challenger"
 # What families are compared by; bare names, where MLflow folds what has a prefix into sections.
 HEADLINES = (
@@ -24,6 +24,7 @@ HEADLINES = (
     "gap_points",
     "hit_ratio",
     "ssd_writes_per_100_io",
+    "peak_dt",
     "mean_response_us",
     "decision_us",
     "balanced_accuracy",
@@ -44,6 +45,7 @@ class Record:
         curves: (training/NAME, step, value) of the training.
         tags: kind, category, verdict …
         card: Markdown for the run's page.
+        plots: the report's plots that say something of the model, as far as they are drawn.
     """
 
     model_id: str
@@ -55,11 +57,13 @@ class Record:
     curves: list[tuple[str, int, float]]
     tags: dict[str, str]
     card: str
+    plots: tuple[Path, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """sha256 of everything that is logged, so that a second sync knows there is nothing to do."""
-        content = [self.model_id, self.digest, self.params, self.metrics, self.curves, self.tags, self.card]
+        drawn = {plot.name: sha256_file(plot) for plot in self.plots}
+        content = [self.model_id, self.digest, self.params, self.metrics, self.curves, self.tags, self.card, drawn]
         return hashlib.sha256(dump_json(content).encode()).hexdigest()
 
 
@@ -80,14 +84,15 @@ def _record(root: Path, folder: Path) -> Record:
     if (bundle_dir / MANIFEST).exists():
         bundle = load(bundle_dir)
         digest, section = bundle.digest, bundle.manifest["measured"]
-        alias = CHAMPION if promotion(section)[0] else CHALLENGER
+        alias = CHAMPION if trained.trained and promotion(section)[0] else CHALLENGER
         card, state = bundle.files[CARD].decode("utf-8"), bundle.version
     elif (bundle_dir / REFUSED).exists():
         digest, state = sha256_file(bundle_dir / REFUSED), "refused"
         card = f"Not exported: {read_json(bundle_dir / REFUSED)['reason']}"
     if section is None:
         section = measured(trained, _metrics(root, trained))
-    good, why = promotion(section)
+    _, why = promotion(section)
+    names = plots_of(trained.model_id, trained.kind, trained.category)
     tags = {
         "kind": trained.kind,
         "category": trained.category or "all",
@@ -95,7 +100,7 @@ def _record(root: Path, folder: Path) -> Record:
         "trained": str(trained.trained).lower(),
         "beats_baseline": str(trained.beats_baseline).lower(),
         "verdict": why if trained.trained else trained.reason,
-        "promoted": str(good and alias is not None).lower(),
+        "promoted": str(alias == CHAMPION).lower(),
     }
     return Record(
         model_id=trained.model_id,
@@ -106,14 +111,16 @@ def _record(root: Path, folder: Path) -> Record:
         metrics=figures(section),
         curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES)],
         tags=tags,
-        card=card if len(card) <= CARD_CHARS else f"{card[:CARD_CHARS]} ... (the rest is in bundle/{CARD})",
+        card=card,
+        plots=tuple(plot for name in names if (plot := root / paths.REPORT / name).exists()),
     )
 
 
 def _metrics(root: Path, trained: TrainedModel) -> Mapping[str, Any]:
-    path = root / paths.metrics(trained.category or trained.kind)
-    found: Mapping[str, Any] = read_json(path) if path.exists() else {}
-    return found
+    path, flash = root / paths.metrics(trained.category or trained.kind), None
+    if trained.category is not None and (root / paths.flash_metrics(trained.category)).exists():
+        flash = read_json(root / paths.flash_metrics(trained.category))
+    return {**(read_json(path) if path.exists() else {}), "flash": flash}
 
 
 def _params(trained: TrainedModel) -> dict[str, str]:
@@ -126,14 +133,14 @@ def figures(section: Mapping[str, Any]) -> dict[str, float]:
     """Flat figures of a manifest's `measured`: the same name for the same thing in every family.
 
     Headlines keep their bare name (`hit_ratio`, `gap_closed` …): the mean over the test traces. The rest has a
-    prefix: `test/` other means, `TRACE/` one trace's where there are several, `flash/` read disk-head time,
-    `validation/`. An interval becomes NAME_low and NAME_high.
+    prefix: `test/` other means, `TRACE/` one trace's where there are several, `flash/` other figures of the flash
+    cache, `validation/`. An interval becomes NAME_low and NAME_high.
     """
     evaluated = section["evaluated"]
     validation = {**section["training"], **_scalars(evaluated.get("validation", {}))}
     flat = _prefixed("validation", {**_scalars(evaluated), **validation})
     flat.update(_over_traces(evaluated.get("test", {}), "test", HEADLINES))
-    flat.update(_over_traces(evaluated.get("flash", {}), "flash"))
+    flat.update(_over_traces(evaluated.get("flash", {}), "flash", HEADLINES))
     return {name: float(value) for name, value in flat.items() if value is not None}
 
 

@@ -40,6 +40,8 @@ PAGES = {
     NOTE: ABOUT,
 }
 BATCH = 1000
+NOTE_CHARS = 4500  # MLflow keeps about 5,000 characters of a note
+CARD, PLOTS = "card.md", "plots"
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -195,7 +197,7 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
     from mlflow.entities import Metric, Param
 
     source = {"mlflow.source.name": f"pipelines/train_{record.tags['kind']}.py", "mlflow.source.type": "LOCAL"}
-    tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: record.card}
+    tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: _note(record.card)}
     run = client.create_run(experiment, run_name=record.model_id, tags=tags)
     run_id, start = str(run.info.run_id), int(run.info.start_time)
     metrics = [Metric(name, value, start, 0) for name, value in sorted(record.metrics.items())]
@@ -203,12 +205,20 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
     client.log_batch(run_id, params=[Param(name, value) for name, value in sorted(record.params.items())])
     for low in range(0, len(metrics), BATCH):
         client.log_batch(run_id, metrics=metrics[low : low + BATCH])
+    client.log_text(run_id, record.card, CARD)
+    for plot in record.plots:
+        client.log_artifact(run_id, str(plot), PLOTS)
     if record.bundle is not None:
         client.log_artifacts(run_id, str(record.bundle), "bundle")
         _log_model(client, run_id, record.bundle / MODEL)
     client.set_tag(run_id, FINGERPRINT, record.fingerprint)
     client.set_terminated(run_id)
     return run_id
+
+
+def _note(card: str) -> str:
+    """What fits on the run's page of a card."""
+    return card if len(card) <= NOTE_CHARS else f"{card[:NOTE_CHARS]} ... (the rest is in {CARD})"
 
 
 def _log_model(client: Any, run_id: str, path: Path) -> None:  # noqa: ANN401 - MlflowClient

@@ -18,7 +18,10 @@ SECTION = {
             "a": {"policy": "m", "hit_ratio": 0.4, "hit_ratio_interval": [0.3, 0.5], "gap_closed": None},
             "b": {"policy": "m", "hit_ratio": 0.6, "gap_closed": 0.1},
         },
-        "flash": {"a": {"peak_dt": 2.0, "no_more_writes": True}},
+        "flash": {
+            "a": {"peak_dt": 2.0, "mean_dt": 1.0, "no_more_writes": True},
+            "b": {"peak_dt": 3.0, "peak_gap_closed": None},
+        },
     },
 }
 
@@ -38,7 +41,11 @@ def test_figures_have_the_same_names_in_every_family() -> None:
         "a/hit_ratio_high": 0.5,
         "gap_closed": 0.1,
         "b/gap_closed": 0.1,
-        "flash/peak_dt": 2.0,
+        "peak_dt": 2.5,
+        "a/peak_dt": 2.0,
+        "b/peak_dt": 3.0,
+        "flash/mean_dt": 1.0,
+        "a/mean_dt": 1.0,
     }
     flat = {**SECTION, "evaluated": {"test": {"hit_ratio": 0.45, "windows": 60}}}
     assert figures(flat) == {"validation/accuracy": 0.5, "hit_ratio": 0.45, "test/windows": 60}

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from cachezoo.bundles import load
+from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import CachezooError
+from cachezoo.evaluation.report.names import model_plot, policies_plot
 from cachezoo.io import read_json, write_json
 from cachezoo.tracking.records import gather
 from cachezoo.tracking.sync import DIGEST, FINGERPRINT, sync, track, tracking_uri, ui_address, ui_command
@@ -35,6 +37,9 @@ def root(trained: Trained, bundle_dir: Path, tmp_path: Path) -> Path:
         write_json(folder / "train.json", {**values, "model_id": other, "category": "web", **changes})
     write_json(root / f"models/bundles/{kind}.web.never/REFUSED.json", {"reason": "it never moved"})
     write_json(root / "metrics/web.json", metrics(f"{kind}.web.new"))
+    (root / "report").mkdir()
+    for plot in (model_plot(name), policies_plot("database"), policies_plot("web")):
+        (root / "report" / plot).write_bytes(plot.encode())
     return root
 
 
@@ -75,6 +80,7 @@ def test_sync_is_idempotent_and_rebuilds(root: Path, bundle_dir: Path) -> None:
 
 
 def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Path) -> None:
+    import mlflow.artifacts
     import mlflow.onnx
 
     alias = sync(root).aliases[bundle_dir.name]
@@ -87,12 +93,27 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
     assert run.data.metrics["hit_ratio"] == 0.45 and run.data.metrics["validation/gap_closed"] == 0.25
     assert len(api.get_metric_history(run.info.run_id, "training/train_loss")) >= 2
     names = {file.path for file in api.list_artifacts(run.info.run_id)}
-    assert names == {"bundle", "model"}
+    assert names == {"bundle", "model", "card.md", "plots"}
     kind = bundle_dir.name.split(".")[0]
+    plots = {file.path.removeprefix("plots/") for file in api.list_artifacts(run.info.run_id, "plots")}
+    own = {model_plot(bundle_dir.name)}
+    assert plots == (own if kind == "workload" else own | {policies_plot("database")})
+    card = Path(mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="card.md"))
+    assert card.read_text() == (root / "models/bundles" / bundle_dir.name / "card.md").read_text()
+    refused = runs[f"{kind}.web.never"]
+    card = Path(mlflow.artifacts.download_artifacts(run_id=refused.info.run_id, artifact_path="card.md"))
+    assert card.read_text() == "Not exported: it never moved"
     assert runs[f"{kind}.web.never"].data.tags["bundle"] == "refused"
     assert runs[f"{kind}.web.never"].data.tags["verdict"] == "it never moved"
     assert runs[f"{kind}.web.new"].data.tags["promoted"] == "false"
     assert runs[f"{kind}.web.new"].data.metrics["hit_ratio"] == 0.45
+
+
+def test_another_plot_replaces_the_run(root: Path, bundle_dir: Path) -> None:
+    sync(root)
+    (root / "report" / model_plot(bundle_dir.name)).write_bytes(b"drawn anew")
+    report = sync(root)
+    assert report.replaced == [bundle_dir.name] and report.created == []
 
 
 def test_interrupted_run_is_completed(root: Path, bundle_dir: Path) -> None:
@@ -124,6 +145,16 @@ def test_aliases_follow_the_validation_verdict(root: Path, trained: Trained, bun
     write_json(folder / "train.json", {**values, "beats_baseline": False, "reason": "lost"})
     write_bundle(folder, trained[1], metrics(name), EXPORT, out)
     assert next(r.alias for r in gather(root) if r.model_id == name) == "challenger"
+
+
+@pytest.mark.parametrize("name", ["difference_low", "mean_dt_saved_low"])
+def test_no_champion_where_the_validation_interval_reaches_zero(name: str) -> None:
+    """Also where a verdict forgot to look at it."""
+    section = {"beats_baseline": True, "reason": "won", "evaluated": {"promoted": True}, "training": {name: 0.001}}
+    assert promotion(section) == (True, "won")
+    section["training"] = {name: 0.0}
+    reason = "the interval of the paired difference on validation begins at 0.0000, not above 0"
+    assert promotion(section) == (False, reason)
 
 
 def test_damaged_bundle_stops_the_sync(root: Path, bundle_dir: Path) -> None:

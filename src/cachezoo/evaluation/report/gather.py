@@ -1,0 +1,156 @@
+"""What the report is made from, read from stage outputs; whatever a stage has not written is None or empty."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachezoo import paths
+from cachezoo.bundles.measured import measured, promotion
+from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
+from cachezoo.evaluation.report.traces import TraceFacts, trace_facts
+from cachezoo.io import read_json
+from cachezoo.models.trained import FILE, TrainedModel, read_trained
+from cachezoo.tracking.records import CURVES, read_curves
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+Json = Mapping[str, Any]
+ROLES = ("test", "validation", "train")
+SMALL_INPUTS = (
+    "metrics/*.json",
+    "metrics/*/*.json",
+    f"models/trained/*/{FILE}",
+    f"models/trained/*/{CURVES}",
+    f"models/bundles/*/{CARD}",
+    f"models/bundles/*/{REFUSED}",
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model and what became of it.
+
+    Attributes:
+        trained: its train.json.
+        curves: (name, step, value) of its training.
+        card: its bundle's card.md, or None where there is no bundle.
+        refused: why there is no bundle, or None.
+        promoted: it may be champion.
+        reason: why, or why not.
+    """
+
+    trained: TrainedModel
+    curves: list[tuple[str, int, float]]
+    card: str | None
+    refused: str | None
+    promoted: bool
+    reason: str
+
+    @property
+    def id(self) -> str:
+        """`kind[.category].arch`."""
+        return self.trained.model_id
+
+
+@dataclass(frozen=True)
+class Category:
+    """A workload category.
+
+    Attributes:
+        name: its id.
+        page: metrics/<category>.json, or None: nothing was measured in a page cache.
+        flash: metrics/flash/<category>.json, or None: nothing was measured in a flash cache.
+        models: those trained for it.
+    """
+
+    name: str
+    page: Json | None
+    flash: Json | None
+    models: list[Model]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """All that the report shows.
+
+    Attributes:
+        categories: by name.
+        workload: metrics/workload.json, or None.
+        models: every trained model, by id.
+        traces: every trace of the matrix, by category, role and key.
+        capacity_fraction: `evaluate.capacity_fraction`.
+        digest: of the small inputs, see `inputs_digest`.
+    """
+
+    categories: list[Category]
+    workload: Json | None
+    models: list[Model]
+    traces: list[TraceFacts]
+    capacity_fraction: float
+    digest: str
+
+    def trace(self, key: str) -> TraceFacts | None:
+        """A trace by key."""
+        return next((facts for facts in self.traces if facts.key == key), None)
+
+
+def inputs_digest(root: Path) -> str:
+    """sha256 over names and content of metrics, trained models' figures and cards below a project's root."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in SMALL_INPUTS for path in root.glob(pattern)}):
+        digest.update(f"{path.relative_to(root)}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def gather(root: Path, params: "Params") -> Sources:
+    """Read everything below a project's root.
+
+    Raises:
+        CachezooError: a stage output is damaged, or a trace of the matrix has not been ingested.
+    """
+    files = sorted((root / paths.trained("x")).parent.glob(f"*/{FILE}"))
+    pairs = [(read_trained(file.parent), file.parent) for file in files]
+    page = {name: _optional(root / paths.metrics(name)) for name in params.categories}
+    flash = {name: _optional(root / paths.flash_metrics(name)) for name in params.categories}
+    workload = _optional(root / paths.metrics("workload"))
+    models = []
+    for trained, folder in pairs:
+        own = workload if trained.category is None else page.get(trained.category)
+        models.append(_model(root, trained, folder, {**(own or {}), "flash": flash.get(trained.category or "")}))
+
+    def place(key: str) -> tuple[str, int, str]:
+        entry = params.traces[key]
+        return entry.category, ROLES.index(entry.role), key
+
+    capacity = params.evaluate.capacity_fraction
+    return Sources(
+        [
+            Category(name, page[name], flash[name], [m for m in models if m.trained.category == name])
+            for name in params.categories
+        ],
+        workload,
+        models,
+        [trace_facts(root, key, params.traces[key], capacity) for key in sorted(params.traces, key=place)],
+        capacity,
+        inputs_digest(root),
+    )
+
+
+def _optional(path: Path) -> Json | None:
+    return read_json(path) if path.exists() else None
+
+
+def _model(root: Path, trained: TrainedModel, folder: Path, metrics: Json) -> Model:
+    bundle = root / paths.bundle(trained.model_id)
+    card = refused = None
+    if (bundle / MANIFEST).exists():
+        card = (bundle / CARD).read_text(encoding="utf-8")
+    elif (bundle / REFUSED).exists():
+        refused = str(read_json(bundle / REFUSED)["reason"])
+    good, reason = promotion(measured(trained, metrics))
+    if not trained.trained:
+        good, reason = False, trained.reason
+    return Model(trained, read_curves(folder / CURVES), card, refused, good and card is not None, reason)

@@ -1,0 +1,73 @@
+"""The page's words, and the commands behind its figures."""
+
+TERMS = (
+    ("page, page access", "The cache's unit of 4 KiB; a request touches one or more, and each touch is an access."),
+    (
+        "hit ratio",
+        "Page accesses found in the cache, of all after the warm-up: until LRU has filled the cache, between a "
+        "tenth and a third of the trace. All policies run at the same cache size.",
+    ),
+    (
+        "classic",
+        "A policy that a cache could run and that learns nothing beforehand: FIFO, LRU, ARC … The best classic is "
+        "the one with the most hits on the very trace, which nobody knows beforehand; the one that validation "
+        "would have chosen is what one could have deployed.",
+    ),
+    (
+        "bound, optimum",
+        "Sees the future: no cache can run it. The optimum is Belady's MIN with bypass; it bounds page hits, not "
+        "response times or writes.",
+    ),
+    (
+        "gap closed",
+        "The hit ratio's lead over the best classic, as a share of the optimum's lead over it. Negative: fewer "
+        "hits than the best classic. None where the optimum leads by less than 2 points.",
+    ),
+    (
+        "90 % interval",
+        "From resampled blocks of the trace's time. It says how far chance moves the figure on such a trace, not "
+        "how another workload would do.",
+    ),
+    (
+        "response time",
+        "The SSD's time where all pages of a request were in the cache, else the disk's, on the modelled devices, "
+        "and a model's decision cost on every request.",
+    ),
+    (
+        "decision cost",
+        "What conf/evaluate sets for a decision of each kind of model; measured times are in docs/benchmarks.md.",
+    ),
+    ("SSD writes", "Pages let into the cache, and pages written while they are in it."),
+    (
+        "disk-head time",
+        "Seconds that the disk behind a flash cache is busy with a read: a seek, then the transfer. Peak: the "
+        "busiest window, which the disks must be bought for.",
+    ),
+    (
+        "RejectX, OPT",
+        "RejectX admits on the second miss. OPT admits the best episodes, knowing the future. All are held to the "
+        "same flash writes.",
+    ),
+    (
+        "promoted, champion",
+        "A model that beat its baseline on validation with the interval of the difference above 0. Test traces "
+        "decide nothing.",
+    ),
+    (
+        "unseen program",
+        "A test trace of the same kind of workload, recorded from a program that no train trace came from.",
+    ),
+)
+
+COMMANDS = (
+    ("make repro", "everything on this page, from the traces on"),
+    (".venv/bin/dvc repro report", "this page, and whatever it needs that is out of date"),
+    (".venv/bin/dvc repro evaluate@CATEGORY", "policies in the page cache: metrics/CATEGORY.json"),
+    (".venv/bin/dvc repro evaluate_flash@CATEGORY", "policies in the flash cache: metrics/flash/CATEGORY.json"),
+    (".venv/bin/dvc repro evaluate_workload", "the workload classifier: metrics/workload.json"),
+    (".venv/bin/cachezoo results", "the table of policies and traces in the terminal; --json for all digits"),
+    (".venv/bin/cachezoo trace info FILE", "a trace's statistics"),
+    (".venv/bin/cachezoo compare FILE --bundle DIR", "policies and a bundle on any trace"),
+    (".venv/bin/cachezoo bundle inspect DIR", "a bundle's figures and files"),
+    ("make ui", "the same models as runs in MLflow, with learning curves"),
+)

@@ -1,0 +1,323 @@
+"""The report's plots: PNGs whose bytes depend on the figures alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cachezoo.evaluation.report import names
+from cachezoo.evaluation.report.gather import Category, Model, Sources
+from cachezoo.evaluation.report.traces import TraceFacts
+from cachezoo.evaluation.report.view import Figure, number, percent, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+Json = Mapping[str, Any]
+# Okabe and Ito's colours, which colour-blind readers tell apart; a policy has the same one in every plot.
+BLUE, VERMILION, GREEN, PINK, SKY, AMBER, GREY, BLACK = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#222222",
+)  # fmt: skip
+COLOURS = {
+    "caching": BLUE, "admission": VERMILION, "baleen": VERMILION, "workload": GREEN, "prefetch": AMBER, "lru": SKY,
+    "rejectx": PINK, "opt": BLACK, "belady_bypass": BLACK,
+}  # fmt: skip
+LIGHT = "#D9D9D9"
+DPI = 110
+WIDTH = 9.0
+SETTINGS: dict[Any, Any] = {
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "grid.color": "#E3E3E3", "grid.linewidth": 0.6,
+    "axes.axisbelow": True, "legend.frameon": False, "figure.facecolor": "white", "savefig.facecolor": "white",
+}  # fmt: skip
+TIME_UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
+
+
+def colour_of(policy: str, kind: str = "") -> str:
+    """A policy's colour: its own, its model kind's, or that of all other policies of its kind."""
+    return COLOURS.get(policy) or COLOURS.get(policy.split(".")[0]) or (LIGHT if kind == "bound" else GREY)
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Matplotlib as it comes, whatever a matplotlibrc says, with this report's settings."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        yield
+
+
+def _canvas(rows: int, columns: int, height: float, widths: Sequence[float] | None = None) -> tuple["Canvas", Any]:
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
+    axes = canvas.subplots(rows, columns, squeeze=False, gridspec_kw={"width_ratios": widths} if widths else None)
+    return canvas, axes
+
+
+def _save(canvas: "Canvas", folder: Path, file: str) -> None:
+    canvas.savefig(folder / file, dpi=DPI, metadata={"Software": None})
+
+
+def draw(sources: Sources, folder: Path) -> dict[str, Figure]:
+    """Draw everything into a folder.
+
+    Returns:
+        The figures by file name; what cannot be drawn for want of figures is not there.
+    """
+    figures: list[Figure | None] = []
+    with settings():
+        figures += [trace_figure(facts, sources.capacity_fraction, folder) for facts in sources.traces]
+        for category in sources.categories:
+            figures += [policies_figure(category, folder), flash_figure(category, folder)]
+        figures += [model_figure(model, folder) for model in sources.models]
+        figures.append(confusion_figure(sources.workload, folder))
+    return {figure.file: figure for figure in figures if figure is not None}
+
+
+def trace_figure(facts: TraceFacts, capacity_fraction: float, folder: Path) -> Figure:
+    """Load over time, and hit ratio over cache size."""
+    canvas, axes = _canvas(1, 2, 2.7, (3, 2))
+    load, reuse = axes[0]
+    span_s = facts.window_s * len(facts.reads)
+    _, scale, unit = next(entry for entry in TIME_UNITS if span_s >= entry[0])
+    middle = (np.arange(len(facts.reads)) + 0.5) * facts.window_s / scale
+    load.stackplot(middle, facts.reads, facts.writes, labels=("reads", "writes"), colors=(BLUE, VERMILION), alpha=0.85)
+    load.set(xlabel=unit, ylabel="requests/s", title=f"{facts.key}: load", xlim=(0, span_s / scale))
+    _legend_above(load)
+    ticks = [100 * share for share in facts.capacities]
+    for policy, ratios in facts.hit_ratios.items():
+        label = "optimum" if policy == "belady_bypass" else policy
+        reuse.plot(ticks, [100 * ratio for ratio in ratios], "o-", color=colour_of(policy), label=label, ms=3)
+    reuse.axvline(100 * capacity_fraction, color=GREY, lw=1, ls=":")
+    reuse.set_xscale("log")
+    reuse.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    reuse.minorticks_off()
+    reuse.set_ylim(bottom=0)
+    reuse.set(xlabel="cache size, % of distinct pages", ylabel="page hit ratio, %", title="reuse")
+    _legend_above(reuse)
+    file = names.trace_plot(facts.key)
+    _save(canvas, folder, file)
+    best = {policy: ratios[facts.capacities.index(capacity_fraction)] for policy, ratios in facts.hit_ratios.items()}
+    said = words([f"{policy} {percent(ratio)}" for policy, ratio in best.items()])
+    alt = (
+        f"Requests a second of {facts.key} over time, mean {number(facts.figures['iops_mean'])}, peak "
+        f"{number(facts.figures['iops_peak'])}; page hit ratio over cache size, at "
+        f"{percent(capacity_fraction, 0)} of the pages {said}."
+    )
+    how = f", from one in {facts.sampled} pages" if facts.sampled > 1 else ""
+    said = f"{facts.key}: load in 100 windows; hit ratios of LRU and the optimum{how}."
+    return Figure(file, alt, f"{said} Dotted: the size compared below.")
+
+
+def _legend_above(axes: "Axes") -> None:
+    """A legend in the title's line, at its right, where it covers no curve."""
+    axes.set_title(axes.get_title(), loc="left")
+    axes.set_title("")
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=3, handlelength=1.2, columnspacing=1.0)
+
+
+def _bars(
+    axes: "Axes", labels: Sequence[str], values: Sequence[float], ends: Sequence[Sequence[float] | None],
+    colours: Sequence[str], title: str, unit: str, digits: int,
+) -> None:  # fmt: skip
+    """Horizontal bars, the first on top, each with its value and where there is one its interval."""
+    at = np.arange(len(values))[::-1]
+    axes.barh(at, values, color=colours, height=0.72)
+    most = max([*values, *(high[1] for high in ends if high is not None), 1e-12])
+    for y, value, interval in zip(at, values, ends, strict=True):
+        reach = value
+        if interval is not None:
+            axes.plot(interval, [y, y], color=BLACK, lw=1)
+            reach = max(value, interval[1])
+        axes.text(reach + 0.015 * most, y, number(value, digits), va="center", fontsize=7.5)
+    axes.set_yticks(at, labels)
+    axes.set_xlim(0, 1.17 * most)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set(xlabel=unit, title=title)
+    axes.set_title(axes.get_title(), loc="left")
+    axes.set_title("")
+
+
+def _short(policy: str) -> str:
+    parts = policy.split(".")
+    return f"{parts[0]} {parts[-1]}" if len(parts) > 1 else policy
+
+
+def policies_figure(category: Category, folder: Path) -> Figure | None:
+    """Hit ratio, response time and SSD writes of every policy on the category's test traces."""
+    tests = {k: t for k, t in ((category.page or {}).get("traces") or {}).items() if t["role"] == "test"}
+    if not tests:
+        return None
+    height = sum(0.19 * len(trace["rows"]) + 0.75 for trace in tests.values())
+    canvas, axes = _canvas(len(tests), 3, height)
+    for line, (key, trace) in zip(axes, tests.items(), strict=True):
+        rows = trace["rows"]
+        labels = [_short(row["policy"]) for row in rows]
+        colours = [colour_of(row["policy"], row["kind"]) for row in rows]
+        ends = [row.get("hit_ratio_interval") for row in rows]
+        shares = [[100 * end for end in pair] if pair else None for pair in ends]
+        none = [None] * len(rows)
+        _bars(line[0], labels, [100 * row["hit_ratio"] for row in rows], shares, colours, key, "page hit ratio, %", 1)
+        times, writes = ([row[name] for row in rows] for name in ("mean_response_us", "ssd_writes_per_100_io"))
+        _bars(line[1], [""] * len(rows), times, none, colours, "", "mean response time, µs", 0)
+        _bars(line[2], [""] * len(rows), writes, none, colours, "", "SSD writes, pages for 100 requests", 0)
+    file = names.policies_plot(category.name)
+    _save(canvas, folder, file)
+    alt = f"Bars of hit ratio, mean response time and SSD writes of every policy on {words(list(tests))}, as tabled."
+    caption = (
+        f"{category.name}: every policy at the same cache size and warm-up, most hits first; lines are 90 % intervals. "
+        "Blue and vermilion: models; grey, light blue (lru) and pink (rejectx): classics; black and light grey: bounds "
+        "that know the future."
+    )
+    return Figure(file, alt, caption)
+
+
+def flash_figure(category: Category, folder: Path) -> Figure | None:
+    """Peak and mean read disk-head time of every policy on the category's test traces."""
+    tests = (category.flash or {}).get("traces") or {}
+    if not tests:
+        return None
+    height = sum(0.22 * (len(trace["deployed"]["rows"]) + 1) + 0.75 for trace in tests.values())
+    canvas, axes = _canvas(len(tests), 2, height)
+    for line, (key, trace) in zip(axes, tests.items(), strict=True):
+        named = {**trace["deployed"]["rows"], "accept_all": trace["accept_all"]}
+        order = sorted(named, key=lambda name: (named[name]["read_dt"]["mean"], name))
+        rows, colours = [named[name] for name in order], [colour_of(name) for name in order]
+        for column, (axis, statistic) in enumerate(zip(line, ("mean", "peak"), strict=True)):
+            ends = [(row.get("read_dt_interval") or {}).get(statistic) for row in rows]
+            labels = [_with_mode(name, named[name]) for name in order] if column == 0 else [""] * len(rows)
+            values = [row["read_dt"][statistic] for row in rows]
+            title = key if column == 0 else ""
+            _bars(axis, labels, values, ends, colours, title, f"{statistic} read disk-head s/s", 2)
+    file = names.flash_plot(category.name)
+    _save(canvas, folder, file)
+    alt = f"Bars of mean and peak read disk-head time of every policy on {words(list(tests))}, as tabled."
+    caption = f"{category.name}: load of the disk behind the flash cache, lowest mean first; 90 % intervals."
+    return Figure(file, alt, caption)
+
+
+def _with_mode(policy: str, row: Json) -> str:
+    mode = row.get("prefetch")
+    return policy if mode in (None, "none") else f"{policy}, {mode}"
+
+
+def model_figure(model: Model, folder: Path) -> Figure | None:
+    """Learning curve of a model, and what its threshold trades on validation."""
+    steps = threshold_rows(model.trained.calibration)
+    shown = _traded(steps)
+    if not model.curves and not shown:
+        return None
+    panels = (1 if model.curves else 0) + len(shown)
+    canvas, axes = _canvas(1, max(panels, 3), 2.8)
+    canvas.suptitle(model.id, x=0.01, ha="left", fontsize=10)
+    free = list(axes[0])
+    if model.curves:
+        _learning_panel(free.pop(0), model)
+    threshold = model.trained.calibration.get("threshold")
+    for name in shown:
+        axis = free.pop(0)
+        pairs = sorted((row["threshold"], row[name]) for row in steps)
+        axis.plot(*zip(*pairs, strict=True), "o-", color=colour_of(model.id), ms=3)
+        if isinstance(threshold, int | float):
+            axis.axvline(threshold, color=GREY, ls=":", lw=1)
+        axis.set(xlabel="threshold", ylabel=TRADED.get(name, name.replace("_", " ")), title="on validation")
+        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}" if value < 1e6 else f"{value:,.0f}")
+        if "writes" in name:
+            axis.set_ylim(bottom=0)
+    for axis in free:
+        axis.set_axis_off()
+    file = names.model_plot(model.id)
+    _save(canvas, folder, file)
+    said = _learnt(model)
+    extra = " Threshold curves on validation beside it; dotted: the threshold shipped." if shown else ""
+    return Figure(file, f"Learning curve of {model.id}. {said}", f"{model.id}: {said}{extra}")
+
+
+TRADED = {
+    "writes": "writes, of AcceptAll's",
+    "read_dt_ms": "disk-head ms a read",
+    "hit_ratio": "page hit ratio",
+    "ssd_writes": "SSD writes, pages",
+}
+
+
+THRESHOLD_TABLES = ("curve", "thresholds")
+
+
+def threshold_rows(calibration: Json) -> list[Json]:
+    """The table of a calibration that has another threshold in every row."""
+    for name in sorted(calibration, key=lambda name: (name not in THRESHOLD_TABLES, name)):
+        rows = calibration[name]
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) and "threshold" in row for row in rows):
+            if len({row["threshold"] for row in rows}) == len(rows):
+                return rows
+    return []
+
+
+def _traded(rows: Sequence[Json]) -> list[str]:
+    """At most two columns of numbers beside the threshold, those with a known meaning first."""
+    if not rows:
+        return []
+    columns = [name for name in rows[0] if name != "threshold" and all(_is_number(row.get(name)) for row in rows)]
+    return sorted(columns, key=lambda name: (name not in TRADED, name))[:2]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _learning_panel(axes: "Axes", model: Model) -> None:
+    series: dict[str, list[tuple[int, float]]] = {}
+    for name, step, value in model.curves:
+        series.setdefault(name, []).append((step, value))
+    styles = [(BLUE, "-"), (VERMILION, "--"), (GREEN, "-."), (PINK, ":"), (SKY, "-"), (BLACK, "--")]
+    for (name, pairs), (colour, style) in zip(series.items(), styles * len(series), strict=False):
+        marker = "o" if len(pairs) <= 20 else ""
+        axes.plot(*zip(*pairs, strict=True), color=colour, ls=style, marker=marker, ms=3, label=name.replace("_", " "))
+    axes.set(xlabel="epoch or round", ylabel="loss", title="training")
+    axes.legend(fontsize=7.5)
+
+
+def _learnt(model: Model) -> str:
+    """The last value of each series, and where the judged one was best."""
+    last = {name: (step, value) for name, step, value in model.curves}
+    if not last:
+        return "It has no learning curve."
+    ends = words([f"{name.replace('_', ' ')} {number(value, 4)}" for name, (_, value) in last.items()])
+    return f"After {max(step for step, _ in last.values())} steps {ends}."
+
+
+def confusion_figure(workload: Json | None, folder: Path) -> Figure | None:
+    """What the workload classifier says of windows of each category, pooled over the test traces."""
+    models = (workload or {}).get("models", {})
+    tables = {name: (entry.get("test") or {}).get("confusion") for name, entry in models.items()}
+    found = [(name, table) for name, table in tables.items() if table]
+    if workload is None or not found:
+        return None
+    (name, table), classes = found[0], workload["classes"]
+    counts = np.array(table, dtype=np.float64)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    size = 1.3 + 0.55 * len(classes)
+    canvas, axes = _canvas(1, 2, max(2.4, size), (size, WIDTH - size))
+    axis = axes[0][0]
+    axes[0][1].set_axis_off()
+    axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), count in np.ndenumerate(counts):
+        shade = "white" if shares[row, column] > 0.5 else BLACK
+        axis.text(column, row, number(count), ha="center", va="center", color=shade, fontsize=8)
+    ticks = range(len(classes))
+    axis.set_xticks(ticks, classes, rotation=30, ha="right")
+    axis.set_yticks(ticks, classes)
+    axis.grid(visible=False)
+    axis.set(xlabel="said", ylabel="true", title="windows")
+    _save(canvas, folder, names.CONFUSION)
+    right = float(np.trace(counts) / max(counts.sum(), 1))
+    alt = f"Confusion of {name}: {percent(right)} of {number(counts.sum())} windows on the diagonal."
+    return Figure(names.CONFUSION, alt, f"{name}: windows by true and said workload, over all test traces.")

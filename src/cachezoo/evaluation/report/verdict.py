@@ -1,0 +1,299 @@
+"""The answer a reader comes for: which model to deploy for a workload, and is it worth it.
+
+What to deploy is what validation says: a promoted bundle, or the classic that validation would have chosen. Whether it
+is worth it is what the test traces say, which decide nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cachezoo.bundles.measured import FLASH_MODEL
+from cachezoo.evaluation.report.gather import Category, Model, Sources
+from cachezoo.evaluation.report.view import number, percent, points, span, words
+
+Json = Mapping[str, Any]
+FLASH_BASELINE = "rejectx"
+PAGE_KIND = "caching"
+FLASH_KINDS = ("admission", "prefetch")
+NO_MODEL = "no: a classic does"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What was deployed on a test trace, and what it is held against.
+
+    Attributes:
+        trace: its key.
+        unseen: of a program that no train trace of the category was recorded from.
+        own: figures of what is deployed.
+        best: of the trace's best classic (page cache), or of RejectX at the same writes (flash cache).
+        choice: of the classic that validation would have chosen; None in the flash cache, or without validation.
+        gap: of the flash cache, the comparison with RejectX and OPT.
+    """
+
+    trace: str
+    unseen: bool
+    own: Json
+    best: Json
+    choice: Json | None = None
+    gap: Json | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Of one category and one sort of cache.
+
+    Attributes:
+        cache: `page cache` or `flash cache`.
+        deploy: bundle ids, or the id of a policy; empty where nothing was measured.
+        model: whether `deploy` is of bundles.
+        tone: `good`, `unsure` or `bad`.
+        worth: in a few words.
+        texts: sentences.
+        cases: one a test trace.
+    """
+
+    cache: str
+    deploy: tuple[str, ...]
+    model: bool
+    tone: str
+    worth: str
+    texts: tuple[str, ...]
+    cases: tuple[Case, ...]
+
+
+def answers(sources: Sources, category: Category) -> list[Answer]:
+    """For the page cache and for the flash cache."""
+    return [page_answer(sources, category), flash_answer(sources, category)]
+
+
+def _tests(result: Json) -> dict[str, Json]:
+    return {key: trace for key, trace in result["traces"].items() if trace.get("role", "test") == "test"}
+
+
+def _unseen(sources: Sources, key: str) -> bool:
+    facts = sources.trace(key)
+    return facts is not None and facts.unseen
+
+
+def _best_model(models: Sequence[Model], kind: str) -> Model | None:
+    """The promoted model of a kind; of several the one with the best hit ratio on validation."""
+    found = [model for model in models if model.trained.kind == kind and model.promoted]
+    return max(found, key=lambda model: (model.trained.validation.get("hit_ratio") or 0.0, model.id), default=None)
+
+
+def _unpromoted(models: Sequence[Model], kinds: Sequence[str]) -> list[str]:
+    """Why models of these kinds are not to be deployed."""
+    texts = []
+    for model in models:
+        if model.trained.kind in kinds and not model.promoted:
+            state = "has no bundle" if model.card is None else "is not promoted"
+            texts.append(f"{model.id} {state}: {model.refused or model.reason}.")
+    return texts
+
+
+def page_answer(sources: Sources, category: Category) -> Answer:
+    """What to put into the category's page cache."""
+    if category.page is None:
+        texts = ("Nothing was measured in a page cache for this workload.",)
+        return Answer("page cache", (), False, "unsure", "not measured", texts, ())
+    model = _best_model(category.models, PAGE_KIND)
+    choice = category.page.get("validation_choice")
+    deploy = model.id if model else choice
+    cases = []
+    for key, trace in _tests(category.page).items():
+        rows = {row["policy"]: row for row in trace["rows"]}
+        if deploy in rows:
+            best, chosen = rows[trace["best_classic"]], rows.get(choice)
+            cases.append(Case(key, _unseen(sources, key), rows[deploy], best, chosen))
+    held_back = _unpromoted(category.models, [PAGE_KIND])
+    if not any(m.trained.kind == PAGE_KIND for m in category.models):
+        held_back.append("No caching model was trained for this workload.")
+    if deploy is None:
+        why_not = (*held_back, "Without a validation trace nothing can be chosen.")
+        return Answer("page cache", (), False, "unsure", "cannot be told", why_not, ())
+    if model is None:
+        told = [_classic_text(case) for case in cases] + _beside(category, deploy)
+        return Answer("page cache", (deploy,), False, "bad", NO_MODEL, (*held_back, *told), tuple(cases))
+    told = [text for case in cases for text in _page_text(case)]
+    tone, worth = _page_worth(cases)
+    why = f"Chosen on validation: {model.reason}."
+    return Answer("page cache", (deploy,), True, tone, worth, (why, *told, *_tried(cases), *held_back), tuple(cases))
+
+
+def surely_better(row: Json) -> bool:
+    """More hits than the best classic, the interval of the gap closed above 0."""
+    ends = row.get("gap_closed_interval")
+    return ends is not None and ends[0] > 0
+
+
+def slower_by(case: Case) -> float:
+    """µs of mean response time lost to the classic that one would deploy instead; negative where it is won."""
+    rival = case.choice or case.best
+    return float(case.own["mean_response_us"] - rival["mean_response_us"])
+
+
+def break_even_us(case: Case) -> float:
+    """What a decision may cost for the mean response time to equal that classic's."""
+    return float(case.own["decision_us"]) - slower_by(case)
+
+
+def _page_worth(cases: Sequence[Case]) -> tuple[str, str]:
+    if not cases:
+        return "unsure", "cannot be told: no test trace"
+    if not all(case.own["gap_points"] > 0 for case in cases):
+        lost = [case.trace for case in cases if case.own["gap_points"] <= 0]
+        return "bad", "no" if len(lost) == len(cases) else f"not on {words(lost)}"
+    sure = all(surely_better(case.own) for case in cases)
+    fast = all(slower_by(case) <= 0 for case in cases)
+    if fast:
+        return ("good", "yes") if sure else ("unsure", "perhaps: hits are within the uncertainty")
+    few = all(case.own["ssd_writes_per_100_io"] < (case.choice or case.best)["ssd_writes_per_100_io"] for case in cases)
+    gains = "hits and SSD writes" if few else "hits"
+    return "unsure", f"for {gains}, not for response time" if sure else f"perhaps for {gains}, not for response time"
+
+
+def _on(case: Case) -> str:
+    return f"On {case.trace}" + (", a program that no train trace was recorded from," if case.unseen else "")
+
+
+def _page_text(case: Case) -> list[str]:
+    own, best = case.own, case.best
+    closed = own["gap_closed"]
+    if closed is None:
+        room = "there is hardly a gap between the best classic and the optimum there"
+    else:
+        sure = "" if surely_better(own) else "; the interval reaches 0, so this may be chance"
+        room = f"{percent(closed, 0)} {span(own['gap_closed_interval'])} of the gap to the optimum is closed{sure}"
+    texts = [
+        f"{_on(case)} {percent(own['hit_ratio'])} of the page accesses hit, {points(own['gap_points'])} against "
+        f"{best['policy']}, the best classic there{_against_choice(case)}: {room}. It writes "
+        f"{number(own['ssd_writes_per_100_io'], 1)} pages to the SSD for 100 requests ({best['policy']}: "
+        f"{number(best['ssd_writes_per_100_io'], 1)}).{_holds(case, surely_better(own), own['gap_points'] > 0)}"
+    ]
+    return [*texts, _response_text(case)]
+
+
+def _holds(case: Case, sure: bool, likely: bool) -> str:
+    """Whether a gain is there on a program that the model was not trained on."""
+    if not case.unseen:
+        return ""
+    if sure:
+        return " So it holds on a program it has not seen."
+    if likely:
+        return " Whether it holds on unseen programs stays open."
+    return " So it does not hold on a program it has not seen."
+
+
+def _tried(cases: Sequence[Case]) -> list[str]:
+    return [] if any(case.unseen for case in cases) else ["It was not tried on a program that it was not trained on."]
+
+
+def _against_choice(case: Case) -> str:
+    if case.choice is None or case.choice["policy"] == case.best["policy"]:
+        return " and validation's choice"[: 0 if case.choice is None else None]
+    gain = 100 * (case.own["hit_ratio"] - case.choice["hit_ratio"])
+    return f", and {points(gain)} against {case.choice['policy']}, which validation would have chosen"
+
+
+def _response_text(case: Case) -> str:
+    rival = case.choice or case.best
+    mean, cost, lost = case.own["mean_response_us"], case.own["decision_us"], slower_by(case)
+    said = f"With {number(cost)} µs for a decision a request takes {number(mean)} µs on average"
+    if lost <= 0:
+        return f"{said}, {number(-lost)} µs less than with {rival['policy']}."
+    said += f", {number(lost)} µs more than with {rival['policy']}"
+    even = break_even_us(case)
+    if even <= 0:
+        return f"{said}; even free decisions would not make it faster."
+    return f"{said}: it pays in response time only where a decision takes less than {number(even)} µs."
+
+
+def _classic_text(case: Case) -> str:
+    own, best = case.own, case.best
+    if own["policy"] == best["policy"]:
+        place = "the best classic there"
+    else:
+        place = f"{points(own['gap_points'])} against {best['policy']}, the best classic there"
+    return f"{_on(case)} {own['policy']}, validation's choice, hits {percent(own['hit_ratio'])} of the pages, {place}."
+
+
+def _beside(category: Category, deployed: str) -> list[str]:
+    """What the caching models that are not deployed do on the test traces."""
+    texts = []
+    for model in category.models:
+        for key, trace in _tests(category.page or {"traces": {}}).items():
+            row = next((row for row in trace["rows"] if row["policy"] == model.id), None)
+            if model.trained.kind == PAGE_KIND and model.id != deployed and row is not None:
+                gained = f"{points(row['gap_points'])} against {trace['best_classic']}"
+                texts.append(
+                    f"On {key} {model.id} would have hit {percent(row['hit_ratio'])} of the pages, {gained}, at "
+                    f"{number(row['mean_response_us'])} µs a request on average."
+                )
+    return texts
+
+
+def flash_answer(sources: Sources, category: Category) -> Answer:
+    """What to put before the category's flash cache."""
+    if category.flash is None:
+        texts = ("Nothing was measured in a flash cache for this workload.",)
+        return Answer("flash cache", (), False, "unsure", "not measured", texts, ())
+    model = _best_model(category.models, FLASH_KINDS[0])
+    cases = []
+    for key, trace in category.flash["traces"].items():
+        deployed = trace["deployed"]
+        rows = deployed["rows"]
+        if FLASH_MODEL in rows and FLASH_BASELINE in rows:
+            own = rows[FLASH_MODEL if model else FLASH_BASELINE]
+            cases.append(Case(key, _unseen(sources, key), own, rows[FLASH_BASELINE], None, deployed["gap"]))
+    held_back = _unpromoted(category.models, FLASH_KINDS)
+    told = [_flash_text(case) for case in cases]
+    if model is None:
+        if told:
+            told.insert(0, "What it would have done, with no more writes than RejectX:")
+        return Answer("flash cache", (FLASH_BASELINE,), False, "bad", NO_MODEL, (*held_back, *told), tuple(cases))
+    prefetch = _prefetch_model(category.models, cases)
+    tone, worth = _flash_worth(cases)
+    why = [f"Chosen on validation: {m.reason}." for m in (model, prefetch) if m is not None]
+    deploy = tuple(m.id for m in (model, prefetch) if m is not None)
+    return Answer("flash cache", deploy, True, tone, worth, (*why, *told, *_tried(cases), *held_back), tuple(cases))
+
+
+def _prefetch_model(models: Sequence[Model], cases: Sequence[Case]) -> Model | None:
+    """The promoted prefetch model, where the mode that validation chose for the deployed rows asks it."""
+    asked = any(str(case.own.get("prefetch") or "").startswith("ml_") for case in cases)
+    return _best_model(models, FLASH_KINDS[1]) if asked else None
+
+
+def _flash_worth(cases: Sequence[Case]) -> tuple[str, str]:
+    gaps = [case.gap or {} for case in cases]
+    if not gaps:
+        return "unsure", "cannot be told: no test trace"
+    if not all(gap["mean_dt_saved"] > 0 for gap in gaps):
+        lost = [case.trace for case, gap in zip(cases, gaps, strict=True) if gap["mean_dt_saved"] <= 0]
+        return "bad", "no" if len(lost) == len(cases) else f"not on {words(lost)}"
+    sure = all(gap["mean_dt_saved_interval"][0] > 0 for gap in gaps)
+    if not sure:
+        return "unsure", "perhaps: the saving is within the uncertainty"
+    if all(gap["peak_dt_saved"] >= 0 for gap in gaps):
+        return "good", "yes"
+    return "unsure", "for mean disk-head time, not its peak"
+
+
+def _flash_text(case: Case) -> str:
+    gap = case.gap or {}
+    shares = [
+        f"{percent(gap[f'{name}_gap_closed'], 0)} of the {name} gap from RejectX to OPT"
+        for name in ("mean", "peak")
+        if gap.get(f"{name}_gap_closed") is not None
+    ]
+    closed = f" ({words(shares)})" if shares else ""
+    more = "" if gap.get("no_more_writes", True) else ", with more writes than RejectX can make"
+    return (
+        f"{_on(case)} it changes the mean read disk-head time against RejectX by "
+        f"{percent(-gap['mean_dt_saved'], 1, signed=True)} (90 % interval of the saving "
+        f"{span(gap['mean_dt_saved_interval'], 1)} %) and the peak by "
+        f"{percent(-gap['peak_dt_saved'], 1, signed=True)}{closed}{more}."
+        f"{_holds(case, gap['mean_dt_saved_interval'][0] > 0, gap['mean_dt_saved'] > 0)}"
+    )
