@@ -17,12 +17,13 @@ def memory_cgroups() -> bool:
     return (root / "memory").is_dir() or (offered.exists() and "memory" in offered.read_text().split())
 
 
+CAPTURE_PROGRAMS = "pgbench mariadbd sysbench nginx lighttpd wrk postmark dbench mkfs.ext4".split()
 CHECKS = {
     "root": lambda: os.geteuid() == 0,
     "tracefs": lambda: os.path.isdir("/sys/kernel/tracing"),
     "loop": lambda: os.path.exists("/dev/loop-control"),
     "cgroup": memory_cgroups,
-    "capture": lambda: all(shutil.which(name) for name in ("pgbench", "nginx", "wrk", "mkfs.ext4")),
+    "capture": lambda: all(shutil.which(name) for name in CAPTURE_PROGRAMS),
     "gcc": lambda: shutil.which("gcc") is not None,
     "git": lambda: shutil.which("git") is not None,
     "chromium": lambda: shutil.which("chromium") is not None,

@@ -1,18 +1,20 @@
 """The events of a capture, from the text of its trace pipe."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+import numpy as np
 
 from cachezoo.errors import CaptureError
 from cachezoo.traces.event_text import scan
 from cachezoo.traces.events import EventLog, Events
 
 
-def parse_events(blocks: Iterable[bytes], device: tuple[int, int]) -> Events:
+def parse_events(blocks: Iterable[bytes], devices: Collection[int]) -> Events:
     """Read the text of a trace pipe.
 
     Args:
         blocks: whole lines of it; comments and empty lines are skipped.
-        device: (major, minor) whose events are kept.
+        devices: numbers (major << 20 | minor) whose events are kept.
 
     Returns:
         The events in the order of time: the pipe joins the processors' buffers page by page, so neighbours may be a
@@ -21,7 +23,7 @@ def parse_events(blocks: Iterable[bytes], device: tuple[int, int]) -> Events:
     Raises:
         CaptureError: the kernel lost events, or a line is no block event.
     """
-    log = EventLog(device[0] << 20 | device[1])
+    log, wanted = EventLog(), np.array(sorted(devices), np.int32)
     row = 1
     for block in blocks:
         events, _, odd, row = scan(block, False, row)
@@ -33,5 +35,5 @@ def parse_events(blocks: Iterable[bytes], device: tuple[int, int]) -> Events:
                 else f"line {line.row} of the trace is no block event: {line.text[:100]!r}"
             )
             raise CaptureError(message)
-        log.add(events)
+        log.add(events.take(np.isin(events.device, wanted)))
     return log.close()

@@ -1,8 +1,10 @@
 """The workloads' own parts of a recipe, and which workload takes which."""
 
-from typing import Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+MIN_THETA_DISTANCE = 0.005
 
 
 class Strict(BaseModel):
@@ -71,6 +73,153 @@ class WebLoad(Strict):
     crawl_share: float = Field(gt=0, le=1)
     backup_mib_s: float = Field(gt=0, le=200)
     backup_share: float = Field(gt=0, le=1)
+
+
+class MariadbLoad(Strict):
+    """MariaDB under sysbench with a script of our own.
+
+    Attributes:
+        accounts: rows of the accounts, about 230 bytes each.
+        ledger_mib: size of the ledger, the table that reports scan and orders append to.
+        buffer_pool_mib: InnoDB's own cache; counts as memory of the group.
+        clients: connections of a segment.
+        theta: Zipf exponent over groups of accounts, not 1.
+        drift_groups: groups a day by which the hot set moves.
+        lookups, updates, recents, ranges, orders: weights of the transactions.
+        report_mib_s: pace of a report's scan.
+        batch_rows: ledger rows that a batch job appends.
+        purge_rows: oldest rows that a purge deletes of the history and of the ledger.
+    """
+
+    accounts: int = Field(ge=1000, le=20_000_000)
+    ledger_mib: int = Field(ge=1, le=1024)
+    buffer_pool_mib: int = Field(ge=8, le=256)
+    clients: int = Field(ge=1, le=64)
+    theta: float = Field(gt=0, le=3)
+    drift_groups: int = Field(ge=0)
+    lookups: int = Field(ge=1)
+    updates: int = Field(ge=1)
+    recents: int = Field(ge=1)
+    ranges: int = Field(ge=1)
+    orders: int = Field(ge=1)
+    report_mib_s: float = Field(gt=0, le=200)
+    batch_rows: int = Field(ge=1, le=1_000_000)
+    purge_rows: int = Field(ge=1, le=1_000_000)
+
+    @field_validator("theta")
+    @classmethod
+    def _invertible(cls, theta: float) -> float:
+        if abs(theta - 1) < MIN_THETA_DISTANCE:
+            message = "theta 1 has no inverse; take 0.99 or 1.01"
+            raise ValueError(message)
+        return theta
+
+
+class Tenant(Strict):
+    """What every tenant of the object store has.
+
+    Attributes:
+        name: of the tenant, of its folder and of its volume in the trace.
+        objects: how many it has.
+        median_kib, sigma: lognormal object sizes.
+        min_kib, max_kib: bounds of a size.
+        drift_objects: objects a day by which its newest objects move on.
+        ingest_objects: objects that an ingest job writes anew.
+        chunk_kib: largest range in one request.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,15}$")
+    objects: int = Field(ge=4, le=100_000)
+    median_kib: float = Field(gt=0)
+    sigma: float = Field(ge=0, le=3)
+    min_kib: int = Field(ge=4)
+    max_kib: int = Field(ge=4, le=1 << 20)
+    drift_objects: int = Field(ge=0)
+    ingest_objects: int = Field(ge=0)
+    chunk_kib: int = Field(ge=4, le=65_536, multiple_of=4)
+
+
+class _ReadAllDay(Tenant):
+    """Attributes of tenants that clients read all day.
+
+    Attributes:
+        share: weight among the requests.
+        peak: time of day of the most load, as a part of the day.
+        theta: Zipf exponent over the objects by age, 0 uniform.
+        gap_s: seconds between the requests of a session.
+    """
+
+    share: float = Field(gt=0)
+    peak: float = Field(ge=0, lt=1)
+    theta: float = Field(ge=0, le=3)
+    gap_s: float = Field(ge=0, le=60)
+
+
+class StreamTenant(_ReadAllDay):
+    """Objects are read from their start, chunk by chunk.
+
+    Attributes:
+        follow: probability that a client goes on after a chunk.
+    """
+
+    kind: Literal["stream"]
+    follow: float = Field(ge=0, le=1)
+
+
+class ColumnTenant(_ReadAllDay):
+    """Objects are tables stored by column.
+
+    Attributes:
+        columns: of a table.
+        columns_read: mean number that a query reads (geometric).
+        footer_kib: the end of a table, which every query reads first.
+    """
+
+    kind: Literal["columns"]
+    columns: int = Field(ge=1, le=256)
+    columns_read: float = Field(ge=1)
+    footer_kib: int = Field(ge=4, multiple_of=4)
+
+
+class BatchTenant(Tenant):
+    """Objects are read by scan jobs alone.
+
+    Attributes:
+        window_objects: objects of a scan, the newest ones.
+        scan_mib_s: pace of a scan.
+    """
+
+    kind: Literal["batch"]
+    window_objects: int = Field(ge=1)
+    scan_mib_s: float = Field(gt=0, le=1000)
+
+
+class BlobLoad(Strict):
+    """Nginx as an object store under wrk: tenants on volumes of their own.
+
+    Attributes:
+        clients: connections of a segment.
+        scan_clients: connections of a scan.
+        read_kib: what the server reads at once.
+        ingest_mib_s: pace of an ingest job.
+        tenants: two or more, by different names.
+    """
+
+    clients: int = Field(ge=1, le=256)
+    scan_clients: int = Field(ge=1, le=64)
+    read_kib: int = Field(ge=64, le=65_536, multiple_of=4)
+    ingest_mib_s: float = Field(gt=0, le=1000)
+    tenants: tuple[Annotated[StreamTenant | ColumnTenant | BatchTenant, Field(discriminator="kind")], ...] = Field(
+        min_length=2, max_length=16
+    )
+
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        names = [tenant.name for tenant in self.tenants]
+        if len(set(names)) < len(names) or all(isinstance(tenant, BatchTenant) for tenant in self.tenants):
+            message = "tenants need names of their own, and one of them a kind that is read all day"
+            raise ValueError(message)
+        return self
 
 
 class MailLoad(Strict):
@@ -161,4 +310,12 @@ class FileserverLoad(Strict):
         return self
 
 
-SECTIONS = {"database": "database", "web": "web", "mail": "mail", "fileserver": "fileserver"}
+SECTIONS = {
+    "database": "database",
+    "web": "web",
+    "lighttpd": "web",
+    "blob": "blob",
+    "mariadb": "mariadb",
+    "mail": "mail",
+    "fileserver": "fileserver",
+}

@@ -6,7 +6,16 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from cachezoo.errors import ConfigError
-from cachezoo.traces.capture.loads import SECTIONS, DatabaseLoad, FileserverLoad, MailLoad, Strict, WebLoad
+from cachezoo.traces.capture.loads import (
+    SECTIONS,
+    BlobLoad,
+    DatabaseLoad,
+    FileserverLoad,
+    MailLoad,
+    MariadbLoad,
+    Strict,
+    WebLoad,
+)
 
 
 class JobPlan(Strict):
@@ -59,13 +68,15 @@ class Recipe(Strict):
         workload: which programs, as the registry of workloads names them.
         category: workload category of the trace.
         seed: base of all random draws.
-        disk_mib: size of the loop device.
+        disk_mib: size of each loop device; most workloads have one.
         memory_mib: memory of the workload's programs and their page cache together.
-        readahead_kib: read-ahead of the loop device.
+        readahead_kib: read-ahead of the loop devices.
+        join_us: contiguous requests of one operation, each issued at most this long after the one before it, become
+            one row of the trace; none are joined without.
         buffer_kib: trace buffer of each processor.
         warmup_s: seconds of load at the mean rate before events are kept, which fill the page cache.
         schedule: the load over time.
-        database, web, mail, fileserver: the workloads' own parts; exactly the one that `workload` takes.
+        database, web, blob, mariadb, mail, fileserver: the workloads' own parts; exactly the one that `workload` takes.
     """
 
     workload: str
@@ -73,7 +84,8 @@ class Recipe(Strict):
     seed: int = Field(ge=0, lt=2**31)
     disk_mib: int = Field(ge=64, le=65_536)
     memory_mib: int = Field(ge=32, le=65_536)
-    readahead_kib: int = Field(ge=0, le=4096)
+    readahead_kib: int = Field(ge=0, le=65_536)
+    join_us: int | None = Field(default=None, ge=1, le=1_000_000)
     buffer_kib: int = Field(ge=64, le=262_144)
     warmup_s: int = Field(ge=0, le=600)
     schedule: SchedulePlan
@@ -81,6 +93,8 @@ class Recipe(Strict):
     web: WebLoad | None = None
     mail: MailLoad | None = None
     fileserver: FileserverLoad | None = None
+    blob: BlobLoad | None = None
+    mariadb: MariadbLoad | None = None
 
     @model_validator(mode="after")
     def _one_load(self) -> Self:

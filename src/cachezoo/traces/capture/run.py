@@ -20,6 +20,7 @@ import numpy as np
 from cachezoo.console import Advance
 from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.capture.events import parse_events
+from cachezoo.traces.capture.joining import join_requests
 from cachezoo.traces.capture.programs import version_line
 from cachezoo.traces.capture.recipe import Recipe, load_recipe, parse_recipe
 from cachezoo.traces.capture.sandbox import WORK_ROOT, Sandbox
@@ -151,8 +152,8 @@ def _warm_up(workload: Workload, schedule: Schedule, seconds: int, rate: float) 
 
 def record(
     recipe: Recipe, spool: Path, advance: Advance, work_root: Path = WORK_ROOT
-) -> tuple[Requests, dict[str, Any]]:
-    """Run the workload and return its requests and what the machine was.
+) -> tuple[Requests, dict[int, str], dict[str, Any]]:
+    """Run the workload and return its requests, the names of their devices, and what the machine was.
 
     Args:
         recipe: what to run.
@@ -165,7 +166,7 @@ def record(
     """
     schedule = build_schedule(recipe.schedule, recipe.seed)
     with (
-        Sandbox(recipe.disk_mib, recipe.memory_mib, recipe.readahead_kib, work_root) as box,
+        _sandbox(recipe, work_root) as box,
         mounted_tracefs(box.name) as tracefs,
     ):
         workload = workload_class(recipe.workload)(recipe, box)
@@ -174,8 +175,8 @@ def record(
         box.remount()
         workload.start()
         machine = _machine(box)
-        number = box.device_number
-        with Recorder(tracefs, box.name, number, recipe.buffer_kib, spool) as recorder:
+        volumes = box.volume_names
+        with Recorder(tracefs, box.name, volumes, recipe.buffer_kib, spool) as recorder:
             advance(0, "warming up")
             _warm_up(workload, schedule, recipe.warmup_s, recipe.schedule.rate)
             recorder.start()
@@ -183,7 +184,16 @@ def record(
             time.sleep(SETTLE_S)
             recorder.stop()
         workload.stop()
-    return match_requests(parse_events(Source(spool).lines(), number)), machine
+    requests = match_requests(parse_events(Source(spool).lines(), volumes))
+    if recipe.join_us is not None:
+        requests = join_requests(requests, recipe.join_us)
+    return requests, volumes, machine
+
+
+def _sandbox(recipe: Recipe, work_root: Path) -> Sandbox:
+    volumes = workload_class(recipe.workload).volumes(recipe)
+    limits = (recipe.disk_mib, recipe.memory_mib, recipe.readahead_kib)
+    return Sandbox(*limits, work_root, volumes)
 
 
 def _machine(box: Sandbox) -> dict[str, Any]:
@@ -209,15 +219,22 @@ def _by_name(coded: Coded) -> Coded:
     return Coded(codes.astype(np.int32), tuple(str(name) for name in names))
 
 
-def build_trace(requests: Requests, meta: TraceMeta) -> Trace:
-    """The canonical trace of captured requests, with times from the first of them."""
+def build_trace(requests: Requests, volumes: dict[int, str], meta: TraceMeta) -> Trace:
+    """The canonical trace of captured requests, with times from the first of them.
+
+    Args:
+        requests: at least one.
+        volumes: device to the volume's name.
+        meta: of the trace.
+    """
+    devices, codes = np.unique(requests.device, return_inverse=True)
     return Trace(
         time_us=requests.time_us - requests.time_us[0],
         op=requests.op,
         offset=requests.offset,
         size=requests.size,
         latency_us=requests.latency_us,
-        volume=Coded.constant("loop", len(requests.time_us)),
+        volume=Coded(codes.astype(np.int32), tuple(volumes[int(device)] for device in devices)),
         user=_by_name(requests.comm),
         flags=_by_name(requests.flags),
         meta=meta,
@@ -286,7 +303,7 @@ def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_
     spool = out.parent / f".{out.name}.{os.getpid()}.events"
     try:
         with orderly_signals():
-            requests, machine = record(recipe, spool, advance, work_root)
+            requests, volumes, machine = record(recipe, spool, advance, work_root)
         digest = hashlib.sha256(spool.read_bytes()).hexdigest()
     finally:
         spool.unlink(missing_ok=True)
@@ -302,7 +319,7 @@ def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_
         "events": json.dumps(requests.counts, sort_keys=True),
         "time_scale": f"{schedule.time_scale:.6g}",
     }
-    trace = build_trace(requests, TraceMeta(out.stem, recipe.category, "capture", digest, LICENCE, extra))
+    trace = build_trace(requests, volumes, TraceMeta(out.stem, recipe.category, "capture", digest, LICENCE, extra))
     write_trace(trace, out)
     seconds = float(trace.time_us[-1]) / 1e6
     peak = _peak_to_mean(trace.time_us, recipe.schedule.segment_s)

@@ -1,4 +1,4 @@
-"""The place a workload runs in: a loop device with ext4, a memory group, processes; all undone on any exit.
+"""The place a workload runs in: loop devices with ext4, a memory group, processes; all undone on any exit.
 
 Every undo is registered before the thing is done and is harmless without it, so no signal can fall in between.
 """
@@ -9,70 +9,60 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from cachezoo.errors import CaptureError
 from cachezoo.traces.capture.cgroup import ROOT, MemoryGroup
+from cachezoo.traces.capture.disk import COMMAND_S, MIB, Disk, call, detach_loops, last_line, unmount
 from cachezoo.traces.capture.tracefs import MOUNT_POINT, tracefs_sources
 
-MIB = 1 << 20
 WORK_ROOT = Path("/var/tmp")
 PREFIX = "cachezoo-capture-"
 STOP_S = 10.0
-COMMAND_S = 300.0
 MEMORY_FILESYSTEMS = ("tmpfs", "ramfs")
-_UUID = "63616368-657a-6f6f-8000-000000000001"
-
-
-def call(command: Sequence[str], timeout_s: float = COMMAND_S) -> str:
-    """Run a command to its end and return its standard output.
-
-    Raises:
-        CaptureError: it fails or takes too long.
-    """
-    try:
-        done = subprocess.run(
-            list(command), capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        message = f"{command[0]} did not end within {timeout_s:.0f} s"
-        raise CaptureError(message) from error
-    if done.returncode:
-        said = last_line(done.stderr or done.stdout)
-        message = f"{' '.join(command[:4])} failed with status {done.returncode}: {said}"
-        raise CaptureError(message)
-    return done.stdout
-
-
-def last_line(text: str) -> str:
-    """The last line of a program's output that says something."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
+ONE_DISK = ("loop",)
 
 
 class Sandbox:
-    """A loop device with a filesystem, a memory group, and the processes in it. Use as a context manager.
+    """Loop devices with a filesystem each, a memory group, and the processes in it. Use as a context manager.
 
     Attributes:
-        work: folder on the host's disk for the image, logs and generated files.
-        mount: where the filesystem is mounted.
-        device: the loop device, e.g. /dev/loop0.
+        work: folder on the host's disk for the images, logs and generated files.
+        mount: where the filesystem is mounted; of several disks, the folder of their mounts, which are called as they.
+        disks: name of the volume to its disk.
         closing: set when the load is over, so that a job which is cut off is no failure.
     """
 
-    def __init__(self, disk_mib: int, memory_mib: int, readahead_kib: int, work_root: Path = WORK_ROOT) -> None:
-        """Describe the sandbox; nothing happens yet."""
+    def __init__(
+        self,
+        disk_mib: int,
+        memory_mib: int,
+        readahead_kib: int,
+        work_root: Path = WORK_ROOT,
+        volumes: Sequence[str] = ONE_DISK,
+    ) -> None:
+        """Describe the sandbox; nothing happens yet.
+
+        Args:
+            disk_mib: size of each disk.
+            memory_mib: limit of the memory group.
+            readahead_kib: of the loop devices.
+            work_root: where the images go.
+            volumes: names of the disks.
+        """
         self._disk_mib = disk_mib
         self._readahead_kib = readahead_kib
         self._work_root = work_root
         self.name = f"{PREFIX}{os.getpid()}"
         self.work = work_root / self.name
         self.mount = self.work / "mnt"
-        self.image = self.work / "disk.img"
-        self.device = ""
+        several = len(volumes) > 1
+        self.disks = {
+            name: Disk(name, self.work / f"{name}.img", self.mount / name if several else self.mount)
+            for name in volumes
+        }
         self.group = MemoryGroup(self.name, memory_mib * MIB)
         self.closing = threading.Event()
         self._stack = ExitStack()
@@ -94,10 +84,8 @@ class Sandbox:
         self._stack.callback(shutil.rmtree, self.work, ignore_errors=True)
         self.mount.mkdir(parents=True)
         self._check_room()
-        self._stack.callback(detach_loops, self.image)
-        self._make_disk()
-        self._stack.callback(unmount, self.mount)
-        self.mount_disk()
+        for number, disk in enumerate(self.disks.values()):
+            disk.open(self._stack, self._disk_mib, self._readahead_kib, number)
         self._stack.callback(self.group.remove)
         self.group.create()
         self._stack.callback(self.stop_all)
@@ -108,8 +96,9 @@ class Sandbox:
             message = f"{self._work_root}: {kind} is memory, not a disk; name a folder on a disk"
             raise CaptureError(message)
         free = shutil.disk_usage(self.work).free // MIB
-        if free < self._disk_mib:
-            message = f"{self._work_root}: {free} MiB free, the recipe's disk_mib is {self._disk_mib}; make room"
+        if free < self._disk_mib * len(self.disks):
+            times = f" for each of {len(self.disks)} disks" if len(self.disks) > 1 else ""
+            message = f"{self._work_root}: {free} MiB free, the recipe's disk_mib is {self._disk_mib}{times}; make room"
             raise CaptureError(message)
 
     @property
@@ -117,45 +106,21 @@ class Sandbox:
         """Type of the host's filesystem under the image."""
         return call(["stat", "-f", "-c", "%T", str(self.work)]).strip()
 
-    def _make_disk(self) -> None:
-        with self.image.open("wb") as file:
-            file.truncate(self._disk_mib * MIB)
-        command = ["losetup", "--find", "--show", str(self.image)]
-        # A file on e.g. overlayfs may refuse direct I/O; the metadata say which it was.
-        try:
-            self.device = call([*command[:3], "--direct-io=on", str(self.image)]).strip()
-        except CaptureError:
-            self.device = call(command).strip()
-        queue = self.sysfs / "queue" / "read_ahead_kb"
-        self._stack.callback(queue.write_text, queue.read_text())
-        queue.write_text(str(self._readahead_kib))
-        options = f"lazy_itable_init=0,lazy_journal_init=0,nodiscard,hash_seed={_UUID}"
-        call(["mkfs.ext4", "-q", "-F", "-U", _UUID, "-E", options, self.device])
-
-    @property
-    def sysfs(self) -> Path:
-        """The device's folder in sysfs."""
-        return Path("/sys/block") / Path(self.device).name
-
     @property
     def direct_io(self) -> bool:
-        """Whether the loop device goes around the host's page cache."""
-        return (self.sysfs / "loop" / "dio").read_text().strip() == "1"
+        """Whether the loop devices go around the host's page cache."""
+        return all(disk.direct_io for disk in self.disks.values())
 
     @property
-    def device_number(self) -> tuple[int, int]:
-        """(major, minor) of the loop device."""
-        major, minor = (self.sysfs / "dev").read_text().split(":")
-        return int(major), int(minor)
-
-    def mount_disk(self) -> None:
-        """Mount the filesystem."""
-        call(["mount", "-t", "ext4", "-o", "noatime", self.device, str(self.mount)])
+    def volume_names(self) -> dict[int, str]:
+        """Device (major << 20 | minor) to the name of its volume."""
+        numbers = {name: disk.device_number for name, disk in self.disks.items()}
+        return {major << 20 | minor: name for name, (major, minor) in numbers.items()}
 
     def remount(self) -> None:
-        """Unmount and mount again, which empties the page cache of this filesystem and of nothing else."""
-        unmount(self.mount)
-        self.mount_disk()
+        """Unmount and mount again, which empties the page cache of these filesystems and of nothing else."""
+        for disk in self.disks.values():
+            disk.remount()
 
     def command(self, command: Sequence[str], limited: bool, user: str | None) -> list[str]:
         """The command line that joins the memory group, takes the user's rights, and dies with this process."""
@@ -265,25 +230,6 @@ def stop_process(process: "subprocess.Popen[bytes]", first: int = signal.SIGTERM
         process.stdout.close()
 
 
-def unmount(path: Path) -> None:
-    """Unmount; harmless when nothing is mounted. A program that still ends gets five seconds."""
-    for _ in range(50):
-        if not os.path.ismount(path):
-            return
-        if subprocess.run(["umount", str(path)], capture_output=True, check=False).returncode:
-            time.sleep(0.1)
-    subprocess.run(["umount", "--lazy", str(path)], capture_output=True, check=False)
-
-
-def detach_loops(image: Path) -> None:
-    """Detach every loop device of an image; harmless when there is none."""
-    listed = subprocess.run(
-        ["losetup", "-n", "-O", "NAME", "-j", str(image)], capture_output=True, text=True, check=False
-    )
-    for device in listed.stdout.split():
-        subprocess.run(["losetup", "-d", device], capture_output=True, check=False)
-
-
 def sweep(work_root: Path = WORK_ROOT) -> None:
     """Undo what captures left behind that were killed outright (SIGKILL, a crash of the machine)."""
     names = {path.name for path in work_root.glob(f"{PREFIX}*")} | set(tracefs_sources())
@@ -295,8 +241,11 @@ def sweep(work_root: Path = WORK_ROOT) -> None:
         group = next((path for path in (ROOT / "memory" / name, ROOT / name) if path.is_dir()), None)
         if group is not None:
             MemoryGroup(name, 0).remove()
-        unmount(work_root / name / "mnt")
-        detach_loops(work_root / name / "disk.img")
+        mount = work_root / name / "mnt"
+        for path in (*(mount.iterdir() if mount.is_dir() else ()), mount):
+            unmount(path)
+        for image in (work_root / name).glob("*.img"):
+            detach_loops(image)
         instance = MOUNT_POINT / "instances" / name
         if instance.is_dir():
             instance.rmdir()

@@ -1,9 +1,9 @@
-"""A tracefs instance of our own that records the block events of one device."""
+"""A tracefs instance of our own that records the block events of some devices."""
 
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -50,23 +50,23 @@ def tracefs_sources(mount_point: Path = MOUNT_POINT) -> list[str]:
 
 
 class Recorder:
-    """Writes the events of one device to a file while it runs.
+    """Writes the events of some devices to a file while it runs.
 
     Nothing global is changed: instance, filter, clock and buffer are the recorder's own. Use as a context manager.
     """
 
-    def __init__(self, tracefs: Path, name: str, device: tuple[int, int], buffer_kib: int, spool: Path) -> None:
+    def __init__(self, tracefs: Path, name: str, devices: Iterable[int], buffer_kib: int, spool: Path) -> None:
         """Name the instance; nothing happens yet.
 
         Args:
             tracefs: mount point.
             name: of the instance.
-            device: (major, minor).
+            devices: their numbers, major << 20 | minor.
             buffer_kib: buffer of each processor.
             spool: file that receives the text.
         """
         self.instance = tracefs / "instances" / name
-        self._device = device
+        self._devices = sorted(devices)
         self._buffer_kib = buffer_kib
         self._spool = spool
         self._stop = threading.Event()
@@ -90,13 +90,13 @@ class Recorder:
 
     def _set_up(self) -> None:
         self.instance.mkdir()
-        major, minor = self._device
+        wanted = " || ".join(f"dev == {number}" for number in self._devices)
         self._write("tracing_on", "0")
         self._write("trace_clock", "mono")
         self._write("buffer_size_kb", str(self._buffer_kib))
         for event in EVENTS:
             folder = f"events/block/{event}"
-            self._write(f"{folder}/filter", f"dev == {major << 20 | minor}")
+            self._write(f"{folder}/filter", wanted)
             self._write(f"{folder}/enable", "1")
 
     def _write(self, name: str, value: str) -> None:

@@ -17,6 +17,7 @@ from cachezoo.traces.capture.recipe import load_recipe
 from cachezoo.traces.capture.run import capture
 from cachezoo.traces.capture.sandbox import PREFIX, Sandbox, sweep
 from cachezoo.traces.capture.tracefs import MOUNT_POINT, tracefs_sources
+from cachezoo.traces.capture.workloads import workload_class
 from cachezoo.traces.capture.workloads.mail import MailWorkload
 from cachezoo.traces.capture.workloads.office import Office
 from cachezoo.traces.capture.workloads.web import WebWorkload
@@ -80,15 +81,18 @@ def environment():
 @needs
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("workload", "server"),
+    ("workload", "category", "server"),
     [
-        ("database", "postgres"),
-        ("web", "nginx"),
-        ("mail", "postmark"),
-        ("fileserver", "dbench"),
+        ("database", "database", "postgres"),
+        ("mariadb", "database", "mariadbd"),
+        ("web", "web", "nginx"),
+        ("lighttpd", "web", "lighttpd"),
+        ("mail", "mail", "postmark"),
+        ("fileserver", "fileserver", "dbench"),
+        ("blob", "blob", "nginx"),
     ],
 )
-def test_a_capture_of_six_seconds(tmp_path, workload, server):
+def test_a_capture_of_six_seconds(tmp_path, workload, category, server):
     out = tmp_path / "t.parquet"
     done = subprocess.run(
         command(workload, out, "--seed", "7", "--json"),
@@ -111,13 +115,20 @@ def test_a_capture_of_six_seconds(tmp_path, workload, server):
     assert expand_pages(trace).n_pages > 100
     assert (trace.offset + trace.size).max() <= load_recipe(CONF / f"{workload}_tiny.yaml").disk_mib << 20
     meta = trace.meta
-    assert (meta.trace_id, meta.category, meta.source_format, meta.licence) == ("t", workload, "capture", "CC0-1.0")
+    assert (meta.trace_id, meta.category, meta.source_format, meta.licence) == ("t", category, "capture", "CC0-1.0")
     assert json.loads(meta.extra["recipe"])["seed"] == 7
     assert server in json.loads(meta.extra["programs"])
     assert json.loads(meta.extra["machine"])["cgroup_version"] in (1, 2)
     assert json.loads(meta.extra["schedule"])["peak_to_mean"] >= 2
     assert float(meta.extra["time_scale"]) == 28_800
     assert list(tmp_path.iterdir()) == [out]
+    volumes = workload_class(workload).volumes(load_recipe(CONF / f"{workload}_tiny.yaml"))
+    assert set(trace.volume.names) == set(volumes)
+    assert ("joined" in json.loads(meta.extra["events"])) == (workload == "blob")
+    if workload == "blob":
+        # The accesses are of the clients' ranges, not of the device's largest request.
+        assert len(volumes) == 3 and trace.size.max() >= 2 << 20
+        assert trace.size[trace.op == 0].mean() > 512 << 10
 
 
 @needs
@@ -205,9 +216,9 @@ def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, number, workload
 
 
 @needs
-@pytest.mark.parametrize("workload", ["web", "mail"])
+@pytest.mark.parametrize("workload", ["web", "blob", "mail"])
 def test_the_next_capture_sweeps_what_a_killed_one_left(tmp_path, workload):
-    """With everything that it can leave: image, loop device, mounts, memory group, tracefs instance, programs."""
+    """With everything that it can leave: images, loop devices, mounts, memory group, tracefs instance, programs."""
     process = subprocess.Popen(command(workload, tmp_path / "t.parquet"), stderr=subprocess.PIPE, env=environment())
     instance = MOUNT_POINT / "instances" / f"{PREFIX}{process.pid}"
     deadline = time.monotonic() + 60
@@ -244,7 +255,7 @@ def test_only_root_captures(tmp_path, monkeypatch):
 
 def test_bad_arguments_end_in_one_line(tmp_path):
     for arguments, message in [
-        (["mail"], "unknown workload 'mail'"),
+        (["tape"], "unknown workload 'tape'"),
         (["web", "--recipe", str(CONF / "database_tiny.yaml")], "a recipe for database, not for web"),
         (["web", "--recipe", "none.yaml"], "not readable as a recipe"),
         (["web", "--duration", "2"], "a duration of 2 s"),

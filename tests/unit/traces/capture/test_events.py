@@ -10,16 +10,16 @@ from cachezoo.traces.events import match_requests, process_name
 from tests.trace_data import texts
 
 RECORDED = Path(__file__).with_name("block_events.txt")
-DEVICE = (7, 1)
+DEVICE = 7 << 20 | 1
 LINE = "  dd-9 [001] ..... 10.000005: block_rq_issue: 7,1 R 4096 () 8 + 8 be,0,4 [dd]"
 
 
 def parse(lines, device=DEVICE):
-    return parse_events(["".join(f"{line}\n" for line in lines).encode()], device)
+    return parse_events(["".join(f"{line}\n" for line in lines).encode()], [device])
 
 
 def recorded():
-    return parse_events([RECORDED.read_bytes()], DEVICE)
+    return parse_events([RECORDED.read_bytes()], [DEVICE])
 
 
 def test_recorded_text_of_linux_6_18():
@@ -60,7 +60,7 @@ def test_text_of_older_kernels_without_priority_and_with_another_device():
         "  <idle>-0 [000] ..s. 1.000010: block_rq_requeue: 8,0 WS () 16 + 8 [0]",
         LINE,
     ]
-    events = parse(lines, (8, 0))
+    events = parse(lines, 8 << 20)
     assert events.kind.tolist() == [ISSUE, COMPLETE, REQUEUE]
     assert events.error.tolist() == [0, -5, 0]
     assert texts(events.comm) == ["a b-12", "", ""]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import CaptureError, ConfigError
+from cachezoo.traces.capture.loads import SECTIONS
 from cachezoo.traces.capture.recipe import SchedulePlan, load_recipe, parse_recipe
 from cachezoo.traces.capture.run import check_recipe
 from cachezoo.traces.capture.schedule import build_schedule
@@ -137,9 +138,9 @@ def test_too_short_a_duration_is_refused():
 
 
 def test_registry_and_missing_packages(monkeypatch):
-    assert set(WORKLOADS) == {"database", "web"}
-    with pytest.raises(ConfigError, match="unknown workload 'mail'; there are database, web"):
-        workload_class("mail")
+    assert set(WORKLOADS) == set(SECTIONS)
+    with pytest.raises(ConfigError, match=f"unknown workload 'tape'; there are {', '.join(sorted(WORKLOADS))}"):
+        workload_class("tape")
     monkeypatch.setattr("cachezoo.traces.capture.workloads.find_program", lambda name: None)
     with pytest.raises(CaptureError, match=r"apt-get install e2fsprogs mount nginx-light tar util-linux wrk$"):
         check_programs(WORKLOADS["web"])

@@ -6,10 +6,12 @@ from types import MappingProxyType
 from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.capture.programs import find_program
 from cachezoo.traces.capture.workloads.base import Workload
+from cachezoo.traces.capture.workloads.blob import BlobWorkload
 from cachezoo.traces.capture.workloads.database import DatabaseWorkload
 from cachezoo.traces.capture.workloads.fileserver import FileserverWorkload
 from cachezoo.traces.capture.workloads.mail import MailWorkload
-from cachezoo.traces.capture.workloads.web import WebWorkload
+from cachezoo.traces.capture.workloads.mariadb import MariadbWorkload
+from cachezoo.traces.capture.workloads.web import LighttpdWorkload, WebWorkload
 
 COMMON_PACKAGES = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "setpriv": "util-linux"}
 
@@ -24,7 +26,9 @@ def _registry(*workloads: type[Workload]) -> Mapping[str, type[Workload]]:
     return MappingProxyType(known)
 
 
-WORKLOADS = _registry(DatabaseWorkload, FileserverWorkload, MailWorkload, WebWorkload)
+WORKLOADS = _registry(
+    BlobWorkload, DatabaseWorkload, FileserverWorkload, LighttpdWorkload, MailWorkload, MariadbWorkload, WebWorkload
+)
 
 
 def workload_class(name: str) -> type[Workload]:

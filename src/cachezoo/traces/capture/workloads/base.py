@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from cachezoo.traces.capture.recipe import Recipe
-from cachezoo.traces.capture.sandbox import Sandbox
+from cachezoo.traces.capture.sandbox import ONE_DISK, Sandbox
 from cachezoo.traces.capture.schedule import Job, Segment
 
 
@@ -28,6 +28,11 @@ class Workload(ABC):
         """Keep the recipe and the sandbox."""
         self.recipe = recipe
         self.box = box
+
+    @classmethod
+    def volumes(cls, recipe: Recipe) -> tuple[str, ...]:
+        """Names of the disks that the workload wants; one, unless it says otherwise."""
+        return ONE_DISK
 
     @abstractmethod
     def prepare(self) -> None:

@@ -17,10 +17,11 @@ import numpy as np
 
 from cachezoo.errors import CaptureError
 from cachezoo.seeds import derive_seed
+from cachezoo.traces.capture.disk import call, last_line
 from cachezoo.traces.capture.loads import MailLoad
 from cachezoo.traces.capture.programs import program, version_line
 from cachezoo.traces.capture.recipe import Recipe
-from cachezoo.traces.capture.sandbox import Sandbox, call, last_line, stop_process
+from cachezoo.traces.capture.sandbox import Sandbox, stop_process
 from cachezoo.traces.capture.schedule import Job, Segment
 from cachezoo.traces.capture.workloads.base import Workload
 from cachezoo.traces.capture.workloads.scans import back_up, compact, search

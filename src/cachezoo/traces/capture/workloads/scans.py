@@ -4,8 +4,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from cachezoo.traces.capture.disk import MIB
 from cachezoo.traces.capture.programs import program
-from cachezoo.traces.capture.sandbox import MIB, Sandbox, stop_process
+from cachezoo.traces.capture.sandbox import Sandbox, stop_process
 
 READ_BYTES = 1 << 16
 WORD = "no text has this"

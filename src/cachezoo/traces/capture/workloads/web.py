@@ -1,10 +1,7 @@
-"""Nginx under wrk: a site of articles whose newest are read most, publishing, a crawler, a nightly backup."""
+"""A web server under wrk: a site of articles whose newest are read most, publishing, a crawler, a nightly backup."""
 
 import os
-import re
-import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,29 +9,20 @@ import numpy as np
 
 from cachezoo.errors import CaptureError
 from cachezoo.seeds import derive_seed
+from cachezoo.traces.capture.disk import MIB
 from cachezoo.traces.capture.loads import WebLoad
-from cachezoo.traces.capture.programs import program, version_line
+from cachezoo.traces.capture.programs import program
 from cachezoo.traces.capture.recipe import Recipe
-from cachezoo.traces.capture.sandbox import MIB, Sandbox, stop_process
+from cachezoo.traces.capture.sandbox import Sandbox, stop_process
 from cachezoo.traces.capture.schedule import Job, Segment
 from cachezoo.traces.capture.workloads.base import Workload
+from cachezoo.traces.capture.workloads.servers import Lighttpd, Nginx, WebServer
+from cachezoo.traces.capture.workloads.wrk import check_wrk, start_wrk, wrk_version
 
-SCRIPT = Path(__file__).with_name("wrk.lua")
 ARTICLES_PER_FOLDER = 64
-START_TRIES = 100
-MAX_FAILED_SHARE = 0.02
 JOB_S = 600.0
 READ_BYTES = 1 << 16
-CONFIG = """daemon off; worker_processes 2; pid {work}/nginx.pid; error_log {work}/nginx.log warn;
-user www-data;
-events {{ worker_connections 1024; }}
-http {{
-  access_log {mount}/log/access.log combined; sendfile on; aio threads; keepalive_requests 1000000;
-  client_body_temp_path {work}/body; proxy_temp_path {work}/proxy; fastcgi_temp_path {work}/fastcgi;
-  uwsgi_temp_path {work}/uwsgi; scgi_temp_path {work}/scgi;
-  server {{ listen 127.0.0.1:{port}; root {mount}/site; }}
-}}
-"""
+SITE = "root {site}; access_log {log} combined; sendfile on; aio threads;"
 
 
 def file_sizes(load: WebLoad, count: int, seed: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -55,7 +43,7 @@ class WebWorkload(Workload):
 
     id = "web"
     title = "nginx and wrk: a site larger than memory, newest articles first, publishing, crawler, backup"
-    packages: ClassVar[dict[str, str]] = {"nginx": "nginx-light", "wrk": "wrk", "tar": "tar"}
+    packages: ClassVar[dict[str, str]] = {**Nginx.packages, "wrk": "wrk", "tar": "tar"}
     jobs: ClassVar[tuple[str, ...]] = ("publish", "crawl", "backup")
 
     def __init__(self, recipe: Recipe, box: Sandbox) -> None:
@@ -66,14 +54,16 @@ class WebWorkload(Workload):
         self.load: WebLoad = recipe.web
         self.site = box.mount / "site"
         self.index = box.work / "site.txt"
-        self.log = box.work / "nginx.out"
-        self._server: subprocess.Popen[bytes] | None = None
-        self._port = 0
+        self.access_log = box.mount / "log" / "access.log"
+        self._server = self._make_server()
         rng = np.random.default_rng(derive_seed(recipe.seed, "capture_site"))
         # Popularity is by age, and age has nothing to do with the place on disk but for runs of a folder.
         self._order = rng.permutation(self.load.articles)
         self._assets = np.minimum(rng.geometric(1 / (1 + self.load.assets), self.load.articles) - 1, 40)
         self._published = 0
+
+    def _make_server(self) -> WebServer:
+        return Nginx(self.box, "", SITE.format(site=self.site, log=self.access_log))
 
     def _paths(self, article: int) -> list[str]:
         folder = f"/{article // ARTICLES_PER_FOLDER:04d}/{article:06d}"
@@ -87,7 +77,7 @@ class WebWorkload(Workload):
         block = os.urandom(self.load.max_kib * 1024)
         for folder in range(-(-self.load.articles // ARTICLES_PER_FOLDER)):
             (self.site / f"{folder:04d}").mkdir(parents=True)
-        (self.box.mount / "log").mkdir()
+        self.access_log.parent.mkdir()
         for article in range(self.load.articles):
             for path in self._paths(article):
                 (self.site / path[1:]).write_bytes(block[: next(sizes)])
@@ -95,34 +85,11 @@ class WebWorkload(Workload):
         self.index.write_text("\n".join(lines) + "\n")
 
     def start(self) -> None:
-        """Start nginx in the memory group, on a free port of this machine."""
-        import socket
-
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        os.chmod(self.box.work, 0o755)
-        config = self.box.work / "nginx.conf"
-        values = {"work": self.box.work, "mount": self.box.mount, "port": self._port}
-        config.write_text(CONFIG.format(**values))
-        self._server = self.box.spawn([program("nginx"), "-c", str(config)], self.log)
-        for _ in range(START_TRIES):
-            if self._server.poll() is not None:
-                self.box.finish(self._server, "nginx", self.log, 1)
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
-                    return
-            time.sleep(0.1)
-        message = f"nginx did not answer within {START_TRIES / 10:.0f} s"
-        raise CaptureError(message)
+        """Start the server in the memory group."""
+        self._server.start()
 
     def _wrk(self, name: str, seconds: int, clients: int, *arguments: object) -> "subprocess.Popen[bytes]":
-        command = [program("wrk"), "-t", "1", "-c", str(clients), "-d", f"{seconds}s", "--timeout", "10s"]
-        command += ["-s", str(SCRIPT), f"http://127.0.0.1:{self._port}", "--", str(self.index)]
-        return self.box.spawn([*command, *map(str, arguments)], self._log(name), limited=False)
-
-    def _log(self, name: str) -> Path:
-        return self.box.work / f"wrk-{name}.log"
+        return start_wrk(self.box, name, self._server.port, seconds, clients, self.index, arguments)
 
     def segment(self, segment: Segment) -> "subprocess.Popen[bytes]":
         """Start wrk at the segment's rate, with the articles that are new by then."""
@@ -132,20 +99,8 @@ class WebWorkload(Workload):
         return self._wrk(str(segment.index), segment.seconds, load.clients, *values)
 
     def check(self, segment: Segment, process: "subprocess.Popen[bytes]") -> None:
-        """See that nginx answered; a file replaced under a request may fail, few may."""
-        self._check(process, str(segment.index), 30)
-
-    def _check(self, process: "subprocess.Popen[bytes]", name: str, timeout_s: float) -> None:
-        log = self._log(name)
-        self.box.finish(process, "wrk", log, timeout_s)
-        text = log.read_text(errors="replace")
-        done = sum(map(int, re.findall(r"(\d+) requests in", text)))
-        failed = sum(map(int, re.findall(r"Non-2xx or 3xx responses: (\d+)", text)))
-        for errors in re.findall(r"Socket errors: (.*)", text):
-            failed += sum(map(int, re.findall(r"\d+", errors)))
-        if not self.box.closing.is_set() and failed > MAX_FAILED_SHARE * max(done, 50):
-            message = f"wrk: {failed} of {done} requests failed; the web server does not keep up"
-            raise CaptureError(message)
+        """See that the server answered."""
+        check_wrk(self.box, str(segment.index), process, 30)
 
     def job(self, job: Job) -> None:
         """Publish writes articles anew; the crawler reads pages in order; the backup reads part of the tree."""
@@ -156,9 +111,12 @@ class WebWorkload(Workload):
             seconds = max(1, round(pages / self.load.crawl_rate))
             name = f"crawl-{job.start_s:.0f}"
             values = ("crawl", self.load.crawl_rate, 1, 0, 0, 1, pages)
-            self._check(self._wrk(name, seconds, 2, *values), name, seconds + 30)
+            check_wrk(self.box, name, self._wrk(name, seconds, 2, *values), seconds + 30)
         else:
             self._backup(job)
+
+    def _log(self, name: str) -> Path:
+        return self.box.work / f"{name}.log"
 
     def _publish(self, job: Job) -> None:
         """Copy new versions of the articles that enter next, which are the most popular from then on."""
@@ -192,12 +150,26 @@ class WebWorkload(Workload):
         self.box.finish(process, "tar", log, 30, accepted=(0, 1))
 
     def stop(self) -> None:
-        """Stop nginx when it has answered what it has begun."""
-        if self._server is not None:
-            stop_process(self._server, signal.SIGTERM)
-            self._server = None
+        """Stop the server when it has answered what it has begun."""
+        self._server.stop()
 
     @staticmethod
     def versions() -> dict[str, str]:
         """Nginx and wrk."""
-        return {"nginx": version_line("nginx", "-v"), "wrk": version_line("wrk", "-v").split(" Copyright")[0]}
+        return {"nginx": Nginx.version(), "wrk": wrk_version()}
+
+
+class LighttpdWorkload(WebWorkload):
+    """The same site under another server."""
+
+    id = "lighttpd"
+    title = "lighttpd and wrk: a site larger than memory, newest articles first, publishing, crawler, backup"
+    packages: ClassVar[dict[str, str]] = {**Lighttpd.packages, "wrk": "wrk", "tar": "tar"}
+
+    def _make_server(self) -> WebServer:
+        return Lighttpd(self.box, self.site, self.access_log)
+
+    @staticmethod
+    def versions() -> dict[str, str]:
+        """Lighttpd and wrk."""
+        return {"lighttpd": Lighttpd.version(), "wrk": wrk_version()}

@@ -1,6 +1,7 @@
 -- wrk is closed-loop; this script makes its arrivals follow a rate, by a clock of its own (exponential gaps).
--- Arguments: site file, mode (visit or crawl), rate, seed, theta, shift, first, last.
+-- Arguments: site file, mode (visit, crawl or replay), rate, seed, theta, shift, first, last.
 -- A line of the site file is an article: its page, then its assets. A visit fetches the page, then the assets.
+-- To replay, a line is a request: when (milliseconds from the start), path, range; nothing is drawn.
 local ffi = require("ffi")
 ffi.cdef [[
 typedef struct { long s; long ns; } cz_time;
@@ -14,7 +15,7 @@ local function now_ms()
 end
 
 local articles, cumulative, queue = {}, {}, {}
-local mode, rate, shift, at, last, due, head
+local mode, rate, shift, at, last, due, head, start
 
 local function words(line)
   local list = {}
@@ -37,6 +38,7 @@ function init(args)
   end
   at, last = tonumber(args[7]), tonumber(args[8])
   head, due = 1, now_ms()
+  start = due
 end
 
 local function draw()
@@ -63,12 +65,32 @@ local function crawl()
   return { article[1] }
 end
 
+-- Waits for the requests are handed out in order; after the last one a connection waits for the end.
+local function replay_delay()
+  local line = articles[head]
+  head = head + 1
+  return line and start + tonumber(line[1]) - now_ms() or 1e7
+end
+
+-- wrk asks for one request before the load and drops it, so the first is given twice.
+local function replay()
+  local line = articles[math.max(at, 1)] or articles[1]
+  at = at + 1
+  return wrk.format("GET", line[2], { Range = line[3] })
+end
+
 function delay()
+  if mode == "replay" then
+    return math.max(0, math.floor(replay_delay()))
+  end
   due = due - math.log(1 - math.random()) / rate * 1000
   return math.max(0, math.floor(due - now_ms()))
 end
 
 function request()
+  if mode == "replay" then
+    return replay()
+  end
   if head > #queue then
     queue = mode == "crawl" and crawl() or visit()
     head = 1
