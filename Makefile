@@ -8,7 +8,7 @@ install:
 
 repro:
 	@scripts/bootstrap.sh requirements.lock
-	@.venv/bin/dvc repro
+	@.venv/bin/python scripts/repro.py
 	@.venv/bin/cachezoo results
 
 test:

@@ -1,9 +1,13 @@
 """Files written whole or not at all, with the same bytes for the same content."""
 
+import errno
+import fcntl
+import glob
 import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +25,64 @@ ROW_GROUP_ROWS = 1 << 20
 COMPRESSION_LEVEL = 3
 
 
+FULL = ("No space left on device", "Disk quota exceeded", "disk is full", "os error 28")
+
+
+@contextmanager
+def held(temporary: Path) -> Iterator[None]:
+    """Hold a lock on a temporary file or folder while it is written, which ends with the process however it ends."""
+    handle = os.open(temporary, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what processes that were killed while they wrote `path` have left beside it."""
+    name = re.escape(path.name)
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        if not re.fullmatch(rf"\.{name}\.[a-z0-9_]{{8}}\.(tmp|old|spill)", left.name):
+            continue
+        try:
+            handle = os.open(left, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        else:
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _says_what_is_full(path: Path) -> Iterator[None]:
+    """Name the output where the disk has no room for it; libraries that write report that in ways of their own."""
+    try:
+        yield
+    except CachezooError:
+        raise
+    except Exception as error:
+        said = next((words for words in FULL if words in str(error)), None)
+        if said is None:
+            raise
+        reason = "No space left on device" if said == "os error 28" else said
+        message = f"{path}: cannot be written ({reason}); nothing was changed: make room and run it again"
+        raise CachezooError(message) from error
+
+
+def _unwritable(path: Path, error: OSError) -> CachezooError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        mend = "nothing was changed: make room and run it again"
+    else:
+        mend = "name a file in a folder that can be written to"
+    return CachezooError(f"{path}: cannot be written ({error.strerror}); {mend}")
+
+
 def _temporary_name(path: Path) -> Path:
     """A name beside `path` that no other process uses, hidden from globs of outputs.
 
@@ -32,36 +94,51 @@ def _temporary_name(path: Path) -> Path:
         raise CachezooError(message)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
-        ) as file:
+        _sweep(path)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
             return Path(file.name)
     except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror}); name a file in a folder that can be written to"
-        raise CachezooError(message) from error
+        raise _unwritable(path, error) from error
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path; on success it is renamed to `path`, on any error removed."""
+    """Yield a temporary path; on success it is renamed to `path`, on any error removed.
+
+    Raises:
+        CachezooError: `path` cannot be written, or the disk is full.
+    """
     temporary = _temporary_name(path)
     try:
-        yield temporary
-        temporary.chmod(0o644)
-        os.replace(temporary, path)
+        with held(temporary), _says_what_is_full(path):
+            yield temporary
+            temporary.chmod(0o644)
+            os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_dir(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success it replaces `path`, on any error it is removed and `path` left alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+    """Yield a temporary folder; on success it replaces `path`, on any error it is removed and `path` left alone.
+
+    Raises:
+        CachezooError: `path` is a file or cannot be written, or the disk is full.
+    """
+    if path.exists() and not path.is_dir():
+        message = f"{path}: is a file where a folder is to be written; move it away"
+        raise CachezooError(message)
     try:
-        yield temporary
-        temporary.chmod(0o755)
-        _replace_dir(temporary, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        with held(temporary), _says_what_is_full(path):
+            yield temporary
+            temporary.chmod(0o755)
+            _replace_dir(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -98,9 +175,7 @@ def dump_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """JSON text with sorted keys, two spaces, a final newline; NaN and infinities are refused."""
     bad = _first_non_finite(value, "$")
     if bad is not None:
-        message = (
-            f"{bad} is NaN or infinite, which no output may hold: write null where a figure is undefined"
-        )
+        message = f"{bad} is NaN or infinite, which no output may hold: write null where a figure is undefined"
         raise CachezooError(message)
     return json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -220,9 +295,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, 
     with _readable(path):
         table = pq.read_table(path, columns=columns, partitioning=None)
     if columns is not None and (missing := sorted(set(columns) - set(table.column_names))):
-        message = (
-            f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
-        )
+        message = f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
         raise TraceError(message)
     return table, read_metadata(path)
 

@@ -1,5 +1,8 @@
 import os
 import shutil
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -97,3 +100,53 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "f").write_text("")
     with pytest.raises(CachezooError, match=r"f/x\.json: cannot be written"):
         write_json(tmp_path / "f" / "x.json", {})
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from cachezoo.io import atomic_dir, atomic_file
+with {writer}(Path(sys.argv[1])) as temporary:
+    (temporary / "x" if temporary.is_dir() else temporary).write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("writer", [atomic_file, atomic_dir])
+def test_what_a_killed_process_left_goes_with_the_next_output(tmp_path, writer):
+    path = tmp_path / "out"
+    script = KILLED.format(writer=writer.__name__)
+    done = subprocess.run([sys.executable, "-c", script, str(path)], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    [left] = tmp_path.iterdir()
+    assert left.name.startswith(".out.")
+    with writer(tmp_path / "ou") as other:
+        assert {left, other} == set(tmp_path.iterdir())
+    with writer(path) as first, writer(path) as second:
+        assert not left.exists()
+        assert first.exists(), "what another process writes at this moment stays"
+        (second / "x" if second.is_dir() else second).write_text("whole")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"ou", "out"}
+
+
+@pytest.mark.parametrize("writer", [atomic_file, atomic_dir])
+@pytest.mark.parametrize(
+    "error",
+    [OSError(28, "No space left on device"), RuntimeError("I/O error: No space left on device (os error 28)")],
+)
+def test_a_full_disk_is_named_with_the_output_that_stays(tmp_path, writer, error):
+    path = tmp_path / "out"
+    with writer(path) as temporary:
+        (temporary / "x" if temporary.is_dir() else temporary).write_text("old")
+    with pytest.raises(CachezooError, match=r"out: cannot be written \(No space left on device\).*make room"):
+        with writer(path):
+            raise error
+    assert (path / "x" if path.is_dir() else path).read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+    (tmp_path / "out").write_text("old")
+    with pytest.raises(CachezooError, match="out: is a file"), atomic_dir(tmp_path / "out"):
+        pass
+    assert (tmp_path / "out").read_text() == "old"

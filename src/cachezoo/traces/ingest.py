@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.console import Advance
-from cachezoo.io import ROW_GROUP_ROWS
+from cachezoo.io import ROW_GROUP_ROWS, held
 from cachezoo.traces.pages import PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
 from cachezoo.traces.reading import Chunk, Names
@@ -56,6 +56,7 @@ def ingest(
         with (
             trace_writer(output) as writer,
             tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.", suffix=".spill") as folder,
+            held(Path(folder)),
         ):
             return _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
 
