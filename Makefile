@@ -31,7 +31,7 @@ ui:
 
 lint:
 	@$(DEV)
-	@.venv/bin/ruff check src pipelines tests benchmarks
+	@.venv/bin/ruff check src pipelines tests benchmarks notebooks
 	@.venv/bin/mypy
 
 bench:

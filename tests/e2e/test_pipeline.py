@@ -11,11 +11,14 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
+from nbclient import NotebookClient
 
 from cachezoo.config.matrix import NewTrace, add_trace
 from cachezoo.traces.store import read_trace
+from scripts import data_dictionary
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = Path(__file__).parent / "tiny"
@@ -242,6 +245,25 @@ def test_nothing_outside_the_clones_was_written(runs, first):
             assert [str(path) for path in (folder.parent / name).rglob("*")] == []
     sites = [Path(name) for name in ("/var/cache/dvc", "/var/tmp/dvc", "/tmp/dvc")]
     assert not [site for site in sites if str(first) in " ".join(map(str, site.rglob("*")))]
+
+
+def test_the_data_dictionary_says_all_that_was_written(first):
+    errors = data_dictionary.errors_of(first)
+    assert not errors, "\n".join(errors)
+
+
+@pytest.mark.parametrize(("name", "folder"), [("01-explore-a-trace", "notebooks"), ("02-compare-models", ".")])
+def test_a_notebook_runs(first, tmp_path, monkeypatch, name, folder):
+    names = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR")
+    places = {place: str(tmp_path / place.lower()) for place in names}
+    for place, path in places.items():
+        monkeypatch.setenv(place, path)
+    notebook = nbformat.read(first / f"notebooks/{name}.ipynb", nbformat.NO_CONVERT)
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(first / folder)}})
+    client.execute(env={**environment(first), **places})
+    shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert sum("image/png" in output.get("data", {}) for output in shown) >= 5
+    assert not [output for output in shown if output.output_type == "error" or output.get("name") == "stderr"]
 
 
 def test_a_second_repro_does_nothing(first):

@@ -1,0 +1,349 @@
+"""Hold docs/data-dictionary.csv against dvc.yaml and the files that its stages wrote: data_dictionary.py [FOLDER].
+
+Prints what is wrong, rows to add in CSV form, and exits 1 if anything is. FOLDER is a project that has run; without it,
+this one.
+
+How rows are written: `<name>` stands for one name (of a file, a folder, a key), `a|b` for one of two keys, a final `**`
+for whatever is below, `[]` for each element of a list of objects. A file that some row names in full belongs to the
+rows that do so alone (metrics/workload.json is no metrics/<category>.json). A row without a column is of the file
+itself. `presence` is `always` (in every such file) or `sometimes`.
+"""
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+DICTIONARY = Path("docs/data-dictionary.csv")
+PRESENCE = ("always", "sometimes")
+UNKNOWN = "?"
+METADATA = "metadata "
+# What dvc.yaml's variables stand for in a file's name.
+VARIABLES = {"item.category": "category", "item": "category", "key": "trace"}
+Found = dict[tuple[str, ...], set[str]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the dictionary; stages are separated by blanks."""
+
+    stage: str
+    file: str
+    unit_of_observation: str
+    key: str
+    column: str
+    type: str
+    unit: str
+    presence: str
+    meaning: str
+
+    @property
+    def where(self) -> str:
+        """The row's place in words."""
+        return f"{self.file} {self.column}".strip()
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+
+def as_csv(rows: Iterable[Row]) -> str:
+    """The rows as they stand in the dictionary."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(astuple(row) for row in rows)
+    return buffer.getvalue()
+
+
+def read_dictionary(path: Path) -> list[Row]:
+    """The dictionary's rows."""
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.reader(file, strict=True)
+        header, *lines = reader
+    if tuple(header) != COLUMNS:
+        message = f"{path}: the header is {','.join(header)}, not {','.join(COLUMNS)}"
+        raise ValueError(message)
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(COLUMNS):
+            message = f"{path}: line {number} has {len(line)} cells, not {len(COLUMNS)}"
+            raise ValueError(message)
+    return [Row(*line) for line in lines]
+
+
+def own_errors(rows: list[Row]) -> list[str]:
+    """What is wrong with the dictionary itself: cells left open, rows twice, a column without its file."""
+    errors, seen = [], set()
+    heads = [row for row in rows if not row.column]
+    for row in rows:
+        cells = dict(zip(COLUMNS, astuple(row), strict=True))
+        empty = [name for name, cell in cells.items() if cell == UNKNOWN or not (cell or name in ("column", "unit"))]
+        errors += [f"{row.where}: {name} is not filled in" for name in empty]
+        errors += [f"{row.where}: presence is {row.presence}, not always or sometimes"] * (row.presence not in PRESENCE)
+        errors += [f"{row.where}: stands twice"] * ((row.file, row.column) in seen)
+        seen.add((row.file, row.column))
+        example = re.sub("[<>]", "", row.file)
+        stages = {name for head in heads if _pattern(head.file).fullmatch(example) for name in head.stage.split()}
+        errors += [f"{row.where}: no row without a column is of this file and stage"] * (
+            not set(row.stage.split()) <= stages
+        )
+    return errors
+
+
+def _variable(match: re.Match[str]) -> str:
+    name = match[1]
+    return f"<{VARIABLES.get(name, 'arch' if name.startswith('models.') else name)}>"
+
+
+def stage_outputs(dvc: dict[str, Any]) -> list[tuple[str, str]]:
+    """(stage, path) of everything that dvc.yaml's stages write, variables as `<name>`."""
+    outputs = []
+    for stage, body in dvc["stages"].items():
+        body = body.get("do", body)
+        for entry in [*body.get("outs", []), *body.get("metrics", []), *body.get("plots", [])]:
+            path = entry if isinstance(entry, str) else next(iter(entry))
+            outputs.append((stage, re.sub(r"\$\{([^}]+)\}", _variable, path)))
+    return outputs
+
+
+@cache
+def _pattern(text: str, name: str = "[^/]+") -> re.Pattern[str]:
+    """What a row says of a file or key as a pattern, `<name>` being any text (in a file, without a slash)."""
+    return re.compile(name.join(re.escape(part) for part in re.split(r"<[^>]+>", text)))
+
+
+def _covers(file: str, output: str) -> bool:
+    """Whether a row's file is an output or lies in one."""
+    depth = output.count("/") + 1
+    own = "/".join(file.split("/")[:depth])
+    return file.count("/") + 1 >= depth and _pattern(own).fullmatch(re.sub("[<>]", "", output)) is not None
+
+
+def pipeline_errors(rows: list[Row], outputs: list[tuple[str, str]]) -> list[str]:
+    """Outputs without a row of their stage, and rows of files that their stage does not write."""
+    said = {(stage, row.file) for row in rows if not row.column for stage in row.stage.split()}
+    errors = [
+        "add a row for each file in it: " + as_csv([_proposal(stage, path)]).strip()
+        for stage, path in outputs
+        if not any(stage == own and _covers(file, path) for own, file in said)
+    ]
+    for stage, file in sorted(said):
+        if not any(stage == own and _covers(file, path) for own, path in outputs):
+            errors.append(f"{file}: stage {stage} of dvc.yaml writes no such file; take its rows out")
+    return errors
+
+
+def _proposal(stage: str, file: str, column: str = "", kind: str = UNKNOWN) -> Row:
+    return Row(stage, file, UNKNOWN, UNKNOWN, column, kind, UNKNOWN, "always", UNKNOWN)
+
+
+def _parquet(path: Path) -> Found:
+    found: Found = {}
+    for field in pq.read_schema(path):
+        found[tuple(field.name.split("."))] = {_arrow_type(field.type)}
+    for key in pq.read_metadata(path).metadata or {}:
+        if key != b"ARROW:schema":
+            found[tuple(f"{METADATA}{key.decode()}".split("."))] = {"text"}
+    return found
+
+
+def _arrow_type(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return f"coded {_arrow_type(kind.value_type)}"
+    if pa.types.is_list(kind):
+        return f"list of {_arrow_type(kind.value_type)}"
+    return {"float": "float32", "double": "float64", "string": "text"}.get(str(kind), str(kind))
+
+
+def _csv(path: Path) -> Found:
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *lines = csv.reader(file)
+    columns = zip(*lines, strict=True) if lines else [()] * len(header)
+    return {(name,): {_text_type(cell) for cell in cells} for name, cells in zip(header, columns, strict=True)}
+
+
+def _text_type(cell: str) -> str:
+    if cell == "":
+        return "null"
+    if re.fullmatch(r"-?\d+", cell):
+        return "integer"
+    try:
+        float(cell)
+    except ValueError:
+        return "text"
+    return "number"
+
+
+def _json_type(value: object) -> str:
+    names = {bool: "bool", int: "integer", float: "number", str: "text", dict: "object", type(None): "null"}
+    if not isinstance(value, list):
+        return names[type(value)]
+    inner = {_json_type(item) for item in value}
+    inner = {"number"} if inner == {"integer", "number"} else inner
+    return f"list of {' or '.join(sorted(inner))}" if inner else "list"
+
+
+def _json(value: object, at: tuple[str, ...], found: Found) -> Found:
+    """Types by path; a list of objects is entered, a list of anything else is one value."""
+    kind = _json_type(value)
+    if at and kind != "list of object":
+        found.setdefault(at, set()).add(kind)
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _json(item, (*at, name), found)
+    if kind == "list of object":
+        assert isinstance(value, list)
+        for item in value:
+            _json(item, (*at[:-1], f"{at[-1]}[]") if at else ("[]",), found)
+    return found
+
+
+def columns_of(path: Path) -> Found:
+    """Columns of a table or keys of a document, with the types that their values have; nothing of other files."""
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    if path.suffix == ".csv":
+        return _csv(path)
+    return _json(json.loads(path.read_text(encoding="utf-8")), (), {}) if path.suffix == ".json" else {}
+
+
+def _is_at(row: Row, at: tuple[str, ...]) -> bool:
+    """Whether a row is of this column or key."""
+    own = tuple(row.column.split("."))
+    if own[-1] == "**":
+        return len(at) >= len(own) - 1 and _same(own[:-1], at[: len(own) - 1])
+    return len(own) == len(at) and _same(own, at)
+
+
+def _same(own: tuple[str, ...], at: tuple[str, ...]) -> bool:
+    return all(_name(mine, name) for mine, name in zip(own, at, strict=True))
+
+
+def _name(mine: str, name: str) -> bool:
+    return name in mine.split("|") or _pattern(mine, ".+").fullmatch(name) is not None
+
+
+def _typed(row: Row, kinds: set[str]) -> bool:
+    """Whether a row's type allows these; a whole number is a number, an empty list any list, digits in CSV text."""
+    allowed = row.type.split(" or ")
+    if row.file.endswith(".csv") and row.type == "text":
+        return True
+    wide = {*allowed, *(kind.replace("number", "integer") for kind in allowed)}
+    wide |= {"list"} if any(kind.startswith("list") for kind in allowed) else set()
+    return row.column.endswith("**") or kinds <= wide
+
+
+def _rows_of(rows: list[Row], file: str) -> list[Row]:
+    exact = [row for row in rows if row.file == file]
+    return exact or [row for row in rows if _pattern(row.file).fullmatch(file)]
+
+
+def _names(folder: Path) -> dict[str, str]:
+    """Names that mean something, by what they stand for."""
+    params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))["data"]
+    models = {path.name: "<model>" for path in (folder / "models/trained").glob("*")}
+    return {**dict.fromkeys(params["traces"], "<trace>"), **dict.fromkeys(params["roles"], "<category>"), **models}
+
+
+def _general(at: tuple[str, ...], rows: list[Row], names: dict[str, str]) -> str:
+    """A path as a row would have it: as rows beside it do, else by the names that are known."""
+    own: list[str] = []
+    for depth, name in enumerate(at):
+        like = (row.column.split(".") for row in rows)
+        beside = (parts[depth] for parts in like if len(parts) > depth and parts[:depth] == own)
+        own.append(next((part for part in beside if "**" not in part and _name(part, name)), names.get(name, name)))
+    return ".".join(own)
+
+
+def _files(folder: Path, output: str, outputs: list[tuple[str, str]]) -> Iterator[Path]:
+    """Files of an output, a folder's being all that lie in it; none that another output names in full."""
+    for path in sorted(folder.glob(re.sub(r"<[^>]+>", "*", output))):
+        files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        name = path.relative_to(folder).as_posix()
+        yield from files if name == output or name not in (other for _, other in outputs) else []
+
+
+class _Comparison:
+    """What the files of a project that has run hold and no row says, and the other way round."""
+
+    def __init__(self, rows: list[Row], folder: Path) -> None:
+        self.rows, self.folder, self.names = rows, folder, _names(folder)
+        self.missing: dict[tuple[str, str], Row] = {}
+        self.errors: list[str] = []
+        self.used: set[str] = set()
+
+    def propose(self, stage: str, file: str, column: str = "", kind: str = UNKNOWN) -> None:
+        """Note a row to add."""
+        self.missing.setdefault((file, column), _proposal(stage, file, column, kind))
+
+    def file(self, stage: str, output: str, path: Path) -> None:
+        """Compare one file."""
+        name = path.relative_to(self.folder).as_posix()
+        rows = [row for row in _rows_of(self.rows, name) if stage in row.stage.split()]
+        head = next((row.file for row in rows if not row.column), None)
+        if head is None:
+            head = "/".join([output, *name.split("/")[output.count("/") + 1 :]])
+            self.propose(stage, head)
+        self.used.update(row.file for row in rows)
+        columns = columns_of(path)
+        for at, kinds in columns.items():
+            said = [row for row in rows if row.column and _is_at(row, at)]
+            for row in said:
+                if not _typed(row, kinds):
+                    have = " or ".join(sorted(kinds))
+                    self.errors.append(f"{name} {'.'.join(at)}: is {have}, the dictionary says {row.type}")
+            if not said and not _said_by_keys(at, kinds, columns, rows):
+                self.propose(stage, head, _general(at, rows, self.names), " or ".join(sorted(kinds)))
+        self.errors += [
+            f"{name}: {row.column} is not in it; take the row out, or say that it is there sometimes"
+            for row in rows
+            if row.column and row.presence == "always" and not any(_is_at(row, at) for at in columns)
+        ]
+
+
+def output_errors(rows: list[Row], outputs: list[tuple[str, str]], folder: Path) -> list[str]:
+    """Compare all outputs of a project that has run."""
+    found = _Comparison(rows, folder)
+    for stage, output in outputs:
+        for path in _files(folder, output, outputs):
+            found.file(stage, output, path)
+    lost = {row.file for row in rows if not row.column and row.presence == "always"} - found.used
+    unwritten = [f"{file}: no such file was written; take its rows out" for file in sorted(lost)]
+    new = ["rows to add, fill in each ?:\n" + as_csv(found.missing.values())] * bool(found.missing)
+    return [*new, *found.errors, *unwritten]
+
+
+def _said_by_keys(at: tuple[str, ...], kinds: set[str], columns: Found, rows: list[Row]) -> bool:
+    """Whether an object needs no row, as its keys have theirs: those that it has, or where it is empty, may have."""
+    if any(other[: len(at)] == at != other for other in columns):
+        return True
+    parts = [tuple(row.column.split(".")) for row in rows]
+    inner = {at, (*at[:-1], f"{at[-1]}[]")}
+    below = any(len(own) >= len(at) and any(_same(own[: len(at)], one) for one in inner) for own in parts)
+    return kinds <= {"object", "list"} and below
+
+
+def errors_of(folder: Path) -> list[str]:
+    """Everything that is wrong with the dictionary, with the outputs of `folder` beside it."""
+    rows = read_dictionary(folder / DICTIONARY)
+    outputs = stage_outputs(yaml.safe_load((folder / "dvc.yaml").read_text(encoding="utf-8")))
+    return [*own_errors(rows), *pipeline_errors(rows, outputs), *output_errors(rows, outputs, folder)]
+
+
+def main() -> None:
+    """Print what is wrong."""
+    errors = errors_of(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
+    sys.stdout.write("\n".join([*errors, f"{len(errors)} errors"]) + "\n")
+    raise SystemExit(bool(errors))
+
+
+if __name__ == "__main__":
+    main()
