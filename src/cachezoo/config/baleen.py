@@ -133,11 +133,14 @@ class PrefetchTrain(ForestTrain):
     Attributes:
         folds: blocks are cut into this many folds; ML-When learns from ranges that were predicted without the
             block's own fold.
+        quantile: of how far episodes reach, which ML-Range predicts; a half is the median. More covers more, for more
+            flash writes.
         epsilon_s: disk-head seconds that an episode's prefetch must save to be worth it.
         min_episodes: admitted, settled episodes below which nothing is trained.
     """
 
     folds: int = Field(ge=2)
+    quantile: float = Field(gt=0, lt=1)
     epsilon_s: float = Field(ge=0)
     min_episodes: int = Field(ge=1)
 
@@ -152,7 +155,8 @@ class FlashPolicy(_Strict):
         window_min_reads: windows are widened until they hold this many reads on average.
         min_windows: windows that a short trace must still give.
         bootstrap_samples: resamples of the time-block bootstrap.
-        min_gap: smallest RejectX to OPT gap, as a part of RejectX's peak, on which a share is reported.
+        min_gap: smallest RejectX to OPT gap, as a part of RejectX's load, on which a share is reported.
+        disks: backend disks that share the load, for their utilisation; None where that is not known.
     """
 
     eviction: Literal["lru", "fifo"]
@@ -163,3 +167,4 @@ class FlashPolicy(_Strict):
     min_windows: int = Field(ge=20)
     bootstrap_samples: int = Field(ge=100)
     min_gap: float = Field(ge=0)
+    disks: int | None = Field(default=None, ge=1)

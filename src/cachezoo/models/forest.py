@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,9 @@ from cachezoo.errors import TrainingError
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
-Objective = Literal["binary", "regression"]
+Scorer = Callable[[F32], F64]
 CURVES_FILE = "curves.csv"
-METRICS: dict[Objective, str] = {"binary": "binary_logloss", "regression": "l2"}
+LOG_LOSS, PINBALL_LOSS = "binary_logloss", "quantile"
 MANTISSA_BITS = 23
 
 
@@ -35,7 +35,7 @@ class Forest:
         text: LightGBM's model text.
         trees: trees kept.
         splits: splits in all trees; 0 means that training never moved the model.
-        train_loss, holdout_loss: log loss or squared error after each round.
+        train_loss, holdout_loss: log loss or pinball loss after each round.
     """
 
     text: str
@@ -45,10 +45,12 @@ class Forest:
     holdout_loss: list[float]
 
 
-def _parameters(model: ForestShape, train: ForestTrain, seed: int, objective: Objective) -> dict[str, Any]:
+def _parameters(model: ForestShape, train: ForestTrain, seed: int, quantile: float | None) -> dict[str, Any]:
+    objective = {"objective": "binary", "metric": LOG_LOSS}
+    if quantile is not None:
+        objective = {"objective": "quantile", "metric": PINBALL_LOSS, "alpha": quantile}
     return {
-        "objective": objective,
-        "metric": METRICS[objective],
+        **objective,
         "num_leaves": model.num_leaves,
         "learning_rate": model.learning_rate,
         "feature_fraction": model.feature_fraction,
@@ -73,19 +75,21 @@ def fit_forest(
     train: ForestTrain,
     seed: int,
     names: list[str],
-    objective: Objective = "binary",
+    quantile: float | None = None,
+    weights: F32 | None = None,
 ) -> Forest:
     """Train, stop early on the held-out blocks, round the leaves.
 
     Args:
         rows: float32[n, F].
-        targets: bool[n] classes, or float32[n] values of a regression.
+        targets: bool[n] classes, or float32[n] values whose quantile is sought.
         holdout: bool[n] rows for early stopping.
         model: the forest's shape.
         train: rows, early stopping and threads.
         seed: LightGBM's seed.
         names: F feature names.
-        objective: `binary` gives log-odds, `regression` the mean in the targets' unit (least squares).
+        quantile: None gives log-odds of the class; else this quantile of the targets, in their unit.
+        weights: float32[n] of the rows; None is 1 each.
 
     Raises:
         TrainingError: no rows are left to train on.
@@ -96,20 +100,21 @@ def fit_forest(
         count = int(holdout.sum())
         message = f"{count} of {len(rows)} rows are held out, none is left; give longer train traces"
         raise TrainingError(message)
-    data = lgb.Dataset(
-        rows[~holdout], targets[~holdout].astype(np.float32), feature_name=names, free_raw_data=False
-    )
+
+    def dataset(keep: Bool, reference: lgb.Dataset | None = None) -> lgb.Dataset:
+        weight = None if weights is None else weights[keep]
+        label = targets[keep].astype(np.float32)
+        return lgb.Dataset(rows[keep], label, weight=weight, reference=reference, feature_name=names)
+
+    data = dataset(~holdout)
     sets, titles = [data], ["train"]
     curves: dict[str, dict[str, list[float]]] = {}
     callbacks = [lgb.record_evaluation(curves)]
-    if holdout.any() and (objective == "regression" or len(np.unique(targets[holdout])) == 2):
-        held = lgb.Dataset(
-            rows[holdout], targets[holdout].astype(np.float32), reference=data, feature_name=names
-        )
-        sets, titles = [data, held], ["train", "holdout"]
+    if holdout.any() and (quantile is not None or len(np.unique(targets[holdout])) == 2):
+        sets, titles = [data, dataset(holdout, data)], ["train", "holdout"]
         callbacks.append(lgb.early_stopping(train.early_stopping, first_metric_only=False, verbose=False))
     booster = lgb.train(
-        _parameters(model, train, seed, objective),
+        _parameters(model, train, seed, quantile),
         data,
         model.max_trees,
         valid_sets=sets,
@@ -118,8 +123,9 @@ def fit_forest(
     )
     best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
     text, splits = _round_leaves(booster.model_to_string(num_iteration=best))
+    metric = LOG_LOSS if quantile is None else PINBALL_LOSS
     loss = {
-        name: [float(v) for v in curves.get(name, {}).get(METRICS[objective], [])]
+        name: [float(v) for v in curves.get(name, {}).get(metric, [])]
         for name in ("train", "holdout")
     }
     return Forest(text, int(best), splits, loss["train"], loss["holdout"])
@@ -141,7 +147,7 @@ def _round_leaves(text: str) -> tuple[str, int]:
     return booster.model_to_string(), sum(size - 1 for size in sizes)
 
 
-def forest_scorer(text: str, threads: int) -> Callable[[F32], F64]:
+def forest_scorer(text: str, threads: int) -> Scorer:
     """A function from rows float32[n, F] to raw scores float64[n].
 
     Raises:
@@ -161,7 +167,7 @@ def forest_scorer(text: str, threads: int) -> Callable[[F32], F64]:
     return score
 
 
-def read_forest(path: Path, threads: int) -> Callable[[F32], F64]:
+def read_forest(path: Path, threads: int) -> Scorer:
     """`forest_scorer` of a LightGBM text file.
 
     Raises:

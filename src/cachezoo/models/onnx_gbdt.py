@@ -1,9 +1,10 @@
-"""The admission forest as ONNX: one TreeEnsembleRegressor, equal bytes for an equal model.
+"""Forests as ONNX: one TreeEnsembleRegressor, a target a forest, equal bytes for equal forests.
 
 The graph is built straight from LightGBM's own dump: a converter would add its name and version, a ZipMap,
-and a probability whose last bit depends on the runtime's exp. Input `features` float32[n, F], output `score`
-float32[n, 1]: log-odds, equal to LightGBM's raw score bit for bit (see `cachezoo.models.admission`); the
-probability, where one is wanted, is 1 / (1 + exp(-score)).
+and a probability whose last bit depends on the runtime's exp. Input `features` float32[n, F]; the output of an
+admission model is `score` float32[n, 1], log-odds; that of a prefetch model `reach` float32[n, 3], segments before and
+after the request and log-odds. They equal LightGBM's raw scores bit for bit (see `cachezoo.models.forest`); the
+probability of log-odds, where one is wanted, is 1 / (1 + exp(-score)).
 """
 
 from pathlib import Path
@@ -12,12 +13,17 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import BundleError
-from cachezoo.models.admission import MODEL_FILE
-from cachezoo.models.trained import read_trained
+from cachezoo.models import admission, prefetch
+from cachezoo.models.trained import Kind, read_trained
 
 OPSET_ML = 3
 OPSET = 18
 IR_VERSION = 9
+# Of each kind of model the files of its forests, and the output that their scores are the columns of.
+FORESTS: dict[Kind, tuple[tuple[str, ...], str]] = {
+    "admission": ((admission.MODEL_FILE,), "score"),
+    "prefetch": (prefetch.MODEL_FILES, "reach"),
+}
 
 
 class _Nodes:
@@ -42,8 +48,8 @@ class _Nodes:
             self.lists[name].append(item)
         return len(self.lists["nodes_nodeids"]) - 1
 
-    def add(self, tree: int, root: dict[str, Any]) -> None:
-        """Add a tree, nodes numbered depth first."""
+    def add(self, tree: int, root: dict[str, Any], target_id: int) -> None:
+        """Add a tree of a target, nodes numbered depth first."""
         count = 0
         stack: list[tuple[dict[str, Any], int, str]] = [(root, -1, "")]
         while stack:
@@ -56,7 +62,7 @@ class _Nodes:
                 target = {
                     "target_treeids": tree,
                     "target_nodeids": number,
-                    "target_ids": 0,
+                    "target_ids": target_id,
                     "target_weights": node["leaf_value"],
                 }
                 for name, item in target.items():
@@ -76,7 +82,7 @@ class _Nodes:
 
 
 def export_onnx(trained_dir: Path) -> bytes:
-    """Serialise a trained admission model.
+    """Serialise a trained admission or prefetch model.
 
     Args:
         trained_dir: `models/trained/<id>`.
@@ -86,32 +92,42 @@ def export_onnx(trained_dir: Path) -> bytes:
 
     Raises:
         TrainingError: the folder holds no readable model.
-        BundleError: the forest holds splits that float32 cannot take exactly.
+        BundleError: a forest holds splits that float32 cannot take exactly.
     """
     import lightgbm as lgb
+
+    trained = read_trained(trained_dir)
+    files, output = FORESTS[trained.kind]
+    nodes, trees = _Nodes(), 0
+    for target, name in enumerate(files):
+        booster = lgb.Booster(model_str=(trained_dir / name).read_text(encoding="utf-8"))
+        forest = booster.dump_model()["tree_info"]
+        for tree in forest:
+            nodes.add(trees + tree["tree_index"], tree["tree_structure"], target)
+        trees += len(forest)
+    return _graph(nodes, trained.kind, len(trained.features), output, len(files))
+
+
+def _graph(nodes: _Nodes, name: str, width: int, output: str, targets: int) -> bytes:
+    """The ONNX file of one TreeEnsembleRegressor."""
     import onnx
     from onnx import TensorProto, helper
 
-    width = len(read_trained(trained_dir).features)
-    booster = lgb.Booster(model_str=(trained_dir / MODEL_FILE).read_text(encoding="utf-8"))
-    nodes = _Nodes()
-    for tree in booster.dump_model()["tree_info"]:
-        nodes.add(tree["tree_index"], tree["tree_structure"])
     node = helper.make_node(
         "TreeEnsembleRegressor",
         ["features"],
-        ["score"],
+        [output],
         domain="ai.onnx.ml",
-        n_targets=1,
+        n_targets=targets,
         aggregate_function="SUM",
         post_transform="NONE",
     )
     node.attribute.extend(helper.make_attribute(name, values) for name, values in sorted(nodes.lists.items()))
     graph = helper.make_graph(
         [node],
-        "admission",
+        name,
         [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", width])],
-        [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["n", 1])],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["n", targets])],
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", OPSET_ML)]
     model = helper.make_model(

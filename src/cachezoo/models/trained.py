@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json, write_json
 
-Kind = Literal["workload", "caching", "admission"]
+Kind = Literal["workload", "caching", "admission", "prefetch"]
 FILE = "train.json"
 
 

@@ -5,6 +5,7 @@ its peak is no higher, with RejectX at the writes that the model makes. Where Re
 it runs at its maximum, and the model has to beat it at those fewer writes as well.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from cachezoo.config.baleen import FlashPolicy
 from cachezoo.evaluation.bootstrap import interval
 from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale
-from cachezoo.kernels.flash import FlashRun
+from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.flash_problem import FlashProblem
 from cachezoo.policies.flash import learned, rejectx
 from cachezoo.traces.table import Trace
@@ -134,21 +135,19 @@ def _at_their_writes(parts: list[JudgedPart], theirs: list[FlashRun], flash: Fla
     return _duel(parts, ours, theirs, flash, seed)
 
 
-def threshold_curve(problems: list[FlashProblem], scores: list[F64], points: int) -> list[dict[str, float]]:
+def threshold_curve(
+    problems: list[FlashProblem], scores: list[F64], points: int, prefetches: Sequence[Prefetch | None] | None = None
+) -> list[dict[str, float]]:
     """The whole threshold to write-rate curve: writes over AcceptAll's, and mean disk-head time per read."""
     reads = np.concatenate([score[problem.read] for problem, score in zip(problems, scores, strict=True)])
     steps = np.unique(np.quantile(reads, np.linspace(0.0, 1.0, points), method="nearest"))
     accept_all = sum(problem.accept_all.segment_writes for problem in problems)
+    cases = list(zip(problems, scores, [None] * len(problems) if prefetches is None else prefetches, strict=True))
     curve = []
     for threshold in steps:
-        runs = [problem.run(score >= threshold) for problem, score in zip(problems, scores, strict=True)]
+        runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in cases]
         dt = sum(float(problem.dt_seconds(run).sum()) for problem, run in zip(problems, runs, strict=True))
         writes = sum(run.segment_writes for run in runs)
-        curve.append(
-            {
-                "threshold": float(threshold),
-                "writes": writes / accept_all,
-                "read_dt_ms": 1e3 * dt / len(reads),
-            }
-        )
+        point = {"threshold": float(threshold), "writes": writes / accept_all, "read_dt_ms": 1e3 * dt / len(reads)}
+        curve.append(point)
     return curve
