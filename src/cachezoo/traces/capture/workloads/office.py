@@ -26,7 +26,6 @@ IDLE_S = 5.0
 NOTHING = "QUERY_FS_INFORMATION 1 NT_STATUS_OK"
 OPEN, OVERWRITE = 2, 5
 HANDLES = 1000
-DRAFT = "~"
 
 
 def lognormal_sizes(
@@ -126,9 +125,8 @@ class Office:
         for time, user, action in zip(times.tolist(), users.tolist(), actions.tolist(), strict=True):
             pool = self._pools[0] if rng.random() < load.shared_visits else self._pools[1 + user]
             document, handle = pool.draw(rng, days), 1 + len(lines[user]) % HANDLES
-            do: Callable[[np.random.Generator, int, int], list[str]] = getattr(self, f"_{ACTIONS[action]}")
-            # A draft is its writer's own, as two may save a document at a time.
-            visit = [line.replace(DRAFT, f"~u{user:03d}-") for line in do(rng, document, handle)]
+            do: Callable[[np.random.Generator, int, int, int], list[str]] = getattr(self, f"_{ACTIONS[action]}")
+            visit = do(rng, user, document, handle)
             lines[user] += [f"{time:.4f} {visit[0]}", *visit[1:]]
         idle = np.arange(segment.seconds, segment.seconds + IDLE_S, IDLE_STEP_S)
         rest = [f"{time:.1f} {NOTHING}" for time in idle]
@@ -140,13 +138,13 @@ class Office:
         opening = [f'QUERY_PATH_INFORMATION "{path}" 1004 NT_STATUS_OK', _create(path, OPEN, handle)]
         return [*opening, *inside, f"Close {handle} NT_STATUS_OK"]
 
-    def _reads(self, _rng: np.random.Generator, document: int, handle: int) -> list[str]:
+    def _reads(self, _rng: np.random.Generator, _user: int, document: int, handle: int) -> list[str]:
         return self._opened(document, handle, _pieces("ReadX", handle, 0, int(self.sizes[document])))
 
-    def _peeks(self, rng: np.random.Generator, document: int, handle: int) -> list[str]:
+    def _peeks(self, rng: np.random.Generator, _user: int, document: int, handle: int) -> list[str]:
         return self._opened(document, handle, _pieces("ReadX", handle, *self._part(rng, document)))
 
-    def _edits(self, rng: np.random.Generator, document: int, handle: int) -> list[str]:
+    def _edits(self, rng: np.random.Generator, _user: int, document: int, handle: int) -> list[str]:
         first, size = self._part(rng, document)
         inside = _pieces("ReadX", handle, first, size) + _pieces("WriteX", handle, first, size)
         return self._opened(document, handle, inside)
@@ -156,24 +154,24 @@ class Office:
         length = min(size, int(rng.integers(1, 9)) * 4 * KIB)
         return int(rng.integers(0, (size - length) // 4096 + 1)) * 4096, length
 
-    def _appends(self, rng: np.random.Generator, document: int, handle: int) -> list[str]:
+    def _appends(self, rng: np.random.Generator, _user: int, document: int, handle: int) -> list[str]:
         size = int(self.sizes[document])
         more = min(int(rng.integers(1, 17)) * KIB, self._load.max_kib * KIB - size)
         self.sizes[document] += more
         return self._opened(document, handle, _pieces("WriteX", handle, size, more))
 
-    def _saves(self, rng: np.random.Generator, document: int, handle: int) -> list[str]:
-        """As office programs save: a new file, flushed, that then takes the old one's name."""
+    def _saves(self, rng: np.random.Generator, user: int, document: int, handle: int) -> list[str]:
+        """As office programs save: a draft of the user's own, flushed, that then takes the document's name."""
         old = int(self.sizes[document])
         new = min(max(512, int(old * float(np.exp(rng.normal(0.0, 0.1))))), self._load.max_kib * KIB)
         self.sizes[document] = new
         path = self.path(document)
-        draft = f"{self.folder(document)}/{DRAFT}{document:06d}.tmp"
+        draft = f"{self.folder(document)}/~u{user:03d}-{document:06d}.tmp"
         inside = [_create(draft, OVERWRITE, handle), *_pieces("WriteX", handle, 0, new)]
         closing = [f"Flush {handle} NT_STATUS_OK", f"Close {handle} NT_STATUS_OK"]
         return [*inside, *closing, f'Rename "{draft}" "{path}" NT_STATUS_OK']
 
-    def _listings(self, _rng: np.random.Generator, document: int, _handle: int) -> list[str]:
+    def _listings(self, _rng: np.random.Generator, _user: int, document: int, _handle: int) -> list[str]:
         return [f'FIND_FIRST "{self.folder(document)}/*" 260 1366 0 NT_STATUS_OK']
 
 
