@@ -39,7 +39,7 @@ def test_every_one_is_in_the_matrix() -> None:
 def test_metadata(trace: Trace) -> None:
     meta = trace.meta
     assert meta.licence == "CC0-1.0" and meta.source_format == "capture"
-    assert 80_000 <= len(trace) <= 150_000
+    assert 40_000 <= len(trace) <= 150_000
     assert {"events", "machine", "programs", "recipe", "schedule", "time_scale"} <= set(meta.extra)
     events = json.loads(meta.extra["events"])
     assert not any(events[name] for name in ("other", "requeued", "failed", "unmatched_issue", "unmatched_complete"))
@@ -53,7 +53,7 @@ def test_it_was_made_by_the_recipe_beside_it(trace: Trace) -> None:
 
 def test_no_two_share_a_seed() -> None:
     seeds = [yaml.safe_load((ROOT / "conf/capture" / f"{name}.yaml").read_text())["seed"] for name in NAMES]
-    assert len(set(seeds)) == len(seeds) == 6
+    assert len(set(seeds)) == len(seeds)
 
 
 def test_there_is_something_to_gain(trace: Trace) -> None:
