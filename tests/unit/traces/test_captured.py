@@ -3,26 +3,45 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from cachezoo.config.load import load_params
 from cachezoo.evaluation.compare import compare
+from cachezoo.evaluation.flash_load import load_windows, measure, resamples, time_scale
+from cachezoo.labels.episode_file import footprint
+from cachezoo.labels.episodes import label_problem
+from cachezoo.labels.flash_problem import flash_problem
+from cachezoo.policies.flash import rejectx
 from cachezoo.policies.registry import classics
 from cachezoo.policies.simulate import auto_warmup, parse_capacity
 from cachezoo.traces.capture.recipe import load_recipe
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import Trace
+from cachezoo.traces.table import OP_READ, Trace
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "data/raw/captured"
-TRACES = load_params(ROOT / "params.yaml").traces
+PARAMS = load_params(ROOT / "params.yaml")
+TRACES = PARAMS.traces
 NAMES = sorted(path.stem for path in FOLDER.glob("*.parquet"))
+# Large accesses, for the flash cache's segments instead of for pages.
+BLOBS = [name for name in NAMES if name.startswith("blob_")]
 
 
 @pytest.fixture(params=NAMES)
 def trace(request: pytest.FixtureRequest) -> Trace:
+    return read_trace(FOLDER / f"{request.param}.parquet")
+
+
+@pytest.fixture(params=[name for name in NAMES if name not in BLOBS])
+def paged(request: pytest.FixtureRequest) -> Trace:
+    return read_trace(FOLDER / f"{request.param}.parquet")
+
+
+@pytest.fixture(params=BLOBS)
+def blobs(request: pytest.FixtureRequest) -> Trace:
     return read_trace(FOLDER / f"{request.param}.parquet")
 
 
@@ -39,7 +58,8 @@ def test_every_one_is_in_the_matrix() -> None:
 def test_metadata(trace: Trace) -> None:
     meta = trace.meta
     assert meta.licence == "CC0-1.0" and meta.source_format == "capture"
-    assert 40_000 <= len(trace) <= 150_000
+    fewest, most = (15_000, 40_000) if meta.category == "blob" else (40_000, 150_000)
+    assert fewest <= len(trace) <= most
     assert {"events", "machine", "programs", "recipe", "schedule", "time_scale"} <= set(meta.extra)
     events = json.loads(meta.extra["events"])
     assert not any(events[name] for name in ("other", "requeued", "failed", "unmatched_issue", "unmatched_complete"))
@@ -56,11 +76,37 @@ def test_no_two_share_a_seed() -> None:
     assert len(set(seeds)) == len(seeds)
 
 
-def test_there_is_something_to_gain(trace: Trace) -> None:
-    pages = expand_pages(trace)
+def test_there_is_something_to_gain(paged: Trace) -> None:
+    pages = expand_pages(paged)
     assert 70_000 <= pages.n_pages <= 270_000
     capacity = parse_capacity("10%", pages.n_pages)
-    rows = compare(trace, pages, classics(), capacity, auto_warmup(pages, capacity), [])["rows"]
+    rows = compare(paged, pages, classics(), capacity, auto_warmup(pages, capacity), [])["rows"]
     best = max(row["hit_ratio"] for row in rows if row["kind"] == "classic")
     optimum = next(row["hit_ratio"] for row in rows if row["kind"] == "bound")
     assert optimum - best >= 0.06
+
+
+def test_blobs_are_large_accesses_of_several_volumes(blobs: Trace) -> None:
+    recipe = json.loads(blobs.meta.extra["recipe"])
+    assert set(blobs.volume.names) == {tenant["name"] for tenant in recipe["blob"]["tenants"]}
+    assert len(np.unique(blobs.volume.codes)) >= 3
+    assert blobs.size.mean() >= 1 << 20 and blobs.size.max() <= 1 << 30
+    assert json.loads(blobs.meta.extra["events"])["joined"] > 0
+    assert 0.9 <= (blobs.op == OP_READ).mean() < 1
+
+
+def test_admission_to_a_flash_cache_has_something_to_gain(blobs: Trace) -> None:
+    """In the geometry of bulk storage, 8 MiB blocks of 128 KiB segments: LRU hits, and OPT does better than RejectX."""
+    label = PARAMS.label.episodes.model_copy(update={"block_bytes": 8 << 20, "segment_bytes": 128 << 10})
+    problem = flash_problem(blobs, label, PARAMS.policy.flash)
+    labels = label_problem(problem, label)
+    assert footprint(blobs, problem.geometry)[0] >= 1000
+    assert len(labels.episodes) >= 2000
+    windows = load_windows(blobs.time_us, problem, PARAMS.policy.flash, time_scale(blobs))
+    draws = resamples(windows.count, 1, 0)
+    everything = measure(problem, problem.accept_all, windows, draws)
+    assert everything["byte_hit_ratio"] > 0.1
+    optimum = measure(problem, labels.choice.run, windows, draws)
+    reject = measure(problem, rejectx(problem).run, windows, draws)
+    assert optimum["read_dt_s"] <= 0.96 * reject["read_dt_s"]
+    assert optimum["byte_hit_ratio"] > everything["byte_hit_ratio"] + 0.05
