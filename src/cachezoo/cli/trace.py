@@ -205,9 +205,11 @@ def convert(
 
 @app.command("capture")
 def capture(
-    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="blob, database, fileserver, lighttpd, mail, mariadb or web.")],
+    workload: Annotated[
+        str, typer.Argument(metavar="WORKLOAD", help="blob, database, fileserver, lighttpd, mail, mariadb or web.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")],
-    recipe: Annotated[Path | None, typer.Option(help="Default: conf/capture/WORKLOAD_train.yaml, where there is one.")] = None,
+    recipe: Annotated[Path | None, typer.Option(help="Default: conf/capture/WORKLOAD_train.yaml.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.")] = None,
     duration: Annotated[int | None, typer.Option(help="Seconds, instead of the recipe's days.")] = None,
     as_json: Json = False,
