@@ -6,7 +6,7 @@ from typing import TypeGuard
 import yaml
 
 from cachezoo.config.load import read_yaml, validate_params
-from cachezoo.config.matrix_text import KEYS, OBJECT_TABLE, PAGE_TABLE
+from cachezoo.config.matrix_text import KEYS, LISTS, OBJECT_TABLE, PAGE_TABLE
 from cachezoo.config.schema import Model
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
@@ -35,7 +35,7 @@ def _check_matrix(matrix: object, where: Path) -> None:
     if not isinstance(matrix, dict) or set(matrix) != set(KEYS):
         message = f"{where}: its keys must be {', '.join(KEYS)}"
         raise ConfigError(message)
-    for name in ("categories", "page_categories"):
+    for name in ("categories", *LISTS.values()):
         if not _is_texts(matrix[name]):
             message = f"{where}: {name} must be a list of the traces' categories, each once"
             raise ConfigError(message)
@@ -90,12 +90,12 @@ def compose(conf: Path) -> str:
             said = getattr(params.model, kind).arch
             message = f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}"
             raise ConfigError(message)
-    paged = sorted({params.traces[key].category for key in matrix[PAGE_TABLE] or ()})
-    for name, found in (("categories", params.categories), ("page_categories", paged)):
-        if sorted(matrix[name]) != found:
-            message = f"{conf / 'matrix.yaml'}: {name} is {matrix[name]}, the traces' are {found}; list them"
+    own = {LISTS[table]: {params.traces[key].category for key in matrix[table] or ()} for table in LISTS}
+    for name, found in {"categories": set(params.categories), **own}.items():
+        if sorted(matrix[name]) != sorted(found):
+            message = f"{conf / 'matrix.yaml'}: {name} is {matrix[name]}, the traces' are {sorted(found)}; list them"
             raise ConfigError(message)
-    both = sorted(set(paged) & {params.traces[key].category for key in matrix[OBJECT_TABLE] or ()})
+    both = sorted(set.intersection(*own.values()))
     if both:
         message = f"{conf / 'matrix.yaml'}: category {both[0]} has rows in {PAGE_TABLE} and in {OBJECT_TABLE}; take one"
         raise ConfigError(message)

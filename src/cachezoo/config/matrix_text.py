@@ -10,7 +10,8 @@ from cachezoo.errors import ConfigError
 
 # Page traces serve a page cache, of RC-RNN's models and the classics; object traces a flash cache alone (Baleen).
 PAGE_TABLE, OBJECT_TABLE = "page_traces", "object_traces"
-KEYS = (PAGE_TABLE, OBJECT_TABLE, "traces", "page_categories", "categories", "models")
+LISTS = {PAGE_TABLE: "page_categories", OBJECT_TABLE: "object_categories"}
+KEYS = (*LISTS, "traces", *LISTS.values(), "categories", "models")
 
 Edit = tuple[int, int, str]
 Pair = tuple[yaml.ScalarNode, yaml.Node]
@@ -42,7 +43,7 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: s
         message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]}); mend it"
         raise ConfigError(message) from error
     sections = {pair[0].value: pair[1] for pair in _pairs(root)} if isinstance(root, yaml.MappingNode) else {}
-    lists = ["categories", "page_categories"] if table == PAGE_TABLE else ["categories"]
+    lists = ["categories", LISTS[table]]
     if not {table, *lists} <= set(sections):
         message = f"{where}: its keys must be {', '.join(KEYS)}; {by_hand}"
         raise ConfigError(message)

@@ -7,7 +7,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.config.baleen import (
+    AdmissionModel,
+    AdmissionTrain,
+    EpisodeLabel,
+    FlashPolicy,
+    HistoryFeatures,
+    PrefetchModel,
+    PrefetchTrain,
+)
 from cachezoo.config.export import Export
 from cachezoo.config.rcrnn import (
     BenefitLabel,
@@ -154,6 +162,7 @@ class Model(_Strict):
 
     admission: AdmissionModel
     caching: CachingModel
+    prefetch: PrefetchModel
     workload: WorkloadModel
 
 
@@ -162,6 +171,7 @@ class Train(_Strict):
 
     admission: AdmissionTrain
     caching: CachingTrain
+    prefetch: PrefetchTrain
     workload: WorkloadTrain
 
 

@@ -272,6 +272,7 @@ def test_a_category_of_objects_has_a_table_of_its_own(project):
     add_trace(project, mail(project, category="films", role="test", part=(0.5, 1.0)))
     found = yaml.safe_load(matrix(project))
     assert list(found["object_traces"])[-2:] == ["films_train", "films_test"]
+    assert found["object_categories"] == ["films"]
     assert "films" in found["categories"] and "films" not in found["page_categories"]
     assert found["traces"] == found["page_traces"] | found["object_traces"]
 
@@ -329,7 +330,8 @@ FLOW = "{path: x, format: csv, category: m, role: test}"
     ],
 )
 def test_every_layout_keeps_its_bytes(before, after):
-    assert with_trace(before, "matrix.yaml", "k", ROW, OBJECT_TABLE) == after
+    lists = "object_categories: []\n"
+    assert with_trace(lists + before, "matrix.yaml", "k", ROW, OBJECT_TABLE) == lists.replace("[]", "[m]") + after
 
 
 @pytest.mark.parametrize(
