@@ -1,11 +1,15 @@
 """Seeded requests for the flash cache's tests: reuse, overwrites, scans and block-crossing ranges."""
 
+from pathlib import Path
+
 import numpy as np
 from hypothesis import strategies as st
 
 from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
 from cachezoo.traces.table import Coded, Trace, TraceMeta
 from cachezoo.training.admission import Settings
+from cachezoo.training.episode_rows import Part
 
 LABEL = EpisodeLabel(
     block_bytes=262144,
@@ -28,6 +32,7 @@ FLASH = FlashPolicy(
     min_windows=20,
     bootstrap_samples=100,
     min_gap=0.02,
+    disks=None,
 )
 SETTINGS = Settings(
     label=LABEL,
@@ -67,6 +72,15 @@ def make_trace(n: int, seed: int, name: str = "t") -> Trace:
         user=Coded(user, ("postgres", "backup/1", "kworker/u4:1")),
         meta=TraceMeta(name, "database", "test", "0" * 64, "CC0"),
     )
+
+
+def labelled_parts(traces: dict[str, Trace], folder: Path) -> list[Part]:
+    """Traces with their labels, as training reads them."""
+    parts = []
+    for key, trace in traces.items():
+        write_episode_labels(trace, LABEL, FLASH, folder / key)
+        parts.append(Part(key, trace, read_episode_labels(folder / key)))
+    return parts
 
 
 def _reads(offset: np.ndarray, name: str) -> Trace:

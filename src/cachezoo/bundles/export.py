@@ -77,8 +77,18 @@ def golden_requests(params: "Params", category: str | None, rows: int) -> Reques
 
 
 def _metrics(trained: TrainedModel) -> Mapping[str, Any]:
-    metrics: Mapping[str, Any] = read_json(paths.metrics(trained.category or trained.kind))
-    return metrics
+    """What was measured in the page cache, and under `flash` in the flash cache; a category may have but one of them.
+
+    Raises:
+        BundleError: it has neither.
+    """
+    if trained.category is None:
+        return dict(read_json(paths.metrics(trained.kind)))
+    page, flash = paths.metrics(trained.category), paths.flash_metrics(trained.category)
+    if not page.exists() and not flash.exists():
+        message = f"{trained.model_id}: neither {page} nor {flash} exists; run `dvc repro` to evaluate the model first"
+        raise BundleError(message)
+    return {**(read_json(page) if page.exists() else {}), "flash": read_json(flash) if flash.exists() else None}
 
 
 def _write_refusal(trained: TrainedModel, folder: Path, reason: str, version: str, out_dir: Path) -> None:

@@ -15,7 +15,8 @@ def measured(trained: TrainedModel, metrics: Mapping[str, Any]) -> dict[str, Any
 
     Args:
         trained: the model.
-        metrics: metrics/<category>.json (metrics/workload.json for the workload model).
+        metrics: metrics/<category>.json (metrics/workload.json for the workload model); under `flash` what
+            metrics/flash/<category>.json holds, where there is one.
     """
     baselines = {
         name: [dict(row) for row in trace.get("rows", [])]
@@ -24,8 +25,8 @@ def measured(trained: TrainedModel, metrics: Mapping[str, Any]) -> dict[str, Any
     }
     evaluated = dict(metrics.get("models", {}).get(trained.model_id, {}))
     flash = metrics.get("flash") or {}
-    if flash.get("model_id") == trained.model_id:
-        evaluated["flash"] = {name: _flash(trace["deployed"]) for name, trace in flash["traces"].items()}
+    if comparison := _comparison(trained, flash):
+        evaluated["flash"] = {name: _flash(trace[comparison]) for name, trace in flash["traces"].items()}
     return {
         "beats_baseline": trained.beats_baseline,
         "reason": trained.reason,
@@ -33,6 +34,13 @@ def measured(trained: TrainedModel, metrics: Mapping[str, Any]) -> dict[str, Any
         "evaluated": evaluated,
         "baselines": baselines,
     }
+
+
+def _comparison(trained: TrainedModel, flash: Mapping[str, Any]) -> str | None:
+    """Which comparison of the flash cache is the model's: an admission by itself, a prefetch with its admission."""
+    if flash.get("model_id") == trained.model_id:
+        return "admission_alone"
+    return "deployed" if flash.get("prefetch", {}).get("model_id") == trained.model_id else None
 
 
 def _flash(deployed: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A category's test traces: classics, bounds and models in one page cache, and the admission in its flash cache."""
+"""A category's test traces: classics, bounds and models in one page cache."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from cachezoo import paths
 from cachezoo.config.schema import Params
 from cachezoo.console import progress
 from cachezoo.devices.responses import read_responses
-from cachezoo.evaluation.admission import admission_page_decisions, evaluate_admission
+from cachezoo.evaluation.admission import admission_page_decisions
 from cachezoo.evaluation.bootstrap import interval, resampled_ratios
 from cachezoo.evaluation.caching import evaluate_caching
 from cachezoo.evaluation.compare import MIN_GAP, gap
@@ -162,35 +162,31 @@ def _validation_choice(traces: dict[str, dict[str, Any]]) -> str | None:
 
 
 def evaluate_category(params: Params, category: str) -> dict[str, Any]:
-    """What the evaluate stage writes: page-cache rows of every validation and test trace, and the flash figures.
+    """What the evaluate stage writes: page-cache rows of every validation and test trace.
 
     Models run on the test traces only; what validation says of them was found when they were trained.
 
     A model is promoted only where it trained and beat its baseline on validation (its own verdict, in train.json);
     test figures decide nothing.
     """
-    forest = f"admission.{category}.{params.model.admission.arch}"
-    ids = [forest, f"caching.{category}.{params.model.caching.arch}"]
+    ids = [f"{kind}.{category}.{getattr(params.model, kind).arch}" for kind in ("admission", "caching")]
     models = [read_trained(paths.trained(model_id)) for model_id in ids]
     keys = [key for role in ("validation", "test") for key in params.traces_of(category, role)]
     judged = params.traces_of(category, "test")
     traces = {key: evaluate_trace(params, category, key, models if key in judged else []) for key in keys}
-    tests = {key: read_trace(paths.requests(category, key)) for key in judged}
     choice = _validation_choice(traces)
-    flash = evaluate_admission(paths.trained(forest), tests, params)
     return {
         "category": category,
         "capacity_fraction": params.evaluate.capacity_fraction,
         "traces": traces,
         "validation_choice": choice,
-        "flash": flash,
         "models": {
             model.model_id: {
                 "trained": model.trained,
                 "promoted": model.trained and model.beats_baseline,
                 "reason": model.reason,
                 "validation": model.validation,
-                "test": {key: _row_of(traces[key], model.model_id, choice) for key in tests},
+                "test": {key: _row_of(traces[key], model.model_id, choice) for key in judged},
             }
             for model in models
         },

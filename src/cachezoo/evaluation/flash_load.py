@@ -21,6 +21,7 @@ from cachezoo.traces.table import Trace
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 MAX_WINDOWS = 100
+DAY_S = 86_400
 TIME_SCALE_KEY = "time_scale"
 
 
@@ -34,6 +35,7 @@ class LoadWindows:
         count: windows.
         seconds: length of a window, in the trace's own seconds.
         reads: mean reads in a window.
+        days: length of the whole trace in recorded days.
     """
 
     warmup: int
@@ -41,6 +43,7 @@ class LoadWindows:
     count: int
     seconds: float
     reads: float
+    days: float
 
 
 def time_scale(trace: Trace) -> float:
@@ -82,7 +85,8 @@ def load_windows(time_us: I64, problem: FlashProblem, flash: FlashPolicy, scale:
     most = min(MAX_WINDOWS, int(span // shortest), reads // flash.window_min_reads)
     count = max(flash.min_windows, most)
     of = np.minimum((times / span * count).astype(np.int64), count - 1)
-    return LoadWindows(warmup, of, count, span / count, reads / count)
+    days = float(time_us[-1] - time_us[0]) / 1e6 * scale / DAY_S
+    return LoadWindows(warmup, of, count, span / count, reads / count, days)
 
 
 def load_curve(dt: F64, windows: LoadWindows) -> F64:
@@ -109,41 +113,53 @@ def resamples(count: int, samples: int, seed: int) -> I64:
     return np.random.default_rng(seed).integers(0, count, (samples, count))
 
 
-def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I64) -> dict[str, Any]:
-    """A policy's figures after the warm-up; writes count from the first request.
+def measure(
+    problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I64, disks: int | None = None
+) -> dict[str, Any]:
+    """A policy's figures after the warm-up; flash writes count from the first request.
 
     Args:
         problem: the cache and the requests.
         run: the policy's run.
         windows: the cut.
         draws: `resamples` for the intervals.
+        disks: backend disks, None where none are configured.
 
     Returns:
-        Plain JSON values: `read_dt` statistics in disk-head seconds per second with 90 % intervals, hit
-        ratios by reads (no backend I/O) and by bytes, segment writes, and the seconds of read, write and all
-        disk-head time.
+        Plain JSON values: statistics of `read_dt` (with 90 % intervals), `write_dt` and `total_dt` in disk-head seconds
+        per second, and their totals in seconds; hit ratios by reads (no backend I/O) and by bytes; segment writes, and
+        those of them that were prefetched, with the part of these that a read used (null where there is none); drive
+        writes per day, null for traces of less than a day; and the disks' utilisation.
     """
-    dt = problem.dt_seconds(run)
-    curve = load_curve(dt, windows)
     after = slice(windows.warmup, None)
-    read = problem.read[after]
-    sizes = problem.accesses.sizes[after].astype(np.int64)
-    ios = run.io_segments[after]
-    read_dt = float(dt[after].sum())
-    write_dt = float(problem.cost.seconds(~read, sizes * ~read * problem.geometry.segment_bytes).sum())
+    dt, write_dt = problem.dt_seconds(run), problem.write_dt_seconds()
+    read, ios = problem.read[after], run.io_segments[after]
+    curve, write_curve = load_curve(dt, windows), load_curve(write_dt, windows)
+    read_s, write_s = float(dt[after].sum()), float(write_dt[after].sum())
     seek = float(np.count_nonzero(ios)) * problem.cost.seek_ms / 1e3
+    prefetched = int(run.prefetched.sum(dtype=np.int64))
     resampled = curve[draws]
     return {
-        "read_dt": {name: float(statistic(curve)) for name, statistic in STATISTICS.items()},
+        "read_dt": _statistics(curve),
         "read_dt_interval": {name: interval(statistic(resampled)) for name, statistic in STATISTICS.items()},
+        "write_dt": _statistics(write_curve),
+        "total_dt": _statistics(curve + write_curve),
         "io_hit_ratio": 1.0 - float(np.count_nonzero(ios)) / max(1, int(read.sum())),
-        "byte_hit_ratio": float(run.hits[after].sum()) / max(1, int(sizes[read].sum())),
+        "byte_hit_ratio": float(run.hits[after].sum()) / max(1, int(problem.accesses.sizes[after][read].sum())),
         "segment_writes": run.segment_writes,
         "writes_of_accept_all": run.segment_writes / max(1, problem.accept_all.segment_writes),
-        "read_dt_s": read_dt,
-        "write_dt_s": write_dt,
-        "total_dt_s": read_dt + write_dt,
-        "transfer_share": (read_dt - seek) / read_dt if read_dt > 0 else 0.0,
+        "prefetched_segments": prefetched,
+        "prefetch_accuracy": run.prefetched_used / prefetched if prefetched else None,
+        "dwpd": run.segment_writes / problem.capacity / windows.days if windows.days >= 1 else None,
+        "read_dt_s": read_s,
+        "write_dt_s": write_s,
+        "total_dt_s": read_s + write_s,
+        "transfer_share": (read_s - seek) / read_s if read_s > 0 else 0.0,
+        "utilisation": None if disks is None else _statistics((curve + write_curve) / disks),
         "evictions": run.evictions,
         "mean_eviction_age": run.mean_eviction_age,
     }
+
+
+def _statistics(curve: F64) -> dict[str, float]:
+    return {name: float(statistic(curve)) for name, statistic in STATISTICS.items()}

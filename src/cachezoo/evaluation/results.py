@@ -44,7 +44,8 @@ def flash_table(rows: list[dict[str, Any]]) -> "Table":
     found = {(row["policy"], row["trace"]): row for row in rows}
     table = Table(
         title="flash cache: peak (mean) read disk-head time, disk-head seconds per second",
-        caption="baleen: the admission model as shipped; the others write no more, accept_all without a budget",
+        caption="baleen: admission and prefetch as shipped; the others write no more, accept_all without a budget; "
+        "prefetch modes as chosen on validation",
     )
     table.add_column("policy")
     for trace in traces:
@@ -55,7 +56,10 @@ def flash_table(rows: list[dict[str, Any]]) -> "Table":
 
 
 def _load_cell(row: dict[str, Any] | None) -> str:
-    return "-" if row is None else f"{row['read_dt']['peak']:.2f} ({row['read_dt']['mean']:.2f})"
+    if row is None:
+        return "-"
+    mode = "" if row["prefetch"] == "none" else f" {row['prefetch']}"
+    return f"{row['read_dt']['peak']:.2f} ({row['read_dt']['mean']:.2f}){mode}"
 
 
 def results_table(rows: list[dict[str, Any]]) -> "Table":
@@ -117,11 +121,14 @@ def bundles_of(files: list[Path]) -> list[dict[str, Any]]:
 
 
 def _models_of(result: dict[str, Any]) -> dict[str, Any]:
-    """Verdicts by model; a flash cache's outputs may hold that of their own model alone."""
+    """Verdicts by model; a flash cache's outputs hold those of its admission and its prefetch."""
     if "models" in result:
         return dict(result["models"])
-    won = result["trained"] and result["beats_baseline"]
-    return {result["model_id"]: {"promoted": won, "reason": result["reason"]}}
+    own = [part for part in (result, result.get("prefetch")) if part is not None]
+    return {
+        part["model_id"]: {"promoted": part["trained"] and part["beats_baseline"], "reason": part["reason"]}
+        for part in own
+    }
 
 
 def bundles_table(bundles: list[dict[str, Any]]) -> "Table":

@@ -104,23 +104,7 @@ def learned(problem: FlashProblem, scores: F64, prefetch: Prefetch | None = None
 
 
 Prefetches = Sequence[Prefetch | None]
-Tune = Callable[[list[FlashProblem], Prefetches], list[Tuned]]
-
-
-def each(policy: Callable[[FlashProblem, Prefetch | None], Tuned]) -> Tune:
-    """A policy whose knob is set on each part by itself."""
-    return lambda problems, prefetches: [policy(*pair) for pair in zip(problems, prefetches, strict=True)]
-
-
-def jointly(scores: list[F64]) -> Tune:
-    """The learned admission with one threshold for all parts, as it is deployed; scores float64[n] of each part."""
-
-    def tune(problems: list[FlashProblem], prefetches: Prefetches) -> list[Tuned]:
-        threshold, found = calibrate_threshold(problems, scores, prefetches)
-        parts = zip(problems, scores, prefetches, strict=True)
-        return [Tuned(part.run(score >= threshold, beside), threshold, found.reached) for part, score, beside in parts]
-
-    return tune
+Policy = Callable[[FlashProblem, Prefetch | None], Tuned]
 
 
 @dataclass(frozen=True)
@@ -130,7 +114,7 @@ class ModeFigures:
     Attributes:
         mean_dt: read disk-head seconds per read after the warm-up.
         writes: segment writes, as a part of AcceptAll's without prefetch.
-        knob: the mean of the parts' settings; a threshold is the same on all.
+        knob: the mean of the parts' settings.
         reached: the budget was met on every part.
     """
 
@@ -153,19 +137,24 @@ class ModeChoice:
     figures: dict[str, ModeFigures]
 
 
-def choose_mode(problems: list[FlashProblem], prefetches: Mapping[str, Prefetches], tune: Tune) -> ModeChoice:
-    """Choose a policy's prefetch mode on validation traces, its knob set to the budget in each mode.
+def choose_mode(
+    problems: Sequence[FlashProblem], prefetches: Mapping[str, Prefetches], policies: Sequence[Policy]
+) -> ModeChoice:
+    """Choose a policy's prefetch mode on validation traces, its knob set to the budget in each mode on each trace.
 
     Args:
         problems: the parts to choose on, never those that are tested.
         prefetches: for each mode what it fetches on each part.
-        tune: the policy.
+        policies: the policy on each part (CoinFlip has draws of its own on each).
     """
-    figures = {mode: _figures(problems, tune(problems, beside)) for mode, beside in prefetches.items()}
+    figures = {}
+    for mode, beside in prefetches.items():
+        parts = zip(policies, problems, beside, strict=True)
+        figures[mode] = _figures(problems, [policy(problem, prefetch) for policy, problem, prefetch in parts])
     return ModeChoice(min(figures, key=lambda mode: (figures[mode].mean_dt, figures[mode].writes)), figures)
 
 
-def _figures(problems: list[FlashProblem], tuned: list[Tuned]) -> ModeFigures:
+def _figures(problems: Sequence[FlashProblem], tuned: list[Tuned]) -> ModeFigures:
     pairs = list(zip(problems, tuned, strict=True))
     seconds = sum(float(problem.dt_seconds(own.run)[problem.warmup :].sum()) for problem, own in pairs)
     reads = sum(int(problem.read[problem.warmup :].sum()) for problem in problems)

@@ -22,6 +22,14 @@ WEB = {
         "caching.web.lstm8": {"promoted": True, "reason": "page hit ratio 0.4 against lru's 0.3"},
     },
 }
+LOAD = {"read_dt": {"peak": 3.456, "mean": 1.234}, "prefetch": "none"}
+VERDICT = {"trained": True, "beats_baseline": True, "reason": "saves disk-head time"}
+FLASH = {
+    "model_id": "admission.blob.lgbm",
+    **VERDICT,
+    "prefetch": {"model_id": "prefetch.blob.lgbm", **VERDICT, "beats_baseline": False, "reason": "saves nothing"},
+    "traces": {"blob_test": {"deployed": {"rows": {"baleen": LOAD}}, "accept_all": LOAD}},
+}
 WORKLOAD = {
     "traces": {"web_test": {"role": "test", "rows": [{"policy": "workload.lstm8", "kind": "model", "accuracy": 1.0}]}},
     "models": {"workload.lstm8": {"promoted": True, "reason": "beats the decision tree"}},
@@ -61,6 +69,16 @@ def test_only_a_caching_model_is_starred(project: Path) -> None:
     rows = [line for line in shown.split("Next:")[0].splitlines() if "0." in line and "(model)" in line]
     assert [" *" in line for line in sorted(rows)] == [False, True]
     assert "* promoted: better than the best classic on validation" in " ".join(shown.split())
+
+
+def test_flash_caches_have_a_table_and_their_models_a_verdict(project: Path) -> None:
+    (project / "metrics/flash").mkdir()
+    (project / "metrics/flash/blob.json").write_text(json.dumps(FLASH))
+    shown = " ".join(CliRunner().invoke(app, ["results"]).stdout.split())
+    assert "blob_test" in shown and "3.46 (1.23)" in shown and "accept_all" in shown and "belady_bypass" in shown
+    assert "saves nothing" in shown and "none of prefetch.blob.lgbm" in shown
+    (project / "metrics/web.json").unlink()
+    assert "3.46 (1.23)" in CliRunner().invoke(app, ["results"]).stdout
 
 
 def test_json(project: Path) -> None:

@@ -10,8 +10,6 @@ from cachezoo.policies.flash import (
     calibrate_threshold,
     choose_mode,
     coin_flip,
-    each,
-    jointly,
     learned,
     rejectx,
 )
@@ -34,13 +32,13 @@ def flip(problem: FlashProblem, prefetch: Prefetch | None) -> Tuned:
     return coin_flip(problem, 3, prefetch)
 
 
-def chosen(trace_of, policy) -> ModeChoice:  # noqa: ANN001
+def chosen(trace_of, policy) -> ModeChoice:
     problems = [flash_problem(trace_of(6000, seed), LABEL, FLASH) for seed in (1, 2)]
-    return choose_mode(problems, modes_of(problems), each(policy))
+    return choose_mode(problems, modes_of(problems), [policy] * 2)
 
 
 @pytest.mark.parametrize(("policy", "most"), [(rejectx, 0.8), (flip, 0.95)])
-def test_prefetch_is_chosen_where_blocks_are_scanned_in_parts(policy, most: float) -> None:  # noqa: ANN001
+def test_prefetch_is_chosen_where_blocks_are_scanned_in_parts(policy, most: float) -> None:
     choice = chosen(partial_scans, policy)
     assert choice.mode == "all_on_miss"
     assert choice.figures["all_on_miss"].mean_dt < most * choice.figures["none"].mean_dt
@@ -49,7 +47,7 @@ def test_prefetch_is_chosen_where_blocks_are_scanned_in_parts(policy, most: floa
 
 
 @pytest.mark.parametrize("policy", [rejectx, flip])
-def test_no_prefetch_is_chosen_where_reads_stand_alone(policy) -> None:  # noqa: ANN001
+def test_no_prefetch_is_chosen_where_reads_stand_alone(policy) -> None:
     choice = chosen(lone_segments, policy)
     assert choice.mode == "none"
     assert choice.figures["none"].mean_dt < choice.figures["all_on_miss"].mean_dt
@@ -59,8 +57,8 @@ def test_ties_go_to_fewer_writes_and_then_to_the_first() -> None:
     problems = [flash_problem(make_trace(3000, 4), LABEL, FLASH)]
     none = np.zeros(3000, np.int32)
     same = {"none": [None], "empty": [Prefetch(none, none)]}
-    assert choose_mode(problems, same, each(rejectx)).mode == "none"
-    assert choose_mode(problems, dict(reversed(same.items())), each(rejectx)).mode == "empty"
+    assert choose_mode(problems, same, [rejectx]).mode == "none"
+    assert choose_mode(problems, dict(reversed(same.items())), [rejectx]).mode == "empty"
 
 
 def test_accept_all_has_no_knob() -> None:
@@ -71,13 +69,14 @@ def test_accept_all_has_no_knob() -> None:
     assert whole.run.segment_writes > plain.run.segment_writes and whole.run.prefetched.any()
 
 
-def test_one_threshold_serves_all_parts() -> None:
+def test_a_threshold_is_set_with_the_prefetch() -> None:
     problems = [flash_problem(make_trace(3000, seed), LABEL, FLASH) for seed in (4, 5)]
     scores = [np.random.default_rng(seed).normal(size=3000) for seed in (6, 7)]
     beside = modes_of(problems)["all_on_miss"]
-    tuned = jointly(scores)(problems, beside)
     threshold, found = calibrate_threshold(problems, scores, beside)
-    assert [own.knob for own in tuned] == [threshold] * 2
-    assert sum(own.run.segment_writes for own in tuned) == found.writes
+    triples = list(zip(problems, scores, beside, strict=True))
+    writes = [problem.run(score >= threshold, prefetch).segment_writes for problem, score, prefetch in triples]
+    assert sum(writes) == found.writes and found.reached
+    assert calibrate_threshold(problems, scores)[0] < threshold
     alone = learned(problems[0], scores[0], beside[0])
     assert alone.reached and abs(alone.run.segment_writes - problems[0].budget) <= 0.025 * problems[0].budget

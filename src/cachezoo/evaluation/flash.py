@@ -1,0 +1,213 @@
+"""Baleen on the test traces: admission and prefetch, next to AcceptAll, CoinFlip, RejectX and OPT.
+
+All run in the same flash simulator. A policy's prefetch mode is chosen on validation, the baselines' as well as the
+model's; OPT, a bound, takes the mode that is best on the very trace. Three comparisons, since a threshold chosen on
+validation need not meet the budget on a test trace:
+
+- `deployed`: admission and prefetch as shipped, mode and threshold untouched; the others are given their segment
+  writes, which they meet within `budget_tolerance`; the headline comes from here.
+- `admission_alone`: the admission as shipped, without prefetch, and the others at its writes without prefetch.
+- `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
+  Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
+
+The gap is compared at no more writes than RejectX makes: where the model is ahead of it within the tolerance, its
+threshold is raised for the gap until it writes no more.
+
+Source: Baleen post, "Evaluation"; the share of the RejectX to OPT gap is ours.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachezoo import paths
+from cachezoo.config.baleen import EpisodeLabel, FlashPolicy
+from cachezoo.evaluation.flash_bench import (
+    BASELINES,
+    MODEL,
+    REJECTX,
+    Bench,
+    Decisions,
+    baseline,
+    plain_prefetches,
+)
+from cachezoo.labels.episode_file import describe
+from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
+from cachezoo.labels.flash_problem import FlashProblem, flash_problem
+from cachezoo.models.admission import load_admission
+from cachezoo.models.prefetch import load_prefetch
+from cachezoo.models.trained import TrainedModel
+from cachezoo.policies.flash import ModeChoice, choose_mode
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import Trace
+from cachezoo.training.episode_rows import serve_trace
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+FEW_TRANSFERS = 0.1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters that the evaluation reads."""
+
+    label: EpisodeLabel
+    flash: FlashPolicy
+    seed: int
+
+    @classmethod
+    def of(cls, params: "Params", category: str) -> "Settings":
+        """Pick a category's from params.yaml."""
+        return cls(params.label.episodes.of(category), params.policy.flash, params.seed)
+
+
+class Models:
+    """A category's admission and prefetch models, as trained."""
+
+    def __init__(self, admission: Path, prefetch: Path) -> None:
+        """Read both.
+
+        Args:
+            admission: `models/trained/admission.<category>.<arch>`.
+            prefetch: `models/trained/prefetch.<category>.<arch>`.
+
+        Raises:
+            TrainingError: a folder holds no readable model of its kind.
+        """
+        self._folders = admission, prefetch
+        self.admission: TrainedModel = load_admission(admission)[0]
+        self.prefetch: TrainedModel = load_prefetch(prefetch)[0]
+
+    @property
+    def mode(self) -> str:
+        """The prefetch mode that validation chose for them."""
+        return str(self.prefetch.policy["mode"])
+
+    def decide(self, trace: Trace, problem: FlashProblem) -> Decisions:
+        """Their decisions on a trace, from a fresh history."""
+        admits, ranges = load_admission(self._folders[0])[1], load_prefetch(self._folders[1])[1]
+        plain = plain_prefetches(problem)
+        prefetch = plain.get(self.mode)
+        if self.mode not in plain and ranges is not None:
+            prefetch = ranges.prefetch(serve_trace(ranges, trace))
+        threshold = float(self.prefetch.calibration["threshold"])
+        return Decisions(admits.scores(serve_trace(admits, trace)), threshold, admits.threshold, self.mode, prefetch)
+
+
+def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, ModeChoice]:
+    """Each baseline's prefetch mode, its knob set to the budget in each mode on each of these traces."""
+    problems = [flash_problem(trace, settings.label, settings.flash) for trace in traces.values()]
+    plain = [plain_prefetches(problem) for problem in problems]
+    prefetches = {mode: [own[mode] for own in plain] for mode in plain[0]}
+
+    def choice(name: str) -> ModeChoice:
+        policies = [baseline(name, settings.seed, trace.meta.trace_id) for trace in traces.values()]
+        return choose_mode(problems, prefetches, policies)
+
+    return {name: choice(name) for name in BASELINES}
+
+
+def evaluate_test(trace: Trace, models: Models, modes: Mapping[str, str], settings: Settings) -> dict[str, Any]:
+    """One test trace; plain JSON values, see `evaluate_models`.
+
+    Raises:
+        TraceError: the trace has no reads.
+    """
+    label, flash = settings.label, settings.flash
+    problem = flash_problem(trace, label, flash)
+    opt = {mode: label_problem(problem, label, mode) for mode in OPT_MODES}
+    bench = Bench(trace, problem, opt, models.decide(trace, problem), modes, flash, settings.seed)
+    shipped = bench.shipped()
+    at_budget = bench.compare(problem.budget, None)
+    reference = at_budget["rows"][REJECTX]
+    short = not reference["reached"] and reference["segment_writes"] > 0
+    return {
+        "figures": describe(trace, problem, opt[NO_PREFETCH]),
+        "opt_eviction_ages": {mode: labels.episodes.age for mode, labels in opt.items()},
+        "warmup_request": bench.windows.warmup,
+        "windows": {
+            "count": bench.windows.count,
+            "seconds": bench.windows.seconds,
+            "reads": bench.windows.reads,
+            "enough_reads": bench.windows.reads >= flash.window_min_reads,
+        },
+        **bench.unbudgeted(),
+        "deployed": bench.compare(float(max(1, shipped.run.segment_writes)), shipped),
+        "admission_alone": bench.compare_alone(),
+        "at_budget": at_budget,
+        "at_rejectx_rate": bench.compare(float(reference["segment_writes"]), None) if short else None,
+    }
+
+
+def evaluate_models(
+    models: Models, validation: Mapping[str, Trace], tests: Mapping[str, Trace], settings: Settings
+) -> dict[str, Any]:
+    """Evaluate a category's models; plain JSON values.
+
+    Args:
+        models: the trained models.
+        validation: traces that choose the baselines' prefetch modes, by key; at least one.
+        tests: test traces by key.
+        settings: parameters.
+
+    Returns:
+        `model_id`, `trained`, `beats_baseline`, `reason` of the admission and the same of the `prefetch` model;
+        `transfer_note` (null, or that disk-head time amounts to an I/O count); `modes`: for each policy the mode that
+        validation chose and the figures of all; and `traces`: for each key `figures` (blocks, episodes, inflation,
+        eviction age …), `opt_eviction_ages`, `windows`, `warmup_request`, `accept_all` and `accept_all_no_prefetch`
+        (LRU without budget), and the comparisons `deployed`, `admission_alone`, `at_budget` and `at_rejectx_rate` (or
+        null). A comparison holds `rows` by policy id (coin_flip, rejectx, opt, baleen, and each with `_no_prefetch`)
+        as `cachezoo.evaluation.flash_load.measure` gives them, with `prefetch` (the mode), `knob` and `reached`, and
+        `gap`: `peak_gap_closed` = (RejectX - model) / (RejectX - OPT) on peak read disk-head time, each with its
+        prefetch, null where that gap is below `min_gap` of RejectX's peak or the model wrote more than RejectX could
+        (`no_more_writes` False), with the 90 % interval of a time-block bootstrap, and the same for the mean.
+        Headline: `traces[key]["deployed"]["gap"]["peak_gap_closed"]`.
+    """
+    choices = choose_baseline_modes(validation, settings)
+    modes = {name: choice.mode for name, choice in choices.items()}
+    results = {key: evaluate_test(trace, models, modes, settings) for key, trace in tests.items()}
+    rows = [row for result in results.values() for row in result["deployed"]["rows"].values()]
+    few = bool(rows) and max(row["transfer_share"] for row in rows) < FEW_TRANSFERS
+    return {
+        **_verdict(models.admission),
+        "prefetch": _verdict(models.prefetch),
+        "transfer_note": "transfer is below 10 % of disk-head time: it amounts to an I/O count" if few else None,
+        "modes": {
+            **{name: asdict(choice) for name, choice in choices.items()},
+            MODEL: {"mode": models.mode, "figures": models.prefetch.calibration["modes"]},
+        },
+        "modes_chosen_on": sorted(validation),
+        "traces": results,
+    }
+
+
+def _verdict(trained: TrainedModel) -> dict[str, Any]:
+    return {
+        "model_id": trained.model_id,
+        "trained": trained.trained,
+        "beats_baseline": trained.beats_baseline,
+        "reason": trained.reason,
+    }
+
+
+def evaluate_flash(params: "Params", category: str) -> dict[str, Any]:
+    """What stage evaluate_flash writes, see `evaluate_models`.
+
+    A category without a validation trace has its modes chosen on the train traces, as its thresholds were.
+
+    Raises:
+        TrainingError: a model is missing or damaged.
+        TraceError: a trace is.
+    """
+    kinds = {"admission": params.model.admission.arch, "prefetch": params.model.prefetch.arch}
+    folders = [paths.trained(f"{kind}.{category}.{arch}") for kind, arch in kinds.items()]
+
+    def traces(role: str) -> dict[str, Trace]:
+        return {key: read_trace(paths.requests(category, key)) for key in params.traces_of(category, role)}
+
+    result = evaluate_models(
+        Models(*folders), traces("validation") or traces("train"), traces("test"), Settings.of(params, category)
+    )
+    return {"category": category, **result}

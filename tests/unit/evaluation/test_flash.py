@@ -1,0 +1,198 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.errors import TraceError
+from cachezoo.evaluation import flash
+from cachezoo.evaluation.flash import Models, Settings, choose_baseline_modes, evaluate_models
+from cachezoo.evaluation.flash_bench import Bench, Decisions
+from cachezoo.io import dump_json
+from cachezoo.kernels.flash import Prefetch
+from cachezoo.labels.episodes import OPT_MODES, choose_episodes, label_problem
+from cachezoo.labels.flash_problem import FlashProblem, flash_problem
+from cachezoo.models.admission import load_admission
+from cachezoo.models.trained import TrainedModel
+from cachezoo.policies.flash import learned
+from cachezoo.training.admission import fit, write_trained
+from tests.baleen_data import FLASH, LABEL, SETTINGS, labelled_parts, lone_segments, make_trace, partial_scans
+
+EVALUATE = Settings(LABEL, FLASH, 7)
+N = 9_000
+TEST = make_trace(N, 3, "test")
+VALIDATION = {"validation": make_trace(N, 2, "validation")}
+NAMES = {"coin_flip", "rejectx", "opt", "baleen"}
+PLAIN = {"coin_flip": "none", "rejectx": "none", "accept_all": "none"}
+
+
+def prefetch_model(admission: TrainedModel, mode: str) -> TrainedModel:
+    """A prefetch model that never learned, with the mode and threshold that validation chose for it."""
+    changes = {
+        "model_id": "prefetch.database.lgbm",
+        "kind": "prefetch",
+        "policy": {**admission.policy, "mode": mode},
+        "calibration": {"threshold": admission.calibration["threshold"] + 0.125, "worth": 0.0, "modes": []},
+        "trained": False,
+        "beats_baseline": False,
+        "reason": "made up",
+    }
+    return admission.model_copy(update=changes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluate")
+    traces = {"train": make_trace(N, 1), "validation": VALIDATION["validation"]}
+    train, validation = labelled_parts(traces, folder)
+    admission, forest = fit("database", [train], [validation], SETTINGS)
+    write_trained(admission, forest, folder / "admission")
+    for mode in ("none", "all_on_miss", "ml_range"):
+        (folder / mode).mkdir()
+        prefetch_model(admission, mode).write(folder / mode)
+    return folder
+
+
+def models(folder: Path, mode: str) -> Models:
+    return Models(folder / "admission", folder / mode)
+
+
+def test_result(folder: Path) -> None:
+    result = evaluate_models(models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
+    again = evaluate_models(models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
+    assert dump_json(result) == dump_json(again)
+    assert (result["model_id"], result["trained"]) == ("admission.database.lgbm", True)
+    assert (result["prefetch"]["model_id"], result["prefetch"]["reason"]) == ("prefetch.database.lgbm", "made up")
+    assert result["modes"]["baleen"]["mode"] == "all_on_miss" and result["modes_chosen_on"] == ["validation"]
+    one = result["traces"]["test"]
+    for name in ("deployed", "at_budget", "admission_alone"):
+        rows = one[name]["rows"]
+        without = {f"{policy}_no_prefetch" for policy in NAMES}
+        assert set(rows) == (NAMES if name == "admission_alone" else NAMES | without)
+        assert all(rows[policy]["prefetch"] == "none" for policy in without & set(rows))
+        for row in rows.values():
+            budget = one[name]["budget_writes"]
+            assert not row["reached"] or abs(row["segment_writes"] - budget) <= 0.025 * budget
+            assert (row["prefetch"] == "none") == (row["prefetched_segments"] == 0)
+            low, high = row["read_dt_interval"]["mean"]
+            assert low <= row["read_dt"]["mean"] <= high
+        if name != "admission_alone":
+            assert rows["opt"]["read_dt"]["mean"] <= rows["opt_no_prefetch"]["read_dt"]["mean"]
+            for policy in ("rejectx", "coin_flip"):
+                assert rows[policy]["prefetch"] == result["modes"][policy]["mode"]
+    assert one["deployed"]["rows"]["baleen"]["prefetch"] == "all_on_miss"
+    assert one["deployed"]["rows"]["baleen"]["segment_writes"] == one["deployed"]["budget_writes"]
+    assert one["accept_all"]["prefetch"] == result["modes"]["accept_all"]["mode"]
+    assert one["accept_all_no_prefetch"]["prefetched_segments"] == 0
+    assert N // 10 <= one["warmup_request"] <= N // 3
+
+
+def test_shipped_is_the_prefetch_models_threshold_and_mode(folder: Path) -> None:
+    problem = flash_problem(TEST, LABEL, FLASH)
+    own = models(folder, "all_on_miss")
+    decisions = own.decide(TEST, problem)
+    admission = load_admission(folder / "admission")[0].calibration["threshold"]
+    assert (decisions.threshold, decisions.alone, decisions.mode) == (admission + 0.125, admission, "all_on_miss")
+    bench = bench_of(TEST, decisions)
+    assert decisions.prefetch is not None
+    want = problem.run(decisions.scores >= admission + 0.125, decisions.prefetch)
+    np.testing.assert_array_equal(bench.shipped().run.written, want.written)
+    alone = bench.compare_alone()
+    assert alone["rows"]["baleen"]["segment_writes"] == problem.run(decisions.scores >= admission).segment_writes
+    assert models(folder, "none").decide(TEST, problem).prefetch is None
+
+
+def test_a_learned_mode_asks_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ranges:
+        def features(self, *columns: object) -> np.ndarray:
+            return np.zeros((len(columns[0]), 1), np.float32)  # type: ignore[arg-type]
+
+        def prefetch(self, rows: np.ndarray) -> Prefetch:
+            return Prefetch(np.full(len(rows), 3, np.int32), np.full(len(rows), 9, np.int32))
+
+    load = flash.load_prefetch
+    monkeypatch.setattr(flash, "load_prefetch", lambda path: (load(path)[0], Ranges()))
+    decisions = models(folder, "ml_range").decide(TEST, flash_problem(TEST, LABEL, FLASH))
+    assert decisions.mode == "ml_range" and decisions.prefetch is not None
+    assert set(decisions.prefetch.low) == {3} and set(decisions.prefetch.high) == {9}
+
+
+def bench_of(trace, decisions: Decisions, modes: dict[str, str] | None = None) -> Bench:
+    problem = flash_problem(trace, LABEL, FLASH)
+    opt = {mode: label_problem(problem, LABEL, mode) for mode in OPT_MODES}
+    return Bench(trace, problem, opt, decisions, modes or PLAIN, FLASH, 7)
+
+
+def oracle_decisions(trace, mode: str) -> tuple[FlashProblem, Decisions]:
+    """Scores that know OPT, so that a perfect model stands for the learned one."""
+    problem = flash_problem(trace, LABEL, FLASH)
+    labels = label_problem(problem, LABEL, "opt_range" if mode == "all_on_miss" else "none")
+    scores = np.append(labels.score, -1.0)
+    whole = Prefetch(np.zeros(len(trace), np.int32), np.full(len(trace), 64, np.int32))
+    own = Decisions(scores[labels.episodes.episode], 0.0, 0.0, mode, whole if mode == "all_on_miss" else None)
+    return problem, own
+
+
+def test_the_gap_is_the_share_of_rejectx_to_opt(folder: Path) -> None:
+    _, own = oracle_decisions(TEST, "none")
+    comparison = bench_of(TEST, own).compare(flash_problem(TEST, LABEL, FLASH).budget, None)
+    rows, gap = comparison["rows"], comparison["gap"]
+    for name in ("peak", "mean"):
+        theirs, ideal = (rows[policy]["read_dt"][name] for policy in ("rejectx", "opt"))
+        if gap[f"{name}_gap_closed"] is None:
+            assert theirs - ideal < FLASH.min_gap * theirs
+        elif gap["gap_segment_writes"] == rows["baleen"]["segment_writes"]:
+            assert gap[f"{name}_gap_closed"] == pytest.approx(
+                (theirs - rows["baleen"]["read_dt"][name]) / (theirs - ideal)
+            )
+    assert gap["mean_gap_closed"] > 0
+    low, high = gap["mean_gap_closed_interval"]
+    assert low < high and low <= gap["mean_gap_closed"] + 0.2
+
+
+def test_the_gap_is_compared_at_no_more_writes_than_the_rival_makes(folder: Path) -> None:
+    problem = flash_problem(TEST, LABEL, FLASH)
+    decisions = models(folder, "none").decide(TEST, problem)
+    bench = bench_of(TEST, decisions)
+    model = learned(problem, decisions.scores).run
+    best = choose_episodes(problem, label_problem(problem, LABEL).episodes).run
+    ahead, seen = int(model.segment_writes / 1.02), []
+    for writes in (model.segment_writes, ahead, model.segment_writes // 2):
+        seen.append(bench.gap(model, replace(best, written=np.array([writes], np.int32)), best, None))
+    assert seen[0]["gap_segment_writes"] == model.segment_writes and seen[0]["no_more_writes"]
+    assert 0.9 * ahead < seen[1]["gap_segment_writes"] <= ahead and seen[1]["no_more_writes"]
+    assert not seen[2]["no_more_writes"] and seen[2]["peak_gap_closed"] is None
+
+
+def test_modes_follow_the_workload() -> None:
+    scans = choose_baseline_modes({key: partial_scans(6000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
+    lone = choose_baseline_modes({key: lone_segments(6000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
+    assert {name: choice.mode for name, choice in scans.items()} == dict.fromkeys(PLAIN, "all_on_miss")
+    assert lone["rejectx"].mode == lone["coin_flip"].mode == "none"
+
+
+def test_opt_takes_the_mode_that_is_best_on_the_trace() -> None:
+    for trace, ranged in ((partial_scans(6000, 5), True), (lone_segments(6000, 5), False)):
+        problem, own = oracle_decisions(trace, "none")
+        bench = bench_of(trace, own)
+        mode, best = bench.opt(problem)
+        loads = [bench.curve(bench.opt(problem, (mode,))[1].run).mean() for mode in OPT_MODES]
+        assert bench.curve(best.run).mean() == min(loads)
+        assert mode == "none" or ranged
+        if ranged:
+            assert min(loads[1:]) < 0.8 * loads[0]
+
+
+def test_prefetch_on_scans_saves_what_admission_alone_cannot() -> None:
+    trace = partial_scans(6000, 5)
+    problem, own = oracle_decisions(trace, "all_on_miss")
+    rows = bench_of(trace, own, dict.fromkeys(PLAIN, "all_on_miss")).compare(problem.budget, None)["rows"]
+    assert rows["baleen"]["read_dt"]["mean"] < 0.95 * rows["baleen_no_prefetch"]["read_dt"]["mean"]
+    assert rows["rejectx"]["read_dt"]["mean"] < 0.85 * rows["rejectx_no_prefetch"]["read_dt"]["mean"]
+    assert rows["baleen"]["prefetch_accuracy"] > 0.5
+
+
+def test_a_trace_without_reads_is_named(folder: Path) -> None:
+    writes = replace(TEST, op=np.ones(N, np.uint8))
+    with pytest.raises(TraceError, match="test: the trace has no reads"):
+        evaluate_models(models(folder, "none"), VALIDATION, {"test": writes}, EVALUATE)
