@@ -285,9 +285,9 @@ class _Comparison:
         self.missing.setdefault((file, column), _proposal(stage, file, column, kind))
 
     def file(self, stage: str, output: str, path: Path) -> None:
-        """Compare one file."""
+        """Compare one file; stages that write files of the same names are separated by blanks."""
         name = path.relative_to(self.folder).as_posix()
-        rows = [row for row in _rows_of(self.rows, name) if stage in row.stage.split()]
+        rows = [row for row in _rows_of(self.rows, name) if set(stage.split()) & set(row.stage.split())]
         head = next((row.file for row in rows if not row.column), None)
         if head is None:
             head = "/".join([output, *name.split("/")[output.count("/") + 1 :]])
@@ -312,9 +312,10 @@ class _Comparison:
 def output_errors(rows: list[Row], outputs: list[tuple[str, str]], folder: Path) -> list[str]:
     """Compare all outputs of a project that has run."""
     found = _Comparison(rows, folder)
-    for stage, output in outputs:
+    for output in dict.fromkeys(output for _, output in outputs):
+        stages = " ".join(stage for stage, own in outputs if own == output)
         for path in _files(folder, output, outputs):
-            found.file(stage, output, path)
+            found.file(stages, output, path)
     lost = {row.file for row in rows if not row.column and row.presence == "always"} - found.used
     unwritten = [f"{file}: no such file was written; take its rows out" for file in sorted(lost)]
     new = ["rows to add, fill in each ?:\n" + as_csv(found.missing.values())] * bool(found.missing)

@@ -26,11 +26,14 @@ DVC = {
         "cut": {"foreach": "${traces}", "do": {"outs": ["data/cut/${item.category}/${key}.parquet"]}},
         "fit": {"foreach": "${categories}", "do": {"outs": ["models/fit.${item}.${models.fit}"]}},
         "judge": {"foreach": "${categories}", "do": {"metrics": [{"metrics/${item}.json": {"cache": False}}]}},
+        # Another stage for the categories that `judge` leaves out.
+        "weigh": {"foreach": "${others}", "do": {"metrics": ["metrics/${item}.json"]}},
         "sum": {"metrics": [{"metrics/all.json": {"cache": False}}]},
     }
 }
 CUT, FIT = "data/cut/<category>/<trace>.parquet", "models/fit.<category>.<arch>"
 JUDGE, ALL = "metrics/<category>.json", "metrics/all.json"
+BOTH = "judge weigh"
 
 
 def row(stage, file, column="", kind="text", presence="always"):
@@ -47,12 +50,12 @@ ROWS = [
     row("fit", f"{FIT}/curves.csv", "epoch", "integer"),
     row("fit", f"{FIT}/curves.csv", "loss", "number or null"),
     row("fit", f"{FIT}/weights"),
-    row("judge", JUDGE),
-    row("judge", JUDGE, "traces.<trace>.rows[].policy"),
-    row("judge", JUDGE, "traces.<trace>.rows[].ratio", "number or null"),
-    row("judge", JUDGE, "traces.<trace>.rows[].interval", "list of number or null"),
-    row("judge", JUDGE, "models.<model>.left|right.**", "number"),
-    row("judge", JUDGE, "codes.<column>.<name>", "integer", "sometimes"),
+    row(BOTH, JUDGE),
+    row(BOTH, JUDGE, "traces.<trace>.rows[].policy"),
+    row(BOTH, JUDGE, "traces.<trace>.rows[].ratio", "number or null"),
+    row(BOTH, JUDGE, "traces.<trace>.rows[].interval", "list of number or null"),
+    row(BOTH, JUDGE, "models.<model>.left|right.**", "number"),
+    row(BOTH, JUDGE, "codes.<column>.<name>", "integer", "sometimes"),
     row("sum", ALL),
     row("sum", ALL, "total", "integer"),
 ]
@@ -90,7 +93,7 @@ def test_the_dictionary_covers_the_pipeline():
 
 
 def test_outputs_of_the_pipeline_are_named_by_what_they_stand_for():
-    assert stage_outputs(DVC) == [("cut", CUT), ("fit", FIT), ("judge", JUDGE), ("sum", ALL)]
+    assert stage_outputs(DVC) == [("cut", CUT), ("fit", FIT), ("judge", JUDGE), ("weigh", JUDGE), ("sum", ALL)]
 
 
 def test_a_dictionary_that_says_all_has_no_errors(ran):
@@ -102,7 +105,7 @@ def test_a_dictionary_that_says_all_has_no_errors(ran):
 def test_a_row_that_is_missing_is_printed_ready_to_paste(ran, gone):
     errors = output_errors([row for row in ROWS if row != gone], stage_outputs(DVC), ran)
     if gone.column == "codes.<column>.<name>":
-        assert errors == [f"rows to add, fill in each ?:\njudge,{JUDGE},?,?,codes,object,?,always,?\n"]
+        assert errors == [f"rows to add, fill in each ?:\n{BOTH},{JUDGE},?,?,codes,object,?,always,?\n"]
         return
     assert len(errors) == 1
     head, *lines = errors[0].splitlines()
@@ -114,7 +117,7 @@ def test_a_row_that_is_missing_is_printed_ready_to_paste(ran, gone):
 def test_names_of_a_missing_row_become_what_they_stand_for(ran):
     gone = {"traces.<trace>.rows[].policy", "traces.<trace>.rows[].ratio", "traces.<trace>.rows[].interval"}
     errors = output_errors([row for row in ROWS if row.column not in gone], stage_outputs(DVC), ran)
-    assert f"judge,{JUDGE},?,?,traces.<trace>.rows[].ratio,integer or null,?,always,?" in errors[0].splitlines()
+    assert f"{BOTH},{JUDGE},?,?,traces.<trace>.rows[].ratio,integer or null,?,always,?" in errors[0].splitlines()
 
 
 def test_a_file_that_no_row_names_is_printed_with_its_columns(ran):
