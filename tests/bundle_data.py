@@ -14,12 +14,16 @@ from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
 from cachezoo.bundles.requests import Requests, join, requests_of
 from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
-from cachezoo.training.admission import Part, fit, write_trained
+from cachezoo.training import prefetch
+from cachezoo.training.admission import fit, write_trained
+from cachezoo.training.episode_rows import Part
 from cachezoo.training.fitted import write_fitted
 from cachezoo.training.workload import fit_workload
+from tests import prefetch_data
 from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
 from tests.lstm_data import SETTINGS as WORKLOAD
 from tests.lstm_data import make_stream, part, write_caching
+from tests.prefetch_data import SETTINGS as PREFETCH
 
 LIBRARIES = {
     "numpy": "2.4.6", "numba": "0.68.1", "onnx": "1.23.2", "onnxruntime": "1.31.1", "lightgbm": "4.7.0",
@@ -77,9 +81,18 @@ def train_workload(folder: Path) -> tuple[Path, Requests]:
     return folder / "model", join(golden)
 
 
+def train_prefetch(folder: Path, settings: prefetch.Settings = PREFETCH) -> tuple[Path, Requests]:
+    """Tiny forests of ranges that a user decides, and requests to take golden rows from."""
+    traces = [prefetch_data.make_trace(n, seed) for n, seed in ((12_000, 1), (9_000, 2))]
+    parts = [prefetch_data.part(trace, key, folder) for trace, key in zip(traces, ("train", "held"), strict=True)]
+    prefetch.write_trained(*prefetch_data.train_both(folder, parts[:1], parts[1:], settings), folder / "model")
+    return folder / "model", requests_of(traces[1], 1000)
+
+
 TRAINERS: dict[str, Callable[[Path], tuple[Path, Requests]]] = {
     "admission": train_admission,
     "caching": train_caching,
+    "prefetch": train_prefetch,
     "workload": train_workload,
 }
 

@@ -10,6 +10,7 @@ WHAT = {
     "workload": "Names the workload category that is running, so that a cache can switch to its model.",
     "caching": "Decides whether pages are worth caching, and in which queue of its cache they enter.",
     "admission": "Decides whether what a read missed is worth its flash writes.",
+    "prefetch": "Says which segments of its block a miss should fetch at once, and whether to.",
 }
 ASK = {
     "workload": """\
@@ -27,17 +28,26 @@ queues = served.decisions[0]   # 0 bypass, 1 soon, 2 mean, 3 late, -1 nothing wa
 rows = model.features(time_us, op, offset, size, volume, namespace, user)
 admit = model.decide(rows)
 """,
+    "prefetch": """\
+# rows are those of the category's admission model: whichever computes them, once; admit at this bundle's threshold
+rows = model.features(time_us, op, offset, size, volume, namespace, user)
+beside = model.prefetch(rows)   # segments [low, high) of each request's block; nothing where low >= high
+admit = admission.scores(rows) >= model.threshold
+""",
 }
 AVOID = {
     "workload": "programs or mixtures unlike its training traces: it cannot say that it does not know them",
     "caching": "a cache far outside the capacities it was labelled for, or requests unlike its training traces",
     "admission": "a cache of another size or write budget than it was calibrated for: take another "
     "threshold from the curve in `calibration`, or calibrate it again",
+    "prefetch": "another admission than the one that `policy.admission` names, or another threshold than "
+    "`calibration.threshold`: what is prefetched is written to flash too",
 }
 SAFER = {
     "workload": "The decision tree of `calibration.baseline`",
     "caching": "A classic policy",
     "admission": "A classic policy",
+    "prefetch": "Prefetching without a model",
 }
 PARTS = {
     "validation": "Evaluated on validation",

@@ -19,7 +19,12 @@ GOLDEN_REQUESTS = "golden/requests.csv"
 GOLDEN_FEATURES = "golden/features.npy"
 GOLDEN_OUTPUTS = "golden/outputs.npy"
 GOLDEN_DECISIONS = "golden/decisions.npy"
-WEIGHTS = {"workload": "weights.safetensors", "caching": "weights.safetensors", "admission": "model.lgb.txt"}
+WEIGHTS = {
+    "workload": ("weights.safetensors",),
+    "caching": ("weights.safetensors",),
+    "admission": ("model.lgb.txt",),
+    "prefetch": ("start.lgb.txt", "end.lgb.txt", "when.lgb.txt"),
+}
 REQUIRED = (MODEL, CARD, GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS)
 
 OUTPUT_TOLERANCE = 1e-5
@@ -34,7 +39,7 @@ def seal(digest: str) -> bytes:
 
 def required_files(kind: str) -> tuple[str, ...]:
     """Files that a bundle of this kind must list."""
-    return (*REQUIRED, WEIGHTS[kind])
+    return (*REQUIRED, *WEIGHTS[kind])
 
 
 def one_line(error: Exception) -> str:

@@ -104,7 +104,7 @@ class Bundle:
 
     @property
     def kind(self) -> str:
-        """What the model decides: workload, caching or admission."""
+        """What the model decides: workload, caching, admission or prefetch."""
         return str(self.manifest["kind"])
 
     @property
@@ -128,7 +128,7 @@ class Bundle:
         return session
 
     def serving(self) -> Any:  # noqa: ANN401 - the serving class of the kind
-        """The serving object with fresh state: AdmissionServing, CachingServing or WorkloadServing.
+        """The serving object with fresh state: AdmissionServing, PrefetchServing, CachingServing or WorkloadServing.
 
         Raises:
             BundleError: the manifest's values do not make a model of its kind.

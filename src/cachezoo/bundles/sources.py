@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from cachezoo.bundles.kinds.base import F32
+from cachezoo.errors import BundleError
 from cachezoo.models.trained import TrainedModel, read_trained
 
 
@@ -26,7 +27,7 @@ class Source:
     libraries: tuple[str, ...]
 
 
-def _admission_export(folder: Path) -> bytes:
+def _forest_export(folder: Path) -> bytes:
     from cachezoo.models.onnx_gbdt import export_onnx
 
     return export_onnx(folder)
@@ -36,6 +37,16 @@ def _admission_reference(folder: Path, trained: TrainedModel, features: F32) -> 
     from cachezoo.models.admission import load_admission
 
     return load_admission(folder)[1].scores(features).astype(np.float32)[:, None]
+
+
+def _prefetch_reference(folder: Path, trained: TrainedModel, features: F32) -> F32:
+    from cachezoo.models.prefetch import load_prefetch
+
+    serving = load_prefetch(folder)[1]
+    if serving is None:
+        message = f"{folder}: {trained.model_id} never trained; train it again"
+        raise BundleError(message)
+    return serving.outputs(features).astype(np.float32)
 
 
 def _lstm_export(folder: Path) -> bytes:
@@ -58,9 +69,11 @@ def _workload_reference(folder: Path, trained: TrainedModel, features: F32) -> F
     return load_workload(folder)[1].probabilities(features)
 
 
+FOREST_LIBRARIES = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime")
 LSTM_LIBRARIES = ("lightning", "numba", "numpy", "onnx", "onnxruntime", "safetensors", "torch")
 SOURCES: dict[str, Source] = {
-    "admission": Source(_admission_export, _admission_reference, ("lightgbm", "numba", "numpy", "onnx", "onnxruntime")),
+    "admission": Source(_forest_export, _admission_reference, FOREST_LIBRARIES),
+    "prefetch": Source(_forest_export, _prefetch_reference, FOREST_LIBRARIES),
     "caching": Source(_lstm_export, _caching_reference, LSTM_LIBRARIES),
     "workload": Source(_lstm_export, _workload_reference, (*LSTM_LIBRARIES, "scikit-learn")),
 }

@@ -28,6 +28,7 @@ from cachezoo.models.trained import TrainedModel, read_trained
 
 GROWTH = 2
 BEGINNINGS = 8
+CALIBRATED = ("admission", "prefetch")
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,15 @@ class ExportSettings:
 def refusal(trained: TrainedModel) -> str | None:
     """Why a model must not be exported, or None.
 
-    A model that never trained, and an imitator whose teacher loses to the best classic on validation, are
-    reported and not shipped.
+    A model that never trained, an imitator whose teacher loses to the best classic on validation, and a prefetch that
+    loses to one that asks no model, are reported and not shipped.
     """
     if not trained.trained:
         return f"it never trained: {trained.reason}"
     if trained.calibration.get("oracle_beats_classic") is False:
         return f"its oracle is below the best classic on validation: {trained.reason}"
+    if trained.kind == "prefetch" and not trained.beats_baseline:
+        return f"no better than prefetching without a model: {trained.reason}"
     return None
 
 
@@ -132,22 +135,23 @@ def _check_shippable(trained: TrainedModel) -> None:
         raise BundleError(message)
     threshold = trained.calibration.get("threshold")
     uncalibrated = not isinstance(threshold, int | float) or isinstance(threshold, bool) or not np.isfinite(threshold)
-    if trained.kind == "admission" and (uncalibrated or not trained.calibration.get("curve")):
+    if trained.kind in CALIBRATED and (uncalibrated or not trained.calibration.get("curve")):
         message = f"{trained.model_id}: its threshold is not calibrated; train it again with a validation trace"
         raise BundleError(message)
 
 
 def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
-    name = WEIGHTS[trained.kind]
-    try:
-        weights = (folder / name).read_bytes()
-    except OSError as error:
-        message = f"{folder / name}: cannot be read ({error.strerror}); train the model again"
-        raise BundleError(message) from error
-    check_finite(name, weights, str(folder))
+    files = {}
+    for name in WEIGHTS[trained.kind]:
+        try:
+            files[name] = (folder / name).read_bytes()
+        except OSError as error:
+            message = f"{folder / name}: cannot be read ({error.strerror}); train the model again"
+            raise BundleError(message) from error
+        check_finite(name, files[name], str(folder))
     model = SOURCES[trained.kind].export(folder)
     check_finite(MODEL, model, trained.model_id)
-    return {name: weights, MODEL: model}
+    return {**files, MODEL: model}
 
 
 def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, str]:

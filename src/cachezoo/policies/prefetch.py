@@ -49,6 +49,8 @@ class PrefetchServing(HistoryServing):
 
     Attributes:
         mode: how it prefetches, one of `MODES`.
+        threshold: of the admission model's scores, in place of its own: with it, admission and prefetch together meet
+            the write budget.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class PrefetchServing(HistoryServing):
             features: inputs in order, as `AdmissionFeatures` takes them, like the next two.
             encodings: codes of `namespace` and `user`.
             geometry: `block_bytes` and `segment_bytes`.
-            calibration: `worth`, the log-odds from which on a prefetch is worth it.
+            calibration: `worth`, the log-odds from which on a prefetch is worth it, and `threshold`.
             policy: `mode`, and `history` as `AdmissionFeatures` takes it.
             infer: float[n, 3] of rows float32[n, F]: segments before the request's first and after its last, and the
                 log-odds that prefetching them is worth it.
@@ -75,10 +77,10 @@ class PrefetchServing(HistoryServing):
         Raises:
             ConfigError: a key is missing, or a formula or mode is unknown.
         """
-        required = ((calibration, "calibration", "worth"), (policy, "policy", "history"), (policy, "policy", "mode"))
-        for values, name, key in required:
-            if key not in values:
-                message = f"{name} holds no {key}; this is not a prefetch model of this release"
+        for name, values, keys in (("calibration", calibration, ("worth", "threshold")),
+                                   ("policy", policy, ("history", "mode"))):
+            if missing := [key for key in keys if key not in values]:
+                message = f"{name} holds no {missing[0]}; this is not a prefetch model of this release"
                 raise ConfigError(message)
         formulas = [feature["formula"] for feature in features]
         missing = [formula for formula in (START, END) if formula not in formulas]
@@ -87,6 +89,7 @@ class PrefetchServing(HistoryServing):
             raise ConfigError(message)
         super().__init__(AdmissionFeatures(features, encodings, geometry, policy["history"]))
         self.mode = self._known(policy["mode"])
+        self.threshold = float(calibration["threshold"])
         self._worth = float(calibration["worth"])
         self._first, self._last = formulas.index(START), formulas.index(END)
         self._per_block = Geometry(geometry["block_bytes"], geometry["segment_bytes"]).per_block
@@ -123,7 +126,9 @@ class PrefetchServing(HistoryServing):
         return worth
 
     def prefetch(self, features: F32, mode: Mode | None = None) -> Prefetch:
-        """What the cache fetches beside what a read misses, where that is admitted.
+        """What the cache fetches beside what a read misses, where that is admitted; n requests.
+
+        In the modes that ask the model a request gets its whole range, or nothing where that holds itself alone.
 
         Args:
             features: float32[n, F].
@@ -134,7 +139,8 @@ class PrefetchServing(HistoryServing):
             return plain_prefetch(mode, len(features), self._per_block)
         outputs = self.outputs(features)
         low, high = self._ranges(features, outputs)
-        asked = self._asked(outputs, mode)
+        own = np.minimum(features[:, self._last] + 1, self._per_block) - features[:, self._first]
+        asked = (high - low > own) & self._asked(outputs, mode)
         return Prefetch(np.where(asked, low, 0).astype(np.int32), np.where(asked, high, 0).astype(np.int32))
 
     def _asked(self, outputs: F64, mode: Mode) -> Bool:

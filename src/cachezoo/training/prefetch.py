@@ -79,7 +79,7 @@ def _skeleton(
         category=category,
         arch=shape,
         **{name: getattr(admitting, name) for name in SHARED},
-        calibration={"eviction_age": admitting.calibration["eviction_age"], "worth": EVEN_ODDS},
+        calibration={"eviction_age": admitting.calibration["eviction_age"], "worth": EVEN_ODDS, "threshold": 0.0},
         policy={
             "type": "flash_prefetch",
             "mode": "none",
