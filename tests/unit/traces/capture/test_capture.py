@@ -190,9 +190,18 @@ def test_lost_events_are_refused(tmp_path, monkeypatch):
 
 
 @needs
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(("workload", "after"), [("database", 0.8), ("web", 4.0), ("mail", 4.0), ("fileserver", 5.0)])
-def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, number, workload, after):
+@pytest.mark.parametrize(
+    ("workload", "after", "number"),
+    [
+        ("database", 0.8, signal.SIGTERM),
+        ("database", 0.8, signal.SIGINT),
+        ("web", 4.0, signal.SIGTERM),
+        ("web", 4.0, signal.SIGINT),
+        ("mail", 4.0, signal.SIGINT),
+        ("fileserver", 5.0, signal.SIGTERM),
+    ],
+)
+def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, workload, after, number):
     """Once while the filesystem is filled, else under load; a mail server's programs are stopped for the most part."""
     process = subprocess.Popen(
         command(workload, tmp_path / "t.parquet"),
