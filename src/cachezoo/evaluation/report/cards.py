@@ -8,10 +8,11 @@ DEEPER = 3  # a card's `#` is the page's fourth level
 
 
 def card_html(markdown: str) -> str:
-    """HTML of a card: headings, paragraphs, lists, tables and code; HTML and images in it are shown as text."""
+    """HTML of a card: headings, paragraphs, lists, tables and code; HTML, links and images in it are shown as text."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "html_block", "html_inline"])
+    off = ["image", "link", "autolink", "reference", "html_block", "html_inline"]
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(off)
     tokens = parser.parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):

@@ -97,6 +97,13 @@ class Sources:
         return next((facts for facts in self.traces if facts.key == key), None)
 
 
+def flash_policies(trace: Json) -> dict[str, Json]:
+    """Rows of a trace in the flash cache by policy, lowest mean load first: as deployed, and those without a budget."""
+    unbudgeted = {name: row for name, row in trace.items() if isinstance(row, Mapping) and "read_dt" in row}
+    rows = {**trace["deployed"]["rows"], **unbudgeted}
+    return {name: rows[name] for name in sorted(rows, key=lambda name: (rows[name]["read_dt"]["mean"], name))}
+
+
 def inputs_digest(root: Path) -> str:
     """sha256 over names and content of metrics, trained models' figures and cards below a project's root."""
     digest = hashlib.sha256()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cachezoo.evaluation.report import names
-from cachezoo.evaluation.report.gather import Category, Model, Sources
+from cachezoo.evaluation.report.gather import Category, Model, Sources, flash_policies
 from cachezoo.evaluation.report.traces import TraceFacts
 from cachezoo.evaluation.report.view import Figure, number, percent, words
 
@@ -26,6 +26,7 @@ COLOURS = {
     "rejectx": PINK, "opt": BLACK, "belady_bypass": BLACK,
 }  # fmt: skip
 LIGHT = "#D9D9D9"
+WITHOUT = "_no_prefetch"
 DPI = 110
 WIDTH = 9.0
 SETTINGS: dict[Any, Any] = {
@@ -184,15 +185,14 @@ def flash_figure(category: Category, folder: Path) -> Figure | None:
     tests = (category.flash or {}).get("traces") or {}
     if not tests:
         return None
-    height = sum(0.22 * (len(trace["deployed"]["rows"]) + 1) + 0.75 for trace in tests.values())
+    height = sum(0.22 * len(flash_policies(trace)) + 0.75 for trace in tests.values())
     canvas, axes = _canvas(len(tests), 2, height)
     for line, (key, trace) in zip(axes, tests.items(), strict=True):
-        named = {**trace["deployed"]["rows"], "accept_all": trace["accept_all"]}
-        order = sorted(named, key=lambda name: (named[name]["read_dt"]["mean"], name))
-        rows, colours = [named[name] for name in order], [colour_of(name) for name in order]
+        named = flash_policies(trace)
+        rows, colours = list(named.values()), [colour_of(name.removesuffix(WITHOUT)) for name in named]
         for column, (axis, statistic) in enumerate(zip(line, ("mean", "peak"), strict=True)):
             ends = [(row.get("read_dt_interval") or {}).get(statistic) for row in rows]
-            labels = [_with_mode(name, named[name]) for name in order] if column == 0 else [""] * len(rows)
+            labels = [_with_mode(name, row) for name, row in named.items()] if column == 0 else [""] * len(rows)
             values = [row["read_dt"][statistic] for row in rows]
             title = key if column == 0 else ""
             _bars(axis, labels, values, ends, colours, title, f"{statistic} read disk-head s/s", 2)
@@ -205,7 +205,10 @@ def flash_figure(category: Category, folder: Path) -> Figure | None:
 
 def _with_mode(policy: str, row: Json) -> str:
     mode = row.get("prefetch")
-    return policy if mode in (None, "none") else f"{policy}, {mode}"
+    name = policy.removesuffix(WITHOUT)
+    if mode is None:
+        return policy
+    return f"{name}, no prefetch" if mode == "none" else f"{name}, {mode}"
 
 
 def model_figure(model: Model, folder: Path) -> Figure | None:

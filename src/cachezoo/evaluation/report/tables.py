@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cachezoo.evaluation.report.gather import Category, Model
+from cachezoo.evaluation.report.gather import Category, Model, flash_policies
 from cachezoo.evaluation.report.traces import TraceFacts
 from cachezoo.evaluation.report.verdict import Answer, Case
 from cachezoo.evaluation.report.view import (
@@ -93,7 +93,7 @@ def _flash_cells(answer: Answer, case: Case | None) -> list[Cell]:
         return [_deploy_cell(answer), Cell(NONE), worth]
     if not answer.model:
         peak = case.own["read_dt"]["peak"]
-        return [_deploy_cell(answer), Cell(number(peak, 2), peak, "disk-head s/s"), worth]
+        return [_deploy_cell(answer), Cell(number(peak, 2), peak, "disk-head s/s, its own"), worth]
     gap = case.gap or {}
     ends = gap["mean_dt_saved_interval"]
     mean = f"mean {percent(-gap['mean_dt_saved'], 1, signed=True)} {span([-ends[1], -ends[0]], 1)}"
@@ -208,11 +208,9 @@ def flash_table(category: Category) -> Table | None:
         Column("bytes from flash"),
         Column("flash writes", "of AcceptAll's"),
     ]
-    named_rows = []
+    named_rows: list[tuple[str, str, Json]] = []
     for key, trace in category.flash["traces"].items():
-        named = {**trace["deployed"]["rows"], "accept_all": trace["accept_all"]}
-        for policy in sorted(named, key=lambda name: (named[name]["read_dt"]["mean"], name)):
-            named_rows.append((policy, key, named[policy]))
+        named_rows += [(policy, key, row) for policy, row in flash_policies(trace).items()]
     rows = [_flash_row(*parts) for parts in named_rows]
     if any("prefetch" in row for _, _, row in named_rows):
         columns += PREFETCH_COLUMNS

@@ -93,11 +93,15 @@ def _unpromoted(models: Sequence[Model], kinds: Sequence[str]) -> list[str]:
     return texts
 
 
+def _unmeasured(cache: str, held_back: Sequence[str]) -> Answer:
+    texts = (f"Nothing was measured in a {cache} for this workload.", *held_back)
+    return Answer(cache, (), False, "unsure", "not measured", texts, ())
+
+
 def page_answer(sources: Sources, category: Category) -> Answer:
     """What to put into the category's page cache."""
     if category.page is None:
-        texts = ("Nothing was measured in a page cache for this workload.",)
-        return Answer("page cache", (), False, "unsure", "not measured", texts, ())
+        return _unmeasured("page cache", _unpromoted(category.models, [PAGE_KIND]))
     model = _best_model(category.models, PAGE_KIND)
     choice = category.page.get("validation_choice")
     deploy = model.id if model else choice
@@ -235,35 +239,58 @@ def _beside(category: Category, deployed: str) -> list[str]:
 
 
 def flash_answer(sources: Sources, category: Category) -> Answer:
-    """What to put before the category's flash cache."""
+    """What to put before the category's flash cache: an admission, and a prefetch model promoted besides."""
     if category.flash is None:
-        texts = ("Nothing was measured in a flash cache for this workload.",)
-        return Answer("flash cache", (), False, "unsure", "not measured", texts, ())
+        return _unmeasured("flash cache", _unpromoted(category.models, FLASH_KINDS))
     model = _best_model(category.models, FLASH_KINDS[0])
-    cases = []
-    for key, trace in category.flash["traces"].items():
-        deployed = trace["deployed"]
-        rows = deployed["rows"]
-        if FLASH_MODEL in rows and FLASH_BASELINE in rows:
-            own = rows[FLASH_MODEL if model else FLASH_BASELINE]
-            cases.append(Case(key, _unseen(sources, key), own, rows[FLASH_BASELINE], None, deployed["gap"]))
-    held_back = _unpromoted(category.models, FLASH_KINDS)
+    prefetch = _best_model(category.models, FLASH_KINDS[1]) if model else None
+    cases = _flash_cases(sources, category.flash, model, prefetch)
     told = [_flash_text(case) for case in cases]
+    held_back = _unpromoted(category.models, FLASH_KINDS)
     if model is None:
         if told:
-            told.insert(0, "What it would have done, with no more writes than RejectX:")
+            told.insert(0, f"What {_with_mode('the models', category.flash, FLASH_MODEL)} would have done:")
+        held_back.append(f"Deploy {_with_mode('RejectX', category.flash, FLASH_BASELINE)}.")
         return Answer("flash cache", (FLASH_BASELINE,), False, "bad", NO_MODEL, (*held_back, *told), tuple(cases))
-    prefetch = _prefetch_model(category.models, cases)
+    deployed = [m for m in (model, prefetch) if m is not None]
+    why = [f"Chosen on validation: {m.reason}." for m in deployed]
+    if prefetch is None:
+        told += _given_away(category.flash, cases)
     tone, worth = _flash_worth(cases)
-    why = [f"Chosen on validation: {m.reason}." for m in (model, prefetch) if m is not None]
-    deploy = tuple(m.id for m in (model, prefetch) if m is not None)
-    return Answer("flash cache", deploy, True, tone, worth, (*why, *told, *_tried(cases), *held_back), tuple(cases))
+    told += _tried(cases)
+    ids = tuple(m.id for m in deployed)
+    return Answer("flash cache", ids, True, tone, worth, (*why, *told, *held_back), tuple(cases))
 
 
-def _prefetch_model(models: Sequence[Model], cases: Sequence[Case]) -> Model | None:
-    """The promoted prefetch model, where the mode that validation chose for the deployed rows asks it."""
-    asked = any(str(case.own.get("prefetch") or "").startswith("ml_") for case in cases)
-    return _best_model(models, FLASH_KINDS[1]) if asked else None
+def _flash_cases(sources: Sources, flash: Json, model: Model | None, prefetch: Model | None) -> list[Case]:
+    """An admission without a prefetch model is compared by itself, all without prefetch; else everything as shipped."""
+    name = "admission_alone" if model is not None and prefetch is None else "deployed"
+    cases = []
+    for key, trace in flash["traces"].items():
+        rows = trace[name]["rows"]
+        own, rival = rows[FLASH_MODEL if model else FLASH_BASELINE], rows[FLASH_BASELINE]
+        cases.append(Case(key, _unseen(sources, key), own, rival, None, trace[name]["gap"]))
+    return cases
+
+
+def _with_mode(name: str, flash: Json, policy: str) -> str:
+    """A policy with the prefetch mode that validation chose for it."""
+    mode = flash["modes"].get(policy, {}).get("mode")
+    return name if mode in (None, "none") else f"{name} with prefetch {mode}"
+
+
+def _given_away(flash: Json, cases: Sequence[Case]) -> list[str]:
+    """Where RejectX with its prefetch beats an admission that is deployed without."""
+    texts = []
+    for case in cases:
+        rival = flash["traces"][case.trace]["deployed"]["rows"][FLASH_BASELINE]
+        mean, own = rival["read_dt"]["mean"], case.own["read_dt"]["mean"]
+        if mean < own:
+            texts.append(
+                f"But on {case.trace} {_with_mode('RejectX', flash, FLASH_BASELINE)} takes a mean of {number(mean, 3)} "
+                f"disk-head seconds per second, less than the {number(own, 3)} with this model."
+            )
+    return texts
 
 
 def _flash_worth(cases: Sequence[Case]) -> tuple[str, str]:
@@ -284,7 +311,8 @@ def _flash_worth(cases: Sequence[Case]) -> tuple[str, str]:
 def _flash_text(case: Case) -> str:
     gap = case.gap or {}
     shares = [
-        f"{percent(gap[f'{name}_gap_closed'], 0)} of the {name} gap from RejectX to OPT"
+        f"{percent(gap[f'{name}_gap_closed'], 0)} {span(gap.get(f'{name}_gap_closed_interval'))}".strip()
+        + f" of the {name} gap from RejectX to OPT"
         for name in ("mean", "peak")
         if gap.get(f"{name}_gap_closed") is not None
     ]

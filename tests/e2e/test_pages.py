@@ -1,0 +1,109 @@
+"""The report and MLflow's pages as a browser shows them."""
+
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cachezoo.evaluation.report.page import write_report
+from cachezoo.io import write_json
+from cachezoo.tracking.records import HEADLINES
+from cachezoo.tracking.sync import sync, ui_address, ui_command
+from tests.report_data import ADMISSION, CACHING, add_model, make_project, page_metrics, row, trained
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
+START_S, BROWSER_S, RENDER_MS = 60, 90, 15_000
+WIDTHS = (1200, 390)
+CLASSIFIER = "workload.lstm8"
+
+
+def chromium(profile: Path, *options: str) -> str:
+    """Run the browser without a window, its profile below `profile`; what it prints."""
+    command = [
+        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+        "--no-first-run", "--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}",
+        *options,
+    ]  # fmt: skip
+    home = {**os.environ, "HOME": str(profile.parent), "XDG_CONFIG_HOME": str(profile), "XDG_CACHE_HOME": str(profile)}
+    done = subprocess.run(command, env=home, capture_output=True, text=True, timeout=BROWSER_S, check=True)
+    return done.stdout
+
+
+def test_the_report_opens_from_a_file(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    write_report(root, make_project(root))
+    page = (root / "report/index.html").as_uri()
+    shown = chromium(tmp_path / "profile", "--dump-dom", page)
+    for text in (CACHING, ADMISSION, "Which model should I deploy", "not on web_other", "web_test"):
+        assert text in shown.replace("<wbr>", "")
+    assert shown.count("<img ") == len(list((root / "report").glob("*.png")))
+    for width in WIDTHS:
+        picture = tmp_path / f"{width}.png"
+        chromium(tmp_path / "profile", f"--screenshot={picture}", f"--window-size={width},1000", page)
+        head = picture.read_bytes()
+        assert struct.unpack(">II", head[16:24]) == (width, 1000) and len(head) > 20_000  # more than a blank page
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def tracked(tmp_path: Path) -> Path:
+    """A project with a synced MLflow: a model of each family, with the figures that its family has."""
+    root = tmp_path / "project"
+    make_project(root)
+    cached = row(CACHING, "model", 0.4567, 55.5, 1650.125, decision_us=230.0)
+    write_json(root / "metrics/web.json", page_metrics({}, models={CACHING: {"test": {"web_test": cached}}}))
+    add_model(root, trained(CLASSIFIER), card=False)
+    write_json(root / "metrics/workload.json", {"models": {CLASSIFIER: {"test": {"balanced_accuracy": 0.9876}}}})
+    for card in root.glob("models/bundles/*/card.md"):
+        shutil.rmtree(card.parent)  # these are no bundles that a reader would accept
+    sync(root)
+    return root
+
+
+@pytest.fixture
+def served(tracked: Path, tmp_path: Path) -> Iterator[str]:
+    """MLflow's server as `make ui` starts it, on a free port; ended with all it started."""
+    port = free_port()
+    with (tmp_path / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            ui_command(tracked, port), stdout=log, stderr=subprocess.STDOUT, cwd=tracked, start_new_session=True
+        )
+    try:
+        deadline = time.monotonic() + START_S
+        while not healthy(port):
+            assert server.poll() is None and time.monotonic() < deadline, (tmp_path / "server.log").read_text()[-2000:]
+            time.sleep(0.2)
+        yield ui_address(tracked, port)
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(timeout=30)
+
+
+def healthy(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def test_mlflow_shows_the_runs_side_by_side(served: str, tmp_path: Path) -> None:
+    """The table that `make ui` names: every model a row, the headlines the columns."""
+    options = ("--dump-dom", f"--virtual-time-budget={RENDER_MS}", "--window-size=2400,1200")
+    shown = chromium(tmp_path / "profile", *options, served)
+    assert [name for name in (CACHING, ADMISSION, CLASSIFIER) if name not in shown] == []
+    assert [name for name in HEADLINES if name not in shown] == []
+    assert "0.4567" in shown and "0.9876" in shown  # a family's figures in their cells
