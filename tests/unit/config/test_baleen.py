@@ -4,7 +4,15 @@ import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.config.baleen import (
+    AdmissionModel,
+    AdmissionTrain,
+    EpisodeLabel,
+    FlashPolicy,
+    HistoryFeatures,
+    PrefetchModel,
+    PrefetchTrain,
+)
 
 CONF = Path(__file__).parents[3] / "conf"
 FILES: list[tuple[str, type[BaseModel]]] = [
@@ -12,6 +20,8 @@ FILES: list[tuple[str, type[BaseModel]]] = [
     ("features/history.yaml", HistoryFeatures),
     ("model/admission/lgbm.yaml", AdmissionModel),
     ("train/admission.yaml", AdmissionTrain),
+    ("model/prefetch/lgbm.yaml", PrefetchModel),
+    ("train/prefetch.yaml", PrefetchTrain),
     ("policy/flash.yaml", FlashPolicy),
 ]
 

@@ -1,0 +1,87 @@
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.bundles import load
+from cachezoo.bundles.requests import Requests, requests_of
+from cachezoo.bundles.writer import build_bundle, refusal, write_bundle
+from cachezoo.errors import BundleError
+from cachezoo.labels.flash_problem import flash_problem
+from cachezoo.models.admission import load_admission
+from cachezoo.models.prefetch import load_prefetch
+from cachezoo.models.trained import read_trained
+from tests.baleen_data import FLASH, LABEL
+from tests.bundle_data import EXPORT, metrics
+from tests.prefetch_data import make_trace
+
+COLUMNS = ("time_us", "op", "offset", "size", "volume", "namespace", "user")
+
+
+@pytest.fixture
+def folder(trained_of: Callable[[str], tuple[Path, Requests]], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained_of("prefetch")[0], tmp_path / "trained"))
+
+
+def test_bundle_prefetches_like_the_trained_forests(
+    folder: Path, trained_of: Callable[[str], tuple[Path, Requests]], tmp_path: Path
+) -> None:
+    trace = make_trace(5_000, 9)
+    requests = requests_of(trace, len(trace))
+    write_bundle(folder, requests, metrics("prefetch.database.lgbm"), EXPORT, tmp_path / "bundle")
+    ours, theirs = load_prefetch(folder)[1], load(tmp_path / "bundle").serving()
+    columns = [getattr(requests, name) for name in COLUMNS]
+    rows = theirs.features(*columns)
+    np.testing.assert_array_equal(rows, ours.features(*columns))
+    np.testing.assert_array_equal(theirs.ranges(rows), ours.ranges(rows))
+    mine, its = ours.prefetch(rows), theirs.prefetch(rows)
+    np.testing.assert_array_equal((its.low, its.high), (mine.low, mine.high))
+    # Rows of the admission model serve both; one run with what the two say beats the admission alone.
+    admits = load_admission(trained_of("prefetch")[0].parent / "admission")[1]
+    np.testing.assert_array_equal(admits.features(*columns), rows)
+    scores, problem = admits.scores(rows), flash_problem(trace, LABEL, FLASH)
+    alone = problem.run(scores >= admits.threshold)
+    both = problem.run(scores >= theirs.threshold, its)
+    assert both.segment_writes <= alone.segment_writes
+    assert problem.dt_seconds(both).sum() < problem.dt_seconds(alone).sum()
+
+
+def test_golden_rows_pass_every_branch(folder: Path) -> None:
+    files, _ = build_bundle(folder, requests_of(make_trace(3_000, 9), 3_000), {}, EXPORT)
+    manifest = json.loads(files["manifest.json"])
+    golden = manifest["golden"]
+    assert golden["decisions"] == ["low", "high", "fetch"] and golden["outputs"] == ["before", "after", "worth"]
+    assert set(golden["branches"]) == {"fetch", "leave", "write"} and all(golden["branches"].values())
+    assert {"start.lgb.txt", "end.lgb.txt", "when.lgb.txt", "model.onnx"} < set(files)
+    assert manifest["policy"]["mode"] in ("ml_range", "ml_range_when")
+    assert "Prefetching without a model is the safer choice here" in files["card.md"].decode()  # nothing was measured
+    assert "model.prefetch(rows)" in files["card.md"].decode()
+
+
+def test_a_beaten_or_untrained_model_is_refused(folder: Path) -> None:
+    path = folder / "train.json"
+    values = json.loads(path.read_text())
+    requests = requests_of(make_trace(300, 9), 300)
+    for change, match in (
+        ({"beats_baseline": False, "reason": "it does not beat none"}, "no better than prefetching without a model"),
+        ({"trained": False, "reason": "one class only"}, "never trained: one class only"),
+        ({"calibration": {**values["calibration"], "curve": []}}, "threshold is not calibrated"),
+    ):
+        path.write_text(json.dumps({**values, **change}))
+        with pytest.raises(BundleError, match=match):
+            build_bundle(folder, requests, {}, EXPORT)
+    path.write_text(json.dumps({**values, "beats_baseline": False}))
+    assert (refusal(read_trained(folder)) or "").startswith("no better than")
+
+
+def test_exporter_that_lies_is_caught(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cachezoo.bundles import sources
+
+    source = sources.SOURCES["prefetch"]
+    wrong = sources.Source(source.export, lambda *a: source.reference(*a) + np.float32(0.1), source.libraries)
+    monkeypatch.setitem(sources.SOURCES, "prefetch", wrong)
+    with pytest.raises(BundleError, match=r"differs by 0\.1 from the trained one"):
+        build_bundle(folder, requests_of(make_trace(300, 9), 300), {}, EXPORT)
