@@ -16,8 +16,8 @@ from cachezoo.features.sequence import Memory, raw_columns
 from cachezoo.io import write_json
 from cachezoo.kernels import manager
 from cachezoo.kernels.benefit import page_benefit
-from cachezoo.kernels.episodes import find_episodes
-from cachezoo.kernels.flash import simulate_rejectx
+from cachezoo.kernels.episodes import find_episodes, range_costs
+from cachezoo.kernels.flash import Prefetch, simulate_rejectx
 from cachezoo.kernels.oracle_cache import decided_cache, oracle_cache
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.labels.benefit import BELADY, Tags, belady_worth, capacity_pages, reach_of, tags_of, teacher_names
@@ -148,9 +148,16 @@ class Work:
         """Episodes of a given eviction age."""
         return find_episodes(self.segments, self.trace.op == 0, EVICTION_AGE)
 
-    def rejectx(self) -> object:
-        """The flash cache behind RejectX."""
-        return simulate_rejectx(self.segments, self.trace.op == 0, EVICTION_AGE, self.capacity(MIDDLE))
+    def ranges(self) -> object:
+        """What the episodes cost with prefetch of their OPT-Range, and the episodes themselves."""
+        return range_costs(self.segments, find_episodes(self.segments, self.trace.op == 0, EVICTION_AGE))
+
+    def rejectx(self, whole_block: bool) -> object:
+        """The flash cache behind RejectX, where a miss fetches its whole block or what is missing alone."""
+        n, capacity = len(self.trace), self.capacity(MIDDLE)
+        whole = Prefetch(np.zeros(n, np.int32), np.full(n, self.segments.per_block, np.int32))
+        prefetch = whole if whole_block else None
+        return simulate_rejectx(self.segments, self.trace.op == 0, EVICTION_AGE, capacity, prefetch=prefetch)
 
 
 Step = Callable[[Work], Any]
@@ -169,7 +176,9 @@ def steps() -> Iterator[tuple[str, str, Step]]:
     yield "manager, hits stay", middle, partial(Work.serve, requeue=False)
     yield "manager, hits requeue", middle, partial(Work.serve, requeue=True)
     yield "episodes", "", Work.episodes
-    yield "flash cache, RejectX", middle, Work.rejectx
+    yield "episodes and their ranges", "", Work.ranges
+    yield "flash cache, RejectX", middle, partial(Work.rejectx, whole_block=False)
+    yield "same, all_on_miss", middle, partial(Work.rejectx, whole_block=True)
 
 
 def seconds(step: Step, work: Work) -> float:
@@ -195,7 +204,7 @@ def main() -> None:
         f"{n:,} requests, {m:,} accesses to {work.pages.n_pages:,} pages, zipf {SKEW} and {SCAN_SHARE:.0%} scan; "
         f"best of {REPEATS}; the first call compiles, on a small trace; peak memory is the process's so far"
     )
-    print(f"{'step':<24}{'capacity':>14}{'M requests/s':>14}{'M accesses/s':>14}{'first call s':>14}{'peak MiB':>10}")
+    print(f"{'step':<26}{'capacity':>14}{'M requests/s':>14}{'M accesses/s':>14}{'first call s':>14}{'peak MiB':>10}")
     rows, firsts = [], [seconds(step, small) for _, _, step in steps()]
     _ = work.worths, work.queues
     for first, (name, capacity, step) in zip(firsts, steps(), strict=True):
@@ -203,7 +212,7 @@ def main() -> None:
         row = {"step": name, "capacity": capacity, "requests_per_s": n / best, "accesses_per_s": m / best}
         rows.append({**row, "first_call_s": first, "peak_mib": peak_mib()})
         print(
-            f"{name:<24}{capacity:>14}{n / best / 1e6:>14.1f}{m / best / 1e6:>14.1f}{first:>14.2f}{peak_mib():>10.0f}",
+            f"{name:<26}{capacity:>14}{n / best / 1e6:>14.1f}{m / best / 1e6:>14.1f}{first:>14.2f}{peak_mib():>10.0f}",
             flush=True,
         )
     if path is not None:

@@ -74,7 +74,7 @@ class Models:
             prefetch: `models/trained/prefetch.<category>.<arch>`.
 
         Raises:
-            TrainingError: a folder holds no readable model of its kind.
+            CachezooError: a folder holds no readable model of its kind.
         """
         self._folders = admission, prefetch
         self.admission: TrainedModel = load_admission(admission)[0]
@@ -198,8 +198,7 @@ def evaluate_flash(params: "Params", category: str) -> dict[str, Any]:
     A category without a validation trace has its modes chosen on the train traces, as its thresholds were.
 
     Raises:
-        TrainingError: a model is missing or damaged.
-        TraceError: a trace is.
+        CachezooError: a model or a trace is missing or damaged.
     """
     kinds = {"admission": params.model.admission.arch, "prefetch": params.model.prefetch.arch}
     folders = [paths.trained(f"{kind}.{category}.{arch}") for kind, arch in kinds.items()]
