@@ -14,7 +14,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -246,14 +246,27 @@ def _rows_of(rows: list[Row], file: str) -> list[Row]:
     return exact or [row for row in rows if _pattern(row.file).fullmatch(file)]
 
 
-def _names(folder: Path) -> dict[str, str]:
-    """Names that mean something, by what they stand for."""
-    params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))["data"]
-    models = {path.name: "<model>" for path in (folder / "models/trained").glob("*")}
-    return {**dict.fromkeys(params["traces"], "<trace>"), **dict.fromkeys(params["roles"], "<category>"), **models}
+class Names:
+    """Names in a project that mean something."""
+
+    def __init__(self, folder: Path) -> None:
+        data = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))["data"]
+        self.traces = {key: str(trace["category"]) for key, trace in data["traces"].items()}
+        self.categories = list(data["roles"])
+        models = [path.name for path in (folder / "models/trained").glob("*")]
+        kinds = {"<trace>": self.traces, "<category>": self.categories, "<model>": models}
+        self.kind = {name: kind for kind, names in kinds.items() for name in names}
+
+    def written(self, output: str) -> set[str]:
+        """An output's paths as globs, one for each trace or category that it is written for."""
+        if "<trace>" in output:
+            pairs = self.traces.items()
+            return {output.replace("<trace>", key).replace("<category>", own) for key, own in pairs}
+        every = {output.replace("<category>", name) for name in self.categories}
+        return {re.sub(r"<[^>]+>", "*", path) for path in every}
 
 
-def _general(at: tuple[str, ...], rows: list[Row], names: dict[str, str]) -> str:
+def _general(at: tuple[str, ...], rows: list[Row], names: Mapping[str, str]) -> str:
     """A path as a row would have it: as rows beside it do, else by the names that are known."""
     own: list[str] = []
     for depth, name in enumerate(at):
@@ -263,19 +276,17 @@ def _general(at: tuple[str, ...], rows: list[Row], names: dict[str, str]) -> str
     return ".".join(own)
 
 
-def _files(folder: Path, output: str, outputs: list[tuple[str, str]]) -> Iterator[Path]:
-    """Files of an output, a folder's being all that lie in it; none that another output names in full."""
-    for path in sorted(folder.glob(re.sub(r"<[^>]+>", "*", output))):
-        files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-        name = path.relative_to(folder).as_posix()
-        yield from files if name == output or name not in (other for _, other in outputs) else []
+def _files(folder: Path, output: str, names: Names) -> Iterator[Path]:
+    """Files of an output, a folder's being all that lie in it; what was written for other traces is left out."""
+    for path in sorted(path for written in names.written(output) for path in folder.glob(written)):
+        yield from sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 class _Comparison:
     """What the files of a project that has run hold and no row says, and the other way round."""
 
     def __init__(self, rows: list[Row], folder: Path) -> None:
-        self.rows, self.folder, self.names = rows, folder, _names(folder)
+        self.rows, self.folder, self.names = rows, folder, Names(folder)
         self.missing: dict[tuple[str, str], Row] = {}
         self.errors: list[str] = []
         self.used: set[str] = set()
@@ -301,7 +312,7 @@ class _Comparison:
                     have = " or ".join(sorted(kinds))
                     self.errors.append(f"{name} {'.'.join(at)}: is {have}, the dictionary says {row.type}")
             if not said and not _said_by_keys(at, kinds, columns, rows):
-                self.propose(stage, head, _general(at, rows, self.names), " or ".join(sorted(kinds)))
+                self.propose(stage, head, _general(at, rows, self.names.kind), " or ".join(sorted(kinds)))
         self.errors += [
             f"{name}: {row.column} is not in it; take the row out, or say that it is there sometimes"
             for row in rows
@@ -314,7 +325,7 @@ def output_errors(rows: list[Row], outputs: list[tuple[str, str]], folder: Path)
     found = _Comparison(rows, folder)
     for output in dict.fromkeys(output for _, output in outputs):
         stages = " ".join(stage for stage, own in outputs if own == output)
-        for path in _files(folder, output, outputs):
+        for path in _files(folder, output, found.names):
             found.file(stages, output, path)
     lost = {row.file for row in rows if not row.column and row.presence == "always"} - found.used
     unwritten = [f"{file}: no such file was written; take its rows out" for file in sorted(lost)]

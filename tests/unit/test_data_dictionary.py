@@ -64,7 +64,7 @@ ROWS = [
 @pytest.fixture
 def ran(tmp_path):
     """A project whose stages have run on one trace."""
-    params = {"data": {"traces": {"web_test": {}}, "roles": {"web": {}}}}
+    params = {"data": {"traces": {"web_test": {"category": "web"}}, "roles": {"web": {}}}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
     table = {
         "size": pa.array([1, 2], pa.int64()),
@@ -82,6 +82,8 @@ def ran(tmp_path):
     (tmp_path / "metrics").mkdir()
     (tmp_path / "metrics/web.json").write_text(json.dumps(judged))
     (tmp_path / "metrics/all.json").write_text('{"total": 3}')
+    # Of a category that the matrix no longer has.
+    (tmp_path / "metrics/mail.json").write_text('{"older": 1}')
     return tmp_path
 
 
