@@ -1,4 +1,4 @@
-"""Write the tiny traces: two categories, two CSV traces each, seeded; loops and skew, so that policies differ."""
+"""Write the tiny traces, two CSV traces a category, seeded: loops and skew, so that policies differ; gamma is of objects."""
 
 from pathlib import Path
 
@@ -6,19 +6,39 @@ import numpy as np
 
 REQUESTS = 3000
 BLOCKS = {"alpha": 700, "beta": 400}
+OBJECT_READS, OBJECTS, OBJECT_BYTES, VOLUMES = 1500, 60, 1 << 20, 3
 
 
 def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for k, (category, blocks) in enumerate(BLOCKS.items()):
-        for j, role in enumerate(("learn", "test")):
-            rng = np.random.default_rng([k, j])
-            hot = rng.zipf(1.3, REQUESTS) % blocks
-            scan = np.arange(REQUESTS) % (3 * blocks) + blocks
-            block = np.where(rng.random(REQUESTS) < 0.7, hot, scan)
-            op = np.where(rng.random(REQUESTS) < 0.25, "W", "R")
-            size = 4096 * rng.integers(1, 5, REQUESTS)
-            time = np.cumsum(rng.integers(500, 4000, REQUESTS))
-            rows = zip(time, op, block * 16384, size, strict=True)
-            lines = ["time_us,op,offset,size", *(f"{t},{o},{b},{s}" for t, o, b, s in rows)]
-            (folder / f"{category}_{role}.csv").write_text("\n".join(lines) + "\n")
+    for j, role in enumerate(("learn", "test")):
+        for k, blocks in enumerate(BLOCKS.values()):
+            write_pages(folder / f"{list(BLOCKS)[k]}_{role}.csv", np.random.default_rng([k, j]), blocks)
+        write_objects(folder / f"gamma_{role}.csv", np.random.default_rng([len(BLOCKS), j]))
+
+
+def write_pages(path: Path, rng: np.random.Generator, blocks: int) -> None:
+    hot = rng.zipf(1.3, REQUESTS) % blocks
+    scan = np.arange(REQUESTS) % (3 * blocks) + blocks
+    block = np.where(rng.random(REQUESTS) < 0.7, hot, scan)
+    op = np.where(rng.random(REQUESTS) < 0.25, "W", "R")
+    size = 4096 * rng.integers(1, 5, REQUESTS)
+    time = np.cumsum(rng.integers(500, 4000, REQUESTS))
+    rows = zip(time, op, block * 16384, size, strict=True)
+    lines = ["time_us,op,offset,size", *(f"{t},{o},{b},{s}" for t, o, b, s in rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_objects(path: Path, rng: np.random.Generator) -> None:
+    """Reads of a quarter of an object, the quarters of one often in a row; a tenth writes."""
+    lines, time, quarter = ["time_us,op,offset,size,volume"], 0, OBJECT_BYTES // 4
+    chosen, at = 0, 4
+    for _ in range(OBJECT_READS):
+        if at == 4 or rng.random() < 0.1:
+            chosen, at = int(rng.zipf(1.3)) % (OBJECTS * VOLUMES), 0
+        time += int(rng.integers(5_000, 40_000))
+        op = "W" if rng.random() < 0.1 else "R"
+        offset = chosen // VOLUMES * OBJECT_BYTES + at * quarter
+        lines.append(f"{time},{op},{offset},{quarter},disk{chosen % VOLUMES}")
+        at += 1
+    path.write_text("\n".join(lines) + "\n")
