@@ -35,6 +35,8 @@ class EpisodeLabel(BlockGeometry):
         cache_fraction: flash cache's size, as a part of the trace's distinct segments.
         write_budget: segment writes allowed, as a part of AcceptAll's simulated writes over the whole run.
         budget_tolerance: how near to the budget a calibrated policy must come, relative.
+        opt_prefetch: what OPT, whose decisions are the labels, prefetches: nothing, each episode's OPT-Range, or that
+            where it pays. An episode that is read in many places is worth more flash when one I/O fetches it all.
         age_tolerance: the eviction age is found when the simulated one is this near, relative.
         age_damping: first step towards the simulated age, as a part of the difference; halved after each
             overshoot.
@@ -48,6 +50,7 @@ class EpisodeLabel(BlockGeometry):
     cache_fraction: float = Field(gt=0, le=1)
     write_budget: float = Field(gt=0, le=1)
     budget_tolerance: float = Field(gt=0, lt=1)
+    opt_prefetch: Literal["none", "opt_range", "opt_range_when"] = "opt_range_when"
     age_tolerance: float = Field(gt=0, lt=1)
     age_damping: float = Field(gt=0, le=1)
     age_rounds: int = Field(ge=1)

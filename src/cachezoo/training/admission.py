@@ -18,6 +18,7 @@ from cachezoo.errors import TrainingError, no_trace
 from cachezoo.features.history import feature_list
 from cachezoo.io import atomic_dir
 from cachezoo.labels.calibrate import Calibration
+from cachezoo.labels.episodes import label_problem
 from cachezoo.labels.flash_problem import FlashProblem, flash_problem
 from cachezoo.models.admission import MODEL_FILE, serving
 from cachezoo.models.forest import Forest, fit_forest, forest_scorer, loss_rows, write_curves
@@ -121,9 +122,12 @@ def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) ->
     return rows, opt, held
 
 
-def _judged_parts(parts: list[Part], problems: list[FlashProblem], scores: list[F64]) -> list[JudgedPart]:
+def _judged_parts(
+    parts: list[Part], problems: list[FlashProblem], scores: list[F64], label: EpisodeLabel
+) -> list[JudgedPart]:
+    """The admission is judged by itself, so OPT stands beside it without prefetch, whatever the labels come from."""
     return [
-        JudgedPart(part.trace, problem, score, part.labels.opt)
+        JudgedPart(part.trace, problem, score, label_problem(problem, label).opt())
         for part, problem, score in zip(parts, problems, scores, strict=True)
     ]
 
@@ -155,7 +159,8 @@ def fit(
     scorer = forest_scorer(forest.text, settings.train.threads)
     scores = [scorer(serve_trace(serving(model, scorer), part.trace)) for part in judged]
     threshold, found = calibrate_threshold(problems, scores)
-    figures, beats, reason = judge(_judged_parts(judged, problems, scores), threshold, settings.flash, seed)
+    facing = _judged_parts(judged, problems, scores, settings.label)
+    figures, beats, reason = judge(facing, threshold, settings.flash, seed)
     calibration = _calibration(
         model, problems, found, threshold, threshold_curve(problems, scores, settings.train.curve_points)
     )
