@@ -54,14 +54,14 @@ def refusal(trained: TrainedModel) -> str | None:
     """Why a model must not be exported, or None.
 
     A model that never trained, an imitator whose teacher loses to the best classic on validation, and a prefetch that
-    loses to one that asks no model, are reported and not shipped.
+    does not beat one that asks no model there, are reported and not shipped.
     """
     if not trained.trained:
         return f"it never trained: {trained.reason}"
     if trained.calibration.get("oracle_beats_classic") is False:
         return f"its oracle is below the best classic on validation: {trained.reason}"
     if trained.kind == "prefetch" and not trained.beats_baseline:
-        return f"no better than prefetching without a model: {trained.reason}"
+        return f"not shown to beat prefetching without a model: {trained.reason}"
     return None
 
 

@@ -154,14 +154,14 @@ def fit(
             are this model's too.
         parts: train traces with labels.
         validation: validation traces; where empty, the train traces choose the mode and the threshold, and the model
-            is not said to beat anything, for nothing judged it.
+            is not said to beat anything, for nothing judged it: a plain mode is then the one to run.
         settings: parameters.
 
     Returns:
         What goes into `train.json`, and the forests by file name; none where nothing was learned.
 
     Raises:
-        TrainingError: there is no train trace, or labels do not fit their trace.
+        TrainingError: there is no train trace.
     """
     if not parts:
         raise TrainingError(no_trace(category, "train"))
@@ -172,12 +172,7 @@ def fit(
     if fitted.forests:
         infer = joined([forest_scorer(fitted.forests[name].text, settings.train.threads) for name in MODEL_FILES])
     judged = _judged_parts(model, admits, infer, validation or parts, settings)
-    verdict = judge(judged, settings.flash, model.seeds["train_prefetch"])
-    beats, reason = verdict.beats, verdict.reason
-    if not validation:
-        beats, reason = False, "not judged: the category has no validation trace, so the train traces chose the mode"
-    if fitted.reason:
-        beats, reason = False, fitted.reason
+    verdict = judge(judged, settings.flash, model.seeds["train_prefetch"], held_out=bool(validation))
     calibration = _calibration(judged, verdict, settings.train.curve_points)
     changes = {
         "arch": {
@@ -189,8 +184,8 @@ def fit(
         "policy": {**model.policy, "mode": verdict.mode},
         "trained": bool(fitted.forests),
         "validation": {**fitted.figures, **verdict.figures},
-        "beats_baseline": beats,
-        "reason": reason,
+        "beats_baseline": verdict.beats,
+        "reason": fitted.reason or verdict.reason,
     }
     return model.model_copy(update=changes), fitted.forests
 
@@ -201,7 +196,7 @@ def _learn(model: TrainedModel, admitting: TrainedModel, parts: list[Part], sett
         return Fitted({}, f"its admission model never trained: {admitting.reason}")
     cost = DiskHead(settings.flash.seek_ms, settings.flash.rate_mib_s)
     features = [(part, serve_trace(_fresh(model), part.trace)) for part in parts]
-    rows = prefetch_rows(features, settings.label, settings.train, cost)
+    rows = prefetch_rows(features, settings.label, settings.train)
     names = [feature.name for feature in model.features]
     seed = model.seeds["train_prefetch"]
     return Fitter(rows, names, settings.model, settings.train, settings.label, cost, seed).fit()

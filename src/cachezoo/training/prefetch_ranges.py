@@ -8,15 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.config.baleen import EpisodeLabel, PrefetchModel, PrefetchTrain
-from cachezoo.errors import TrainingError
-from cachezoo.kernels.episodes import find_episodes, range_costs
 from cachezoo.kernels.flash import DiskHead
-from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.models.forest import Forest, fit_forest, forest_scorer
 from cachezoo.models.prefetch import MODEL_FILES
 from cachezoo.policies.prefetch import predicted_range
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import OP_READ
 from cachezoo.training.episode_rows import Part, folds, held_out
 
 F32 = npt.NDArray[np.float32]
@@ -69,39 +65,23 @@ class Fitted:
     figures: dict[str, float | None] = field(default_factory=dict)
 
 
-def prefetch_rows(
-    parts: Sequence[tuple[Part, F32]], label: EpisodeLabel, train: PrefetchTrain, cost: DiskHead
-) -> Rows:
-    """Training rows of some parts with their features float32[n, F].
-
-    Raises:
-        TrainingError: a part's labels are not those of its trace.
-    """
-    chosen = [_part_rows(part, features, label, train, cost) for part, features in parts]
+def prefetch_rows(parts: Sequence[tuple[Part, F32]], label: EpisodeLabel, train: PrefetchTrain) -> Rows:
+    """Training rows of some parts with their features float32[n, F]."""
+    chosen = [_part_rows(part, features, label, train) for part, features in parts]
     return Rows(*(np.concatenate(column) for column in zip(*chosen, strict=True)))
 
 
-def _part_rows(part: Part, features: F32, label: EpisodeLabel, train: PrefetchTrain, cost: DiskHead) -> Rows:
+def _part_rows(part: Part, features: F32, label: EpisodeLabel, train: PrefetchTrain) -> Rows:
     trace, labels = part.trace, part.labels
-    accesses = expand_segments(
-        trace.volume.codes, trace.offset, trace.size, Geometry(label.block_bytes, label.segment_bytes)
-    )
-    episodes = find_episodes(accesses, trace.op == OP_READ, int(labels.figures["eviction_age"]))
-    if not np.array_equal(episodes.episode, labels.episode):
-        message = f"{part.key}: its labels are of other requests or another geometry; run label_episodes again"
-        raise TrainingError(message)
-    costs = range_costs(accesses, episodes)
-    segments = episodes.written - costs.written
-    saved = cost.seconds(episodes.misses.astype(np.int64) - costs.misses, segments * label.segment_bytes)
     keep = np.flatnonzero((labels.access_index == 0) & labels.opt & labels.settled)
-    first = accesses.first.astype(np.int64)
+    start = trace.offset[keep] // label.block_bytes * label.block_bytes
     return Rows(
         features[keep],
-        first[keep],
-        (first + accesses.sizes - 1)[keep],
+        (trace.offset[keep] - start) // label.segment_bytes,
+        (trace.offset[keep] + trace.size[keep] - 1 - start) // label.segment_bytes,
         labels.range_low[keep],
         labels.range_high[keep],
-        saved[labels.episode[keep]],
+        labels.prefetch_gain[keep],
         held_out(trace, label, train.holdout_every)[keep],
         folds(trace, label, train.holdout_every, train.folds)[keep],
     )

@@ -1,10 +1,11 @@
 """Which way to prefetch with an admission model, and whether a learned one beats the plain ones: validation says.
 
 Each mode gets its own admission threshold, at which admission and prefetch together meet the write budget. Time is cut
-into windows; every other one chooses the mode by mean read disk-head time, the verdict is spoken on the rest, so that
-the choice cannot flatter it. The learned mode then meets the best plain mode, recalibrated to the very writes that the
-learned one makes: it beats it where the 90 % interval of the paired saving lies above 0. Source: Baleen post,
-"Evaluation"; the choice on windows of their own is ours.
+into windows; every other one chooses the best learned and the best plain mode by mean read disk-head time, the verdict
+is spoken on the rest, so that the choice cannot flatter it. The learned mode then meets the plain one, recalibrated to
+the very writes that the learned one makes: it beats it where the 90 % interval of the paired saving lies above 0. It is
+the mode to run where it was the best of all on the choosing windows and beats the plain one on the others; else the
+plain one is. Source: Baleen post, "Evaluation"; the choice on windows of their own is ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,12 +44,12 @@ class Verdict:
     """What validation says.
 
     Attributes:
-        mode: the best on the choosing windows.
+        mode: the one to run.
         threshold: of the admission's scores, at which that mode meets the budget.
         calibration: how it was met.
         modes: a row for each mode; `read_dt` figures in disk-head seconds per second.
         figures: for train.json, on the judging windows.
-        beats: the mode is a learned one and beats the best plain one.
+        beats: the mode is a learned one.
         reason: one line.
     """
 
@@ -103,7 +104,7 @@ def _row(tried: _Tried, choosing: Bool, accept_all: int) -> dict[str, Any]:
     }
 
 
-def judge(parts: Sequence[JudgedPart], flash: FlashPolicy, seed: int) -> Verdict:
+def judge(parts: Sequence[JudgedPart], flash: FlashPolicy, seed: int, *, held_out: bool = True) -> Verdict:
     """Choose the mode and hold the best learned one against the best plain one.
 
     Args:
@@ -111,6 +112,7 @@ def judge(parts: Sequence[JudgedPart], flash: FlashPolicy, seed: int) -> Verdict
         flash: `policy.flash`; the windows are half as long as the evaluation's where the trace allows no more of them,
             since half of them choose.
         seed: the bootstrap's seed.
+        held_out: False where these are the train traces, for want of others: then a plain mode is the one to run.
     """
     finer = flash.model_copy(update={"min_windows": 2 * flash.min_windows})
     windows = [load_windows(part.trace.time_us, part.problem, finer, time_scale(part.trace)) for part in parts]
@@ -125,16 +127,19 @@ def judge(parts: Sequence[JudgedPart], flash: FlashPolicy, seed: int) -> Verdict
     accept_all = sum(part.problem.accept_all.segment_writes for part in parts)
     rows = [_row(one, choosing, accept_all) for one in tried.values()]
     figures: dict[str, float | None] = {"plain_mean_dt": float(plain.load[~choosing].mean())}
-    beats, reason = False, f"no learned mode to judge; the best plain one is {plain.mode}"
+    chosen, reason = plain, f"no learned mode to judge; the best plain one is {plain.mode}"
     if any(mode in tried for mode in ML_MODES):
         ours = best_of(ML_MODES)
         rival = _try(parts, windows, plain.mode, [float(run.segment_writes) for run in ours.runs])
         more, won, reason = _duel(ours, rival, ~choosing, flash, seed)
         figures |= more
-        beats = won and best.mode in ML_MODES
-        if won and not beats:
+        if won and best is not ours:
             reason = f"{best.mode} was better on the choosing windows; {reason}"
-    return Verdict(best.mode, best.threshold, best.found, rows, figures, beats, reason)
+        if not held_out:
+            reason = "not judged: the category has no validation trace, so the train traces chose the mode"
+        chosen = ours if won and best is ours and held_out else plain
+    beats = chosen is not plain
+    return Verdict(chosen.mode, chosen.threshold, chosen.found, rows, figures, beats, reason)
 
 
 def _duel(

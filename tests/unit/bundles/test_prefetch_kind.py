@@ -66,7 +66,7 @@ def test_a_beaten_or_untrained_model_is_refused(folder: Path) -> None:
     values = json.loads(path.read_text())
     requests = requests_of(make_trace(300, 9), 300)
     for change, match in (
-        ({"beats_baseline": False, "reason": "it does not beat none"}, "no better than prefetching without a model"),
+        ({"beats_baseline": False, "reason": "it does not beat none"}, "not shown to beat prefetching without a model"),
         ({"trained": False, "reason": "one class only"}, "never trained: one class only"),
         ({"calibration": {**values["calibration"], "curve": []}}, "threshold is not calibrated"),
     ):
@@ -74,7 +74,7 @@ def test_a_beaten_or_untrained_model_is_refused(folder: Path) -> None:
         with pytest.raises(BundleError, match=match):
             build_bundle(folder, requests, {}, EXPORT)
     path.write_text(json.dumps({**values, "beats_baseline": False}))
-    assert (refusal(read_trained(folder)) or "").startswith("no better than")
+    assert (refusal(read_trained(folder)) or "").startswith("not shown to beat")
 
 
 def test_exporter_that_lies_is_caught(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

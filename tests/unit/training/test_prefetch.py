@@ -86,6 +86,7 @@ def test_each_mode_has_a_threshold_that_keeps_to_the_budget(parts: tuple[Part, P
         assert row["writes"] <= 0.25 * 1.025
         assert run.prefetched.sum() / problem.accept_all.segment_writes == pytest.approx(row["prefetched_writes"])
     chosen = modes[model.policy["mode"]]
+    assert chosen["mode"] in ML_MODES
     assert chosen["choosing_mean_dt"] == min(row["choosing_mean_dt"] for row in modes.values())
     assert model.calibration["threshold"] == chosen["threshold"] == serving.threshold
     curve = [point["threshold"] for point in model.calibration["curve"]]
@@ -115,7 +116,7 @@ def test_two_trainings_give_the_same_bytes(parts: tuple[Part, Part], trained: Pa
 def test_without_validation_nothing_is_claimed(parts: tuple[Part, Part], trained: Path) -> None:
     model, _ = fit("database", load_admission(trained.parent / "admission"), [parts[0]], [], SETTINGS)
     assert model.trained and not model.beats_baseline and "no validation trace" in model.reason
-    assert model.calibration["calibrated_on"] == "train"
+    assert model.calibration["calibrated_on"] == "train" and model.policy["mode"] in PLAIN_MODES
 
 
 def test_too_few_episodes_are_reported_as_untrained(
@@ -135,13 +136,10 @@ def test_too_few_episodes_are_reported_as_untrained(
     assert not model.trained and model.reason == "its admission model never trained: no split"
 
 
-def test_rules(parts: tuple[Part, Part], trained: Path) -> None:
+def test_no_train_trace_is_an_error(trained: Path) -> None:
     admitting = load_admission(trained.parent / "admission")
     with pytest.raises(TrainingError, match="no train trace; add one: cachezoo trace add"):
         fit("database", admitting, [], [], SETTINGS)
-    other = replace(parts[0], trace=make_trace(12_000, 9))
-    with pytest.raises(TrainingError, match="train: its labels are of other requests"):
-        fit("database", admitting, [other], [], SETTINGS)
 
 
 def test_blocks_fall_whole_on_sides_and_folds(parts: tuple[Part, Part]) -> None:
@@ -158,7 +156,7 @@ def test_benefit_and_targets_are_those_of_naive_loops(tmp_path: Path) -> None:
     trace = make_trace(4_000, 3)
     own = part(trace, "small", tmp_path)
     keep = (own.labels.access_index == 0) & own.labels.opt & own.labels.settled
-    rows = prefetch_rows([(own, np.zeros((len(trace), 2), np.float32))], LABEL, SETTINGS.train, COST)
+    rows = prefetch_rows([(own, np.zeros((len(trace), 2), np.float32))], LABEL, SETTINGS.train)
     wanted = naive_benefit(trace, LABEL, int(own.labels.figures["eviction_age"]), COST)
     episodes = own.labels.episode[keep]
     np.testing.assert_allclose(rows.benefit, [wanted[e] for e in episodes])

@@ -41,6 +41,11 @@ def test_fetching_nothing_is_no_win() -> None:
     assert verdict.figures["mean_dt_saved_low"] == verdict.figures["mean_dt_saved_high"] == 0.0
 
 
+def test_train_traces_choose_a_plain_mode() -> None:
+    verdict = judge([part(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 1, held_out=False)
+    assert not verdict.beats and verdict.mode == "none" and verdict.reason.startswith("not judged")
+
+
 def test_without_a_learned_mode_the_best_plain_one_is_named() -> None:
     verdict = judge([part()], FLASH, 1)
     assert not verdict.beats and verdict.mode == "none"
