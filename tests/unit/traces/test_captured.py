@@ -71,6 +71,16 @@ def test_it_was_made_by_the_recipe_beside_it(trace: Trace) -> None:
     assert json.loads(trace.meta.extra["recipe"]) == recipe.model_dump(mode="json", exclude_none=True)
 
 
+@pytest.mark.parametrize("category", ["database", "fileserver", "mail", "web"])
+def test_a_category_has_three_of_one_program_and_scales_of_their_own(category: str) -> None:
+    recipes = [load_recipe(ROOT / "conf/capture" / f"{category}_{role}.yaml") for role in ("train", "validation", "test")]
+    traces = [read_trace(FOLDER / f"{category}_{role}.parquet") for role in ("train", "validation", "test")]
+    assert {row.category for row in recipes} == {trace.meta.category for trace in traces} == {category}
+    assert len({row.workload for row in recipes}) == 1
+    assert len({getattr(row, category).model_dump_json() for row in recipes}) == 3
+    assert all(json.loads(trace.meta.extra["schedule"])["peak_to_mean"] >= 2 for trace in traces)
+
+
 def test_no_two_share_a_seed() -> None:
     seeds = [yaml.safe_load((ROOT / "conf/capture" / f"{name}.yaml").read_text())["seed"] for name in NAMES]
     assert len(set(seeds)) == len(seeds)
