@@ -73,8 +73,9 @@ def test_it_was_made_by_the_recipe_beside_it(trace: Trace) -> None:
 
 @pytest.mark.parametrize("category", ["database", "fileserver", "mail", "web"])
 def test_a_category_has_three_of_one_program_and_scales_of_their_own(category: str) -> None:
-    recipes = [load_recipe(ROOT / "conf/capture" / f"{category}_{role}.yaml") for role in ("train", "validation", "test")]
-    traces = [read_trace(FOLDER / f"{category}_{role}.parquet") for role in ("train", "validation", "test")]
+    names = [f"{category}_{role}" for role in ("train", "validation", "test")]
+    recipes = [load_recipe(ROOT / "conf/capture" / f"{name}.yaml") for name in names]
+    traces = [read_trace(FOLDER / f"{name}.parquet") for name in names]
     assert {row.category for row in recipes} == {trace.meta.category for trace in traces} == {category}
     assert len({row.workload for row in recipes}) == 1
     assert len({getattr(row, category).model_dump_json() for row in recipes}) == 3
