@@ -17,6 +17,7 @@ from cachezoo.io import dump_json, read_json, sha256_file
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 
 CURVES = "curves.csv"
+PART = "forest"
 CHAMPION, CHALLENGER = "champion", "challenger"
 # What families are compared by; bare names, where MLflow folds what has a prefix into sections.
 HEADLINES = (
@@ -177,17 +178,27 @@ def _over_traces(values: Mapping[str, Any], prefix: str, bare: Collection[str] =
 def read_curves(path: Path) -> list[tuple[str, int, float]]:
     """Training curves: the first column is the step, empty cells are left out.
 
+    Where a first column `forest` stands before it, a series' name begins with the forest's.
+
     Raises:
-        CachezooError: a cell is no number.
+        CachezooError: not readable, or a cell is no number.
     """
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    header, body = (rows[0], rows[1:]) if rows else ([], [])
     try:
-        cells = [(row[0], name, cell) for row in body for name, cell in zip(header[1:], row[1:], strict=True)]
-        return [(name, int(step), float(cell)) for step, name, cell in cells if cell]
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *body = list(csv.reader(file)) or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        message = f"{path}: not readable as CSV ({error}); train the model again"
+        raise CachezooError(message) from error
+    first = 1 if header[:1] == [PART] else 0
+    try:
+        return [
+            ("_".join([*row[:first], name]), int(row[first]), float(cell))
+            for row in body
+            for name, cell in zip(header[first + 1 :], row[first + 1 :], strict=True)
+            if cell
+        ]
     except (ValueError, IndexError) as error:
         message = f"{path}: a cell is no number, or a row has another length ({error}); train the model again"
         raise CachezooError(message) from error

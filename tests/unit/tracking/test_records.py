@@ -56,6 +56,9 @@ def test_curves(tmp_path: Path) -> None:
     assert read_curves(path) == []
     path.write_text("epoch,train_loss,holdout_loss\n1,0.5,0.6\n2,0.4,\n")
     assert read_curves(path) == [("train_loss", 1, 0.5), ("holdout_loss", 1, 0.6), ("train_loss", 2, 0.4)]
+    path.write_text("forest,round,train_loss,holdout_loss\nstart,1,0.5,0.6\nwhen,1,0.4,\n")
+    wanted = [("start_train_loss", 1, 0.5), ("start_holdout_loss", 1, 0.6), ("when_train_loss", 1, 0.4)]
+    assert read_curves(path) == wanted
     path.write_text("epoch,train_loss\n1,low\n")
     with pytest.raises(CachezooError, match=r"curves\.csv: a cell is no number"):
         read_curves(path)

@@ -27,8 +27,10 @@ COLOURS = {
 }  # fmt: skip
 LIGHT = "#D9D9D9"
 WITHOUT = "_no_prefetch"
+LINE_COLOURS, LINES = (BLUE, VERMILION, GREEN, PINK, SKY), ("-", "--")
 DPI = 110
 WIDTH = 9.0
+MANY = 10_000  # ticks from here on are written in thousands
 SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False,
     "axes.spines.right": False, "axes.grid": True, "grid.color": "#E3E3E3", "grid.linewidth": 0.6,
@@ -53,12 +55,24 @@ def settings() -> Iterator[None]:
         yield
 
 
-def _canvas(rows: int, columns: int, height: float, widths: Sequence[float] | None = None) -> tuple["Canvas", Any]:
+def _canvas(rows: int, columns: int, height: float) -> tuple["Canvas", Any]:
+    """Panels that make room for labels of any length."""
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
-    axes = canvas.subplots(rows, columns, squeeze=False, gridspec_kw={"width_ratios": widths} if widths else None)
-    return canvas, axes
+    return canvas, canvas.subplots(rows, columns, squeeze=False)
+
+
+def _fixed_canvas(
+    columns: int, height: float, top: float, widths: Sequence[float] | None = None
+) -> tuple["Canvas", Any]:
+    """A row of panels with margins for short labels; laying them out takes half the drawing's time."""
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(WIDTH, height))
+    grid: dict[str, Any] = {"left": 0.075, "right": 0.985, "bottom": 0.19, "top": top, "wspace": 0.4}
+    grid |= {"width_ratios": widths, "wspace": 0.17} if widths else {}
+    return canvas, canvas.subplots(1, columns, squeeze=False, gridspec_kw=grid)
 
 
 def _save(canvas: "Canvas", folder: Path, file: str) -> None:
@@ -83,7 +97,7 @@ def draw(sources: Sources, folder: Path) -> dict[str, Figure]:
 
 def trace_figure(facts: TraceFacts, capacity_fraction: float, folder: Path) -> Figure:
     """Load over time, and hit ratio over cache size."""
-    canvas, axes = _canvas(1, 2, 2.7, (3, 2))
+    canvas, axes = _fixed_canvas(2, 2.7, 0.9, (3, 2))
     load, reuse = axes[0]
     span_s = facts.window_s * len(facts.reads)
     _, scale, unit = next(entry for entry in TIME_UNITS if span_s >= entry[0])
@@ -218,7 +232,7 @@ def model_figure(model: Model, folder: Path) -> Figure | None:
     if not model.curves and not shown:
         return None
     panels = (1 if model.curves else 0) + len(shown)
-    canvas, axes = _canvas(1, max(panels, 3), 2.8)
+    canvas, axes = _fixed_canvas(max(panels, 3), 2.8, 0.83)
     canvas.suptitle(model.id, x=0.01, ha="left", fontsize=10)
     free = list(axes[0])
     if model.curves:
@@ -231,7 +245,7 @@ def model_figure(model: Model, folder: Path) -> Figure | None:
         if isinstance(threshold, int | float):
             axis.axvline(threshold, color=GREY, ls=":", lw=1)
         axis.set(xlabel="threshold", ylabel=TRADED.get(name, name.replace("_", " ")), title="on validation")
-        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}" if value < 1e6 else f"{value:,.0f}")
+        axis.yaxis.set_major_formatter(lambda value, _: f"{value / 1e3:g}k" if value >= MANY else f"{value:g}")
         if "writes" in name:
             axis.set_ylim(bottom=0)
     for axis in free:
@@ -280,12 +294,16 @@ def _learning_panel(axes: "Axes", model: Model) -> None:
     series: dict[str, list[tuple[int, float]]] = {}
     for name, step, value in model.curves:
         series.setdefault(name, []).append((step, value))
-    styles = [(BLUE, "-"), (VERMILION, "--"), (GREEN, "-."), (PINK, ":"), (SKY, "-"), (BLACK, "--")]
-    for (name, pairs), (colour, style) in zip(series.items(), styles * len(series), strict=False):
-        marker = "o" if len(pairs) <= 20 else ""
-        axes.plot(*zip(*pairs, strict=True), color=colour, ls=style, marker=marker, ms=3, label=name.replace("_", " "))
-    axes.set(xlabel="epoch or round", ylabel="loss", title="training")
-    axes.legend(fontsize=7.5)
+    # Losses of several forests have units of their own, so each is shown as a part of its first value.
+    several = len(series) > len(LINES)
+    for place, (name, pairs) in enumerate(series.items()):
+        steps, values = zip(*pairs, strict=True)
+        shown = [value / values[0] for value in values] if several and values[0] else values
+        colour = LINE_COLOURS[(place // len(LINES) if several else place) % len(LINE_COLOURS)]
+        marker, label = "o" if len(pairs) <= 20 else "", name.replace("_", " ")
+        axes.plot(steps, shown, color=colour, ls=LINES[place % len(LINES)], marker=marker, ms=3, label=label)
+    axes.set(xlabel="epoch or round", ylabel="loss, of its first" if several else "loss", title="training")
+    axes.legend(fontsize=6.5 if several else 7.5)
 
 
 def _learnt(model: Model) -> str:
@@ -308,9 +326,9 @@ def confusion_figure(workload: Json | None, folder: Path) -> Figure | None:
     counts = np.array(table, dtype=np.float64)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     size = 1.3 + 0.55 * len(classes)
-    canvas, axes = _canvas(1, 2, max(2.4, size), (size, WIDTH - size))
+    canvas, axes = _canvas(1, 1, max(2.4, size))
     axis = axes[0][0]
-    axes[0][1].set_axis_off()
+    axis.set_anchor("W")
     axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(counts):
         shade = "white" if shares[row, column] > 0.5 else BLACK

@@ -1,4 +1,5 @@
 import re
+import shutil
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from cachezoo import paths
 from cachezoo.cli import app
+from cachezoo.config.schema import Params
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation.report.cards import card_html
 from cachezoo.evaluation.report.page import write_report
@@ -70,10 +72,22 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Params]:
     root = tmp_path_factory.mktemp("project")
-    write_report(root, make_project(root))
-    return root
+    params = make_project(root)
+    write_report(root, params)
+    return root, params
+
+
+@pytest.fixture(scope="module")
+def root(made: tuple[Path, Params]) -> Path:
+    return made[0]
+
+
+@pytest.fixture
+def copy(root: Path, tmp_path: Path) -> Path:
+    """A project of its own, its report made already."""
+    return Path(shutil.copytree(root, tmp_path / "copy"))
 
 
 @pytest.fixture(scope="module")
@@ -176,31 +190,28 @@ def test_nothing_but_traces(tmp_path: Path) -> None:
         assert text in said
 
 
-def test_a_failed_report_leaves_the_old_one(tmp_path: Path) -> None:
-    params = make_project(tmp_path)
-    write_report(tmp_path, params)
-    before = (tmp_path / "report/index.html").read_bytes()
-    (tmp_path / paths.metrics("web")).write_text("{")
+def test_a_failed_report_leaves_the_old_one(made: tuple[Path, Params], copy: Path) -> None:
+    before = (copy / "report/index.html").read_bytes()
+    (copy / paths.metrics("web")).write_text("{")
     with pytest.raises(CachezooError, match=r"web\.json: not readable as JSON"):
-        write_report(tmp_path, params)
-    assert (tmp_path / "report/index.html").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".report")] == []
+        write_report(copy, made[1])
+    assert (copy / "report/index.html").read_bytes() == before
+    assert [path.name for path in copy.iterdir() if path.name.startswith(".report")] == []
 
 
-def test_the_command_names_the_page_and_its_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "dvc.yaml").touch()
-    params = make_project(tmp_path)
-    done = CliRunner().invoke(app, ["report"])
-    assert isinstance(done.exception, CachezooError) and "dvc repro report" in str(done.exception)
-    write_report(tmp_path, params)
-    uri = (tmp_path / "report/index.html").as_uri()
+def test_the_command_names_the_page_and_its_age(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(copy)
+    (copy / "dvc.yaml").touch()
+    uri = (copy / "report/index.html").as_uri()
     assert CliRunner().invoke(app, ["report"]).stdout.split() == [uri]
-    flash = tmp_path / paths.flash_metrics("web")
+    flash = copy / paths.flash_metrics("web")
     write_json(flash, {**read_json(flash), "reason": "judged anew"})
     told = " ".join(CliRunner().invoke(app, ["report"]).stdout.split())
     assert uri in told and "out of date" in told and "dvc repro report" in told
     assert '"current": false' in CliRunner().invoke(app, ["report", "--json"]).stdout
+    shutil.rmtree(copy / "report")
+    done = CliRunner().invoke(app, ["report"])
+    assert isinstance(done.exception, CachezooError) and "dvc repro report" in str(done.exception)
 
 
 def test_ids_of_models_lead_to_their_cards(page: Page) -> None:
