@@ -17,8 +17,9 @@ def main(params: "Params", key: str) -> None:
     """Label trace `key`."""
     category = params.traces[key].category
     requests = paths.requests(category, key)
+    trace = read_trace(requests)
     write_benefit_labels(
-        read_trace(requests), read_pages(requests), *read_responses(paths.responses(category, key)),
+        trace, read_pages(requests), *read_responses(paths.responses(category, key), len(trace)),
         params.label.benefit, paths.labels("benefit", category, key),
     )  # fmt: skip
 

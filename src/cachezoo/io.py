@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -191,16 +192,34 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
     """Read a JSON file.
 
     Raises:
-        CachezooError: the file is missing or not JSON.
+        CachezooError: the file is missing or not JSON, or holds NaN, which JSON lacks and no output may hold.
     """
+
+    def refuse(name: str) -> None:
+        message = f"{name} is no number of JSON"
+        raise ValueError(message)
+
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
     except FileNotFoundError as error:
         message = f"{path}: no such file"
         raise CachezooError(message) from error
     except (OSError, ValueError) as error:
         message = f"{path}: not readable as JSON ({error})"
         raise CachezooError(message) from error
+
+
+def read_metrics(path: Path) -> dict[str, Any]:
+    """The metrics that a stage of evaluation wrote.
+
+    Raises:
+        CachezooError: the file is missing or not JSON, or something else.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("traces"), dict):
+        message = f"{path}: holds no metrics; run the stage that evaluates again"
+        raise CachezooError(message)
+    return content
 
 
 def _leaf_path(field: pa.Field) -> str:
@@ -298,6 +317,34 @@ def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, 
         message = f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
         raise TraceError(message)
     return table, read_metadata(path)
+
+
+def read_rows(
+    path: Path, stage: str, requests: int | None = None, columns: list[str] | None = None
+) -> tuple[pa.Table, dict[str, str]]:
+    """Read a table that a stage wrote with one row for each request of a trace; its numbers must be finite.
+
+    Args:
+        path: the file.
+        stage: the stage that wrote it, which the error says to run again.
+        requests: how many rows there must be; None where the requests are not at hand.
+        columns: as `read_table`.
+
+    Raises:
+        TraceError: as `read_table`, or the rows are another trace's, or one holds NaN or an infinity.
+    """
+    table, metadata = read_table(path, columns)
+    if requests is not None and len(table) != requests:
+        message = f"{path}: has {len(table)} rows for {requests} requests; run the stage {stage} again"
+        raise TraceError(message)
+    for name in table.column_names:
+        if pa.types.is_floating(table.schema.field(name).type):
+            bad = ~np.isfinite(table.column(name).to_numpy())
+            if bad.any():
+                row = int(bad.argmax())
+                message = f"{path}: row {row + 1}: {name} is no finite number; run the stage {stage} again"
+                raise TraceError(message)
+    return table, metadata
 
 
 def sha256_file(path: Path) -> str:

@@ -10,7 +10,7 @@ from cachezoo.bundles.protocol import REFUSED
 from cachezoo.bundles.requests import Requests, join, requests_of
 from cachezoo.bundles.writer import BEGINNINGS, ExportSettings, refusal, write_bundle
 from cachezoo.errors import BundleError, no_trace
-from cachezoo.io import atomic_dir, read_json, sha256_file, write_json
+from cachezoo.io import atomic_dir, read_json, read_metrics, sha256_file, write_json
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.traces.store import read_trace
 
@@ -30,8 +30,9 @@ def read_lock(path: Path) -> dict[str, str]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); bundles state the library versions that it pins"
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        message = f"{path}: cannot be read ({reason}); bundles state the library versions that it pins"
         raise BundleError(message) from error
     pins = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in PIN.findall(text)}
     if not pins:
@@ -83,12 +84,12 @@ def _metrics(trained: TrainedModel) -> Mapping[str, Any]:
         BundleError: it has neither.
     """
     if trained.category is None:
-        return dict(read_json(paths.metrics(trained.kind)))
+        return read_metrics(paths.metrics(trained.kind))
     page, flash = paths.metrics(trained.category), paths.flash_metrics(trained.category)
     if not page.exists() and not flash.exists():
         message = f"{trained.model_id}: neither {page} nor {flash} exists; run `dvc repro` to evaluate the model first"
         raise BundleError(message)
-    return {**(read_json(page) if page.exists() else {}), "flash": read_json(flash) if flash.exists() else None}
+    return {**(read_metrics(page) if page.exists() else {}), "flash": read_metrics(flash) if flash.exists() else None}
 
 
 def _write_refusal(trained: TrainedModel, folder: Path, reason: str, version: str, out_dir: Path) -> None:

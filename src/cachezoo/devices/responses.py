@@ -5,16 +5,28 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.io import read_table
+from cachezoo.errors import TraceError
+from cachezoo.io import read_rows
 
 F64 = npt.NDArray[np.float64]
 
 
-def read_responses(path: Path) -> tuple[F64, F64]:
+def read_responses(path: Path, requests: int | None = None) -> tuple[F64, F64]:
     """`t_hdd_us` and `t_ssd_us`, float64[n] µs each, rows as in the requests.
 
+    Args:
+        path: the file.
+        requests: how many rows it must have.
+
     Raises:
-        CachezooError: not readable, or without these columns.
+        TraceError: not readable, without these columns, of another trace, or with a time that is not above 0.
     """
-    table, _ = read_table(path, ["t_hdd_us", "t_ssd_us"])
-    return table.column("t_hdd_us").to_numpy(), table.column("t_ssd_us").to_numpy()
+    names = ("t_hdd_us", "t_ssd_us")
+    table, _ = read_rows(path, "replay", requests, list(names))
+    hdd, ssd = (table.column(name).to_numpy() for name in names)
+    for name, times in zip(names, (hdd, ssd), strict=True):
+        if (times <= 0).any():
+            row = int((times <= 0).argmax())
+            message = f"{path}: row {row + 1}: {name} is {times[row]:g}, not above 0; run the stage replay again"
+            raise TraceError(message)
+    return hdd, ssd

@@ -34,8 +34,9 @@ class _Bench:
         self.settings = params.evaluate
         self.trace: Trace = read_trace(paths.requests(category, key))
         self.pages: PageAccesses = read_pages(paths.requests(category, key))
-        self.t_hdd_us, self.t_ssd_us = read_responses(paths.responses(category, key))
-        self.labels = read_benefit_labels(paths.labels("benefit", category, key), params.label.benefit)
+        self.t_hdd_us, self.t_ssd_us = read_responses(paths.responses(category, key), len(self.trace))
+        labels = paths.labels("benefit", category, key)
+        self.labels = read_benefit_labels(labels, params.label.benefit, len(self.trace))
         share = f"{100 * self.settings.capacity_fraction}%"
         self.capacity = parse_capacity(share, self.pages.n_pages)
         self.warmup = auto_warmup(self.pages, self.capacity)

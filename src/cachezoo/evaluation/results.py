@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
 from cachezoo.bundles.protocol import MANIFEST
-from cachezoo.io import read_json
+from cachezoo.io import read_metrics
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,7 +15,7 @@ def rows_of_tests(files: list[Path]) -> list[dict[str, Any]]:
     """Page-cache rows of every test trace in the evaluate stages' outputs, with the trace's name in each."""
     return [
         {"trace": key, "promoted": result["models"].get(row["policy"], {}).get("promoted"), **row}
-        for result in map(read_json, files)
+        for result in map(read_metrics, files)
         for key, trace in result["traces"].items()
         if trace["role"] == "test"
         for row in trace["rows"]
@@ -30,7 +30,7 @@ def flash_rows(files: list[Path]) -> list[dict[str, Any]]:
     """
     return [
         {"trace": key, "policy": policy, **row}
-        for result in map(read_json, files)
+        for result in map(read_metrics, files)
         for key, trace in result["traces"].items()
         for policy, row in {**trace["deployed"]["rows"], "accept_all": trace["accept_all"]}.items()
     ]
@@ -108,7 +108,7 @@ def _caches(row: dict[str, Any]) -> bool:
 
 def bundles_of(files: list[Path]) -> list[dict[str, Any]]:
     """Every evaluated model: its id, bundle (None where it got none), verdict and the verdict's reason."""
-    found = {model_id: model for result in map(read_json, files) for model_id, model in _models_of(result).items()}
+    found = {model_id: model for result in map(read_metrics, files) for model_id, model in _models_of(result).items()}
     return [
         {
             "model": model_id,

@@ -8,7 +8,7 @@ import pyarrow as pa
 from cachezoo.config.rcrnn import BenefitLabel, SequenceFeatures
 from cachezoo.errors import TraceError
 from cachezoo.features.sequence import COMMON_NAMES, SIZED_NAMES, Columns, Memory, raw_columns
-from cachezoo.io import read_table, write_table
+from cachezoo.io import read_rows, write_table
 from cachezoo.labels.benefit import capacity_pages, percent
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
@@ -38,13 +38,14 @@ def write_features(
     write_table(path, pa.table(table), metadata)
 
 
-def read_features(path: Path, label: BenefitLabel) -> Columns:
+def read_features(path: Path, label: BenefitLabel, requests: int | None = None) -> Columns:
     """Read what `write_features` wrote.
 
     Raises:
-        TraceError: the file holds other capacities than `label` asks for.
+        TraceError: the file is damaged, has not as many rows as there are `requests`, or holds other capacities than
+            `label` asks for.
     """
-    table, metadata = read_table(path)
+    table, metadata = read_rows(path, "features", requests)
     suffixes = [f"{percent(fraction):02d}" for fraction in label.capacities]
     wanted = [*COMMON_NAMES, *(f"{name}_{suffix}" for suffix in suffixes for name in SIZED_NAMES)]
     missing = [name for name in wanted if name not in table.column_names]

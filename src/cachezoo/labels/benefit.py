@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cachezoo.config.rcrnn import BenefitLabel
 from cachezoo.errors import TraceError
-from cachezoo.io import dump_json, read_table, write_table
+from cachezoo.io import dump_json, read_rows, write_table
 from cachezoo.kernels.benefit import page_benefit
 from cachezoo.kernels.oracle_cache import (
     CACHED,
@@ -271,13 +271,14 @@ def write_benefit_labels(
     return labels
 
 
-def read_benefit_labels(path: Path, params: BenefitLabel) -> Labels:
+def read_benefit_labels(path: Path, params: BenefitLabel, requests: int | None = None) -> Labels:
     """Read what `write_benefit_labels` wrote.
 
     Raises:
-        TraceError: the file holds other labels than `params` asks for.
+        TraceError: the file is damaged, has not as many rows as there are `requests`, or holds other labels than
+            `params` asks for.
     """
-    table, metadata = read_table(path)
+    table, metadata = read_rows(path, "label_benefit", requests)
     keys = [(teacher, percent(c)) for c in params.capacities for teacher in teacher_names(params)]
     missing = [tag_column(*key) for key in keys if tag_column(*key) not in table.column_names]
     if METADATA_KEY not in metadata or missing:

@@ -149,18 +149,18 @@ class EpisodeRows:
     figures: dict[str, Any]
 
 
-def read_episode_labels(path: Path) -> EpisodeRows:
+def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
     """Read what `write_episode_labels` wrote.
 
     Raises:
-        TraceError: the file is missing, damaged, or holds no episode labels.
+        TraceError: the file is missing, damaged, or holds no episode labels, or not one for each of the `requests`.
     """
     import json
 
-    from cachezoo.io import read_table
+    from cachezoo.io import read_rows
 
     names = ["episode", "access_index", "opt", "settled", "range_low", "range_high", "prefetch_gain"]
-    table, metadata = read_table(path, columns=names)
+    table, metadata = read_rows(path, "label_episodes", requests, names)
     if METADATA_KEY not in metadata:
         message = f"{path}: holds no episode labels; run the stage label_episodes"
         raise TraceError(message)

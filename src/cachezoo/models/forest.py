@@ -25,6 +25,7 @@ Scorer = Callable[[F32], F64]
 CURVES_FILE = "curves.csv"
 LOG_LOSS, PINBALL_LOSS = "binary_logloss", "quantile"
 MANTISSA_BITS = 23
+END_OF_TREES = "\nend of trees\n"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Forest:
 
 
 def _parameters(model: ForestShape, train: ForestTrain, seed: int, quantile: float | None) -> dict[str, Any]:
-    objective = {"objective": "binary", "metric": LOG_LOSS}
+    objective: dict[str, Any] = {"objective": "binary", "metric": LOG_LOSS}
     if quantile is not None:
         objective = {"objective": "quantile", "metric": PINBALL_LOSS, "alpha": quantile}
     return {
@@ -167,18 +168,35 @@ def forest_scorer(text: str, threads: int) -> Scorer:
     return score
 
 
-def read_forest(path: Path, threads: int) -> Scorer:
-    """`forest_scorer` of a LightGBM text file.
+def read_forest_text(path: Path) -> str:
+    """A LightGBM text file that is whole: LightGBM itself ends the process on a tree that is cut short.
 
     Raises:
         TrainingError: the file is missing or damaged.
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); train it again"
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'it is no text'}); train it again"
         raise TrainingError(message) from error
-    return forest_scorer(text, threads)
+    if not text.startswith("tree\n") or END_OF_TREES not in text:
+        message = f"{path}: not a whole LightGBM model text; train it again"
+        raise TrainingError(message)
+    return text
+
+
+def read_forest(path: Path, threads: int) -> Scorer:
+    """`forest_scorer` of a LightGBM text file.
+
+    Raises:
+        TrainingError: the file is missing or damaged.
+    """
+    text = read_forest_text(path)
+    try:
+        return forest_scorer(text, threads)
+    except TrainingError as error:
+        message = f"{path}: {error}"
+        raise TrainingError(message) from error
 
 
 def loss_rows(forest: Forest) -> list[list[object]]:

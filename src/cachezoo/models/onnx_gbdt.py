@@ -14,6 +14,7 @@ import numpy as np
 
 from cachezoo.errors import BundleError
 from cachezoo.models import admission, prefetch
+from cachezoo.models.forest import read_forest_text
 from cachezoo.models.trained import Kind, read_trained
 
 OPSET_ML = 3
@@ -100,7 +101,7 @@ def export_onnx(trained_dir: Path) -> bytes:
     files, output = FORESTS[trained.kind]
     nodes, trees = _Nodes(), 0
     for target, name in enumerate(files):
-        booster = lgb.Booster(model_str=(trained_dir / name).read_text(encoding="utf-8"))
+        booster = lgb.Booster(model_str=read_forest_text(trained_dir / name))
         forest = booster.dump_model()["tree_info"]
         for tree in forest:
             nodes.add(trees + tree["tree_index"], tree["tree_structure"], target)

@@ -13,7 +13,7 @@ from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
 from cachezoo.bundles.reader import load
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation.report.names import plots_of
-from cachezoo.io import dump_json, read_json, sha256_file
+from cachezoo.io import dump_json, read_json, read_metrics, sha256_file
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 
 CURVES = "curves.csv"
@@ -120,8 +120,8 @@ def _record(root: Path, folder: Path) -> Record:
 def _metrics(root: Path, trained: TrainedModel) -> Mapping[str, Any]:
     path, flash = root / paths.metrics(trained.category or trained.kind), None
     if trained.category is not None and (root / paths.flash_metrics(trained.category)).exists():
-        flash = read_json(root / paths.flash_metrics(trained.category))
-    return {**(read_json(path) if path.exists() else {}), "flash": flash}
+        flash = read_metrics(root / paths.flash_metrics(trained.category))
+    return {**(read_metrics(path) if path.exists() else {}), "flash": flash}
 
 
 def _params(trained: TrainedModel) -> dict[str, str]:

@@ -275,8 +275,8 @@ def _read_parts(
                 key,
                 trace,
                 read_pages(files[0]),
-                read_benefit_labels(files[1], settings.label),
-                read_features(files[2], settings.label),
+                read_benefit_labels(files[1], settings.label, len(trace)),
+                read_features(files[2], settings.label, len(trace)),
             )
         )
         inputs.update({str(path): sha256_file(path) for path in files})

@@ -103,6 +103,7 @@ def read_parts(params: "Params", category: str, role: str) -> tuple[list[Part], 
     parts, inputs = [], {}
     for key in params.traces_of(category, role):
         requests, labels = paths.requests(category, key), paths.labels("episodes", category, key)
-        parts.append(Part(key, read_trace(requests), read_episode_labels(labels)))
+        trace = read_trace(requests)
+        parts.append(Part(key, trace, read_episode_labels(labels, len(trace))))
         inputs.update({str(path): sha256_file(path) for path in (requests, labels)})
     return parts, inputs

@@ -19,7 +19,7 @@ from cachezoo.errors import TrainingError, no_trace
 from cachezoo.evaluation.bootstrap import interval
 from cachezoo.evaluation.windows import accuracy, balanced_accuracy, balanced_resamples
 from cachezoo.features.sequence import COMMON_NAMES, WINDOW_WIDTH, Columns, fit_features
-from cachezoo.io import read_table, sha256_file
+from cachezoo.io import read_rows, sha256_file
 from cachezoo.kernels.sequence import N_SIZED
 from cachezoo.models.trained import Feature, TracePart, TrainedModel
 from cachezoo.models.window_tree import BASELINE, WindowTree, fit_tree
@@ -262,10 +262,7 @@ def _judged(
 
 
 def _read_columns(path: Path, rows: int) -> Columns:
-    table, _ = read_table(path, list(COMMON_NAMES[:WINDOW_WIDTH]))
-    if len(table) != rows:
-        message = f"{path}: {len(table)} rows for {rows} requests; run the stage features again"
-        raise TrainingError(message)
+    table, _ = read_rows(path, "features", rows, list(COMMON_NAMES[:WINDOW_WIDTH]))
     common = np.stack([table.column(name).to_numpy() for name in COMMON_NAMES[:WINDOW_WIDTH]], axis=1)
     return Columns(common, np.zeros((0, rows, N_SIZED), np.float32), np.zeros(0, np.float64))
 

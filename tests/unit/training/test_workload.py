@@ -8,7 +8,7 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.config.rcrnn import BenefitLabel
-from cachezoo.errors import TrainingError
+from cachezoo.errors import TraceError, TrainingError
 from cachezoo.features.table import write_features
 from cachezoo.models.window_tree import WindowTree
 from cachezoo.models.workload_step import load_workload
@@ -183,5 +183,5 @@ def test_features_of_another_trace_are_refused(tmp_path: Path, monkeypatch: pyte
         for key in (f"{category}_train", f"{category}_val"):
             _stages(make_stream(100, 1, category), key)
     write_trace(make_stream(90, 1, "pairs"), paths.requests("pairs", "pairs_train"))
-    with pytest.raises(TrainingError, match="100 rows for 90 requests; run the stage features again"):
+    with pytest.raises(TraceError, match="100 rows for 90 requests; run the stage features again"):
         train_workload(PARAMS)

@@ -10,7 +10,7 @@ from cachezoo import paths
 from cachezoo.bundles.measured import measured, promotion
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
 from cachezoo.evaluation.report.traces import TraceFacts, trace_facts
-from cachezoo.io import read_json
+from cachezoo.io import read_json, read_metrics
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.tracking.records import CURVES, read_curves
 
@@ -147,7 +147,7 @@ def gather(root: Path, params: "Params") -> Sources:
 
 
 def _optional(path: Path) -> Json | None:
-    return read_json(path) if path.exists() else None
+    return read_metrics(path) if path.exists() else None
 
 
 def _model(root: Path, trained: TrainedModel, folder: Path, metrics: Json) -> Model:

@@ -42,7 +42,7 @@ def _layout(source: Source) -> Layout:
     if not set(REQUIRED) <= set(names) <= set(KINDS) or len(set(names)) < len(names):
         optional = ",".join(name for name in KINDS if name not in REQUIRED)
         message = (
-            f"{source.path}: header is {header[:200]}; name the columns {','.join(REQUIRED)}[,{optional}], each once"
+            f"{source.path}: header is {header[:120]!r}; name the columns {','.join(REQUIRED)}[,{optional}], each once"
         )
         raise TraceError(message)
     columns = tuple(Column(name, KINDS[name], optional=name == "latency_us") for name in names)
