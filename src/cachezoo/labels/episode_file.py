@@ -93,8 +93,9 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     segments the read would fetch were the episode admitted, `range_low` and `range_high` the episode's OPT-Range within
     its block (segments, the end excluded; 0 and 0 for writes), `score` seconds saved per segment written,
     `prefetch_score` the same where a miss fetches the whole OPT-Range, `prefetch_gain` the seconds that this saves the
-    episode beyond admission alone, `opt` admitted (OPT without prefetch), `settled` (see `EpisodeLabels.settled`),
-    `open` (the trace ended within an eviction age of its last read). Figures stand as JSON text in the metadata.
+    episode beyond admission alone, `opt` admitted by OPT with the prefetch of `label.opt_prefetch`, `settled` (see
+    `EpisodeLabels.settled`), `open` (the trace ended within an eviction age of its last read). Figures stand as JSON
+    text in the metadata.
 
     Returns:
         The figures.
@@ -104,7 +105,7 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     from cachezoo.io import dump_json, write_table
 
     problem = flash_problem(trace, label, flash)
-    labels = label_problem(problem, label)
+    labels = label_problem(problem, label, label.opt_prefetch)
     episodes = labels.episodes
     row = episodes.episode
     ranges = opt_range(episodes, problem.geometry)

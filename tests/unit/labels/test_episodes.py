@@ -20,7 +20,7 @@ from cachezoo.labels.episodes import (
 )
 from cachezoo.labels.flash_problem import flash_problem
 from cachezoo.traces.table import Coded
-from tests.baleen_data import FLASH, LABEL, make_trace
+from tests.baleen_data import FLASH, LABEL, make_trace, partial_scans
 
 TRACE = make_trace(20_000, 1)
 
@@ -180,3 +180,17 @@ def test_prefetch_scores_by_hand() -> None:
     assert (prefetch.low.tolist(), prefetch.high.tolist()) == ([0] * 5, [3, 3, 3, 0, 0])
     run = replace(problem, capacity=9).run(np.ones(n, bool), prefetch)
     assert run.io_segments.tolist() == [3, 0, 0, 1, 0]
+
+
+def test_labels_are_of_the_opt_that_prefetches_as_configured(tmp_path: Path) -> None:
+    trace = partial_scans(6000, 1)
+    problem = flash_problem(trace, LABEL, FLASH)
+    seen = set()
+    for mode in OPT_MODES:
+        label = LABEL.model_copy(update={"opt_prefetch": mode})
+        write_episode_labels(trace, label, FLASH, tmp_path / mode)
+        labels, want = read_episode_labels(tmp_path / mode), label_problem(problem, LABEL, mode)
+        np.testing.assert_array_equal(labels.opt, want.opt())
+        assert labels.figures["eviction_age"] == want.episodes.age
+        seen.add(labels.opt.tobytes())
+    assert len(seen) > 1
