@@ -66,7 +66,8 @@ def tracked(tmp_path: Path) -> Path:
     cached = row(CACHING, "model", 0.4567, 55.5, 1650.125, decision_us=230.0)
     write_json(root / "metrics/web.json", page_metrics({}, models={CACHING: {"test": {"web_test": cached}}}))
     add_model(root, trained(CLASSIFIER), card=False)
-    write_json(root / "metrics/workload.json", {"models": {CLASSIFIER: {"test": {"balanced_accuracy": 0.9876}}}})
+    judged = {"models": {CLASSIFIER: {"test": {"balanced_accuracy": 0.9876}}}, "traces": {}}
+    write_json(root / "metrics/workload.json", judged)
     for card in root.glob("models/bundles/*/card.md"):
         shutil.rmtree(card.parent)  # these are no bundles that a reader would accept
     sync(root)

@@ -122,7 +122,7 @@ def page_answer(sources: Sources, category: Category) -> Answer:
         return Answer("page cache", (deploy,), False, "bad", NO_MODEL, (*held_back, *told), tuple(cases))
     told = [text for case in cases for text in _page_text(case)]
     tone, worth = _page_worth(cases)
-    why = f"Chosen on validation: {model.reason}."
+    why = f"{model.id} on validation: {model.reason}."
     return Answer("page cache", (deploy,), True, tone, worth, (why, *told, *_tried(cases), *held_back), tuple(cases))
 
 
@@ -253,7 +253,7 @@ def flash_answer(sources: Sources, category: Category) -> Answer:
         held_back.append(f"Deploy {_with_mode('RejectX', category.flash, FLASH_BASELINE)}.")
         return Answer("flash cache", (FLASH_BASELINE,), False, "bad", NO_MODEL, (*held_back, *told), tuple(cases))
     deployed = [m for m in (model, prefetch) if m is not None]
-    why = [f"Chosen on validation: {m.reason}." for m in deployed]
+    why = [f"{m.id} on validation: {m.reason}." for m in deployed]
     if prefetch is None:
         told += _given_away(category.flash, cases)
     tone, worth = _flash_worth(cases)
