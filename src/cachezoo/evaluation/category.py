@@ -35,13 +35,12 @@ class _Bench:
         self.trace: Trace = read_trace(paths.requests(category, key))
         self.pages: PageAccesses = read_pages(paths.requests(category, key))
         self.t_hdd_us, self.t_ssd_us = read_responses(paths.responses(category, key), len(self.trace))
-        labels = paths.labels("benefit", category, key)
-        self.labels = read_benefit_labels(labels, params.label.benefit, len(self.trace))
         share = f"{100 * self.settings.capacity_fraction}%"
         self.capacity = parse_capacity(share, self.pages.n_pages)
         self.warmup = auto_warmup(self.pages, self.capacity)
         self.seed = derive_seed(params.seed, "evaluate", category, key)
-        self.key = key
+        self.category, self.key = category, key
+        self.benefit = params.label.benefit
 
     def classic(self, policy_id: str) -> Simulation:
         """A registered policy."""
@@ -55,11 +54,14 @@ class _Bench:
     def caching(self, model_id: str) -> tuple[Simulation, dict[str, float | None]]:
         """RC-RNN's manager with the trained model; beside it the tags' metrics, where the capacity is labelled."""
         share = self.settings.capacity_fraction
-        labelled = any(capacity == percent(share) for _, capacity in self.labels.tags)
+        labels = read_benefit_labels(
+            paths.labels("benefit", self.category, self.key), self.benefit, len(self.trace)
+        )  # fmt: skip
+        labelled = any(capacity == percent(share) for _, capacity in labels.tags)
         with progress(f"{model_id}: cache on {self.key}", len(self.trace)) as advance:
             run = evaluate_caching(
                 paths.trained(model_id), self.trace, self.pages, self.capacity,
-                self.labels if labelled else None, share, advance,
+                labels if labelled else None, share, advance,
             )  # fmt: skip
         return count(self.trace, self.pages, model_id, self.capacity, self.warmup, run.outcome), run.figures
 
@@ -163,14 +165,17 @@ def _validation_choice(traces: dict[str, dict[str, Any]]) -> str | None:
 
 
 def evaluate_category(params: Params, category: str) -> dict[str, Any]:
-    """What the evaluate stage writes: page-cache rows of every validation and test trace.
+    """What the evaluate stages write: page-cache rows of every validation and test trace.
+
+    Categories of large objects have no caching model.
 
     Models run on the test traces only; what validation says of them was found when they were trained.
 
     A model is promoted only where it trained and beat its baseline on validation (its own verdict, in train.json);
     test figures decide nothing.
     """
-    ids = [f"{kind}.{category}.{getattr(params.model, kind).arch}" for kind in ("admission", "caching")]
+    kinds = ["admission", "caching"] if category in params.page_categories else ["admission"]
+    ids = [f"{kind}.{category}.{getattr(params.model, kind).arch}" for kind in kinds]
     models = [read_trained(paths.trained(model_id)) for model_id in ids]
     keys = [key for role in ("validation", "test") for key in params.traces_of(category, role)]
     judged = params.traces_of(category, "test")
