@@ -199,7 +199,7 @@ def _trace_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> T
             _refuse_null(column, name, where, first_row)
         try:
             column = column.cast(dtype)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except pa.ArrowException as error:
             message = f"{where}: column {name} is {column.type}, not {dtype} ({str(error).splitlines()[0]})"
             raise TraceError(message) from error
         return np.array(pc.fill_null(column, UNKNOWN_LATENCY) if column.null_count else column)
