@@ -11,7 +11,7 @@ from cachezoo.bundles import load
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.writer import write_bundle
-from cachezoo.errors import CachezooError
+from cachezoo.errors import BundleError, CachezooError
 from cachezoo.evaluation.report.names import model_plot, policies_plot
 from cachezoo.io import read_json, write_json
 from cachezoo.tracking.records import gather
@@ -91,7 +91,8 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
     runs = {r.info.run_name: r for r in api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])}
     run = runs[bundle_dir.name]
     assert run.data.metrics["hit_ratio"] == 0.45 and run.data.metrics["validation/gap_closed"] == 0.25
-    assert len(api.get_metric_history(run.info.run_id, "training/train_loss")) >= 2
+    curve = "training/start_train_loss" if bundle_dir.name.startswith("prefetch.") else "training/train_loss"
+    assert len(api.get_metric_history(run.info.run_id, curve)) >= 2
     names = {file.path for file in api.list_artifacts(run.info.run_id)}
     assert names == {"bundle", "model", "card.md", "plots"}
     kind = bundle_dir.name.split(".")[0]
@@ -143,6 +144,10 @@ def test_aliases_follow_the_validation_verdict(root: Path, trained: Trained, bun
     assert aliases == ["champion", "challenger", "champion"]
     assert int(found["champion"]) == 3
     write_json(folder / "train.json", {**values, "beats_baseline": False, "reason": "lost"})
+    if name.startswith("prefetch."):
+        with pytest.raises(BundleError, match="not shown to beat prefetching without a model: lost"):
+            write_bundle(folder, trained[1], metrics(name), EXPORT, out)
+        return
     write_bundle(folder, trained[1], metrics(name), EXPORT, out)
     assert next(r.alias for r in gather(root) if r.model_id == name) == "challenger"
 
