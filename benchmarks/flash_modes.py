@@ -6,11 +6,12 @@ from pathlib import Path
 
 from cachezoo.config import load_params
 from cachezoo.config.baleen import EpisodeLabel
-from cachezoo.evaluation.flash_bench import BASELINES, baseline, plain_prefetches
+from cachezoo.evaluation.flash_bench import BASELINES, baseline
 from cachezoo.evaluation.flash_load import load_curve, load_windows, time_scale
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import OPT_MODES, label_problem
 from cachezoo.labels.flash_problem import FlashProblem, flash_problem
+from cachezoo.policies.flash import plain_prefetches
 from cachezoo.traces.read import read_any
 
 

@@ -30,7 +30,6 @@ from cachezoo.evaluation.flash_bench import (
     Bench,
     Decisions,
     baseline,
-    plain_prefetches,
 )
 from cachezoo.labels.episode_file import describe
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
@@ -38,7 +37,7 @@ from cachezoo.labels.flash_problem import FlashProblem, flash_problem
 from cachezoo.models.admission import load_admission
 from cachezoo.models.prefetch import load_prefetch
 from cachezoo.models.trained import TrainedModel
-from cachezoo.policies.flash import ModeChoice, choose_mode
+from cachezoo.policies.flash import ModeChoice, choose_mode, plain_prefetches
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.episode_rows import serve_trace

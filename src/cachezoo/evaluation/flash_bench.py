@@ -13,8 +13,7 @@ from cachezoo.evaluation.flash_load import LoadWindows, load_curve, load_windows
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, EpisodeLabels, OptMode, choose_episodes
 from cachezoo.labels.flash_problem import FlashProblem
-from cachezoo.policies.flash import Policy, Tuned, accept_all, coin_flip, learned, rejectx
-from cachezoo.policies.prefetch import PLAIN_MODES, plain_prefetch
+from cachezoo.policies.flash import Policy, Tuned, accept_all, coin_flip, learned, plain_prefetches, rejectx
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.table import Trace
 
@@ -53,12 +52,6 @@ def baseline(name: str, seed: int, trace_id: str) -> Policy:
         coin_seed = derive_seed(seed, COIN_FLIP, trace_id)
         return lambda problem, prefetch: coin_flip(problem, coin_seed, prefetch)
     return {ACCEPT_ALL: accept_all, REJECTX: rejectx}[name]
-
-
-def plain_prefetches(problem: FlashProblem) -> dict[str, Prefetch | None]:
-    """What each mode that asks no model fetches beside, None for `none`."""
-    n, per_block = len(problem), problem.accesses.per_block
-    return {mode: None if mode == "none" else plain_prefetch(mode, n, per_block) for mode in PLAIN_MODES}
 
 
 class Bench:

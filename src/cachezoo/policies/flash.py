@@ -13,6 +13,7 @@ import numpy.typing as npt
 from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
 from cachezoo.labels.calibrate import Calibration, calibrate
 from cachezoo.labels.flash_problem import FlashProblem
+from cachezoo.policies.prefetch import PLAIN_MODES, plain_prefetch
 
 F64 = npt.NDArray[np.float64]
 COIN_STEPS = 1 << 12
@@ -105,6 +106,12 @@ def learned(problem: FlashProblem, scores: F64, prefetch: Prefetch | None = None
 
 Prefetches = Sequence[Prefetch | None]
 Policy = Callable[[FlashProblem, Prefetch | None], Tuned]
+
+
+def plain_prefetches(problem: FlashProblem) -> dict[str, Prefetch | None]:
+    """What each mode that asks no model fetches beside, None for `none`."""
+    n, per_block = len(problem), problem.accesses.per_block
+    return {mode: None if mode == "none" else plain_prefetch(mode, n, per_block) for mode in PLAIN_MODES}
 
 
 @dataclass(frozen=True)

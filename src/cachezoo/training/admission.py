@@ -1,8 +1,8 @@
 """Trains the admission model of a category on its train traces, with the threshold from validation.
 
 Source: Baleen post, "Training Baleen to imitate OPT". The held-out blocks stop training early; the threshold
-meets the write budget in simulation on the validation traces; the baseline is RejectX at the very same
-writes.
+meets the write budget in simulation on the validation traces, without prefetch and in the plain prefetch mode that is
+best there; in that mode the model is held against RejectX in its best one, at the very same writes.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,13 @@ from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel,
 from cachezoo.errors import TrainingError, no_trace
 from cachezoo.features.history import feature_list
 from cachezoo.io import atomic_dir
-from cachezoo.labels.calibrate import Calibration
 from cachezoo.labels.episodes import label_problem
 from cachezoo.labels.flash_problem import FlashProblem, flash_problem
 from cachezoo.models.admission import MODEL_FILE, serving
 from cachezoo.models.forest import Forest, fit_forest, forest_scorer, loss_rows, write_curves
 from cachezoo.models.trained import Feature, TrainedModel
-from cachezoo.policies.flash import calibrate_threshold
 from cachezoo.seeds import derive_seed
-from cachezoo.training.admission_verdict import JudgedPart, judge, threshold_curve
+from cachezoo.training.admission_verdict import JudgedPart, PlainSetting, judge, plain_settings, threshold_curve
 from cachezoo.training.episode_rows import Part, encodings, held_out, read_parts, serve_trace, trace_parts
 
 if TYPE_CHECKING:
@@ -85,6 +83,8 @@ def _skeleton(category: str, parts: list[Part], validation: list[Part], settings
             "history": {"bucket_requests": bucket, "windows": windows},
             "score": "log-odds that the episode is worth its flash writes",
             "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
+            "prefetch": "a cache that prefetches by calibration.with_prefetch.mode (all_on_miss: a miss's whole block; "
+            "all_on_partial: the same where some of the request was resident) takes the threshold that stands there",
             "writes": "not cached; they invalidate what they overwrite; pass them to the features",
             "eviction": settings.flash.eviction,
             "cache_fraction": settings.label.cache_fraction,
@@ -125,9 +125,9 @@ def training_rows(parts: list[Part], model: TrainedModel, settings: Settings) ->
 def _judged_parts(
     parts: list[Part], problems: list[FlashProblem], scores: list[F64], label: EpisodeLabel
 ) -> list[JudgedPart]:
-    """The admission is judged by itself, so OPT stands beside it without prefetch, whatever the labels come from."""
+    """With the run of the OPT that the labels come from."""
     return [
-        JudgedPart(part.trace, problem, score, label_problem(problem, label).opt())
+        JudgedPart(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
         for part, problem, score in zip(parts, problems, scores, strict=True)
     ]
 
@@ -158,12 +158,11 @@ def fit(
     problems = [flash_problem(part.trace, settings.label, settings.flash) for part in judged]
     scorer = forest_scorer(forest.text, settings.train.threads)
     scores = [scorer(serve_trace(serving(model, scorer), part.trace)) for part in judged]
-    threshold, found = calibrate_threshold(problems, scores)
+    plain = plain_settings(problems, scores)
     facing = _judged_parts(judged, problems, scores, settings.label)
-    figures, beats, reason = judge(facing, threshold, settings.flash, seed)
-    calibration = _calibration(
-        model, problems, found, threshold, threshold_curve(problems, scores, settings.train.curve_points)
-    )
+    figures, beats, reason = judge(facing, plain[0], settings.flash, seed)
+    curve = threshold_curve(problems, scores, settings.train.curve_points)
+    calibration = _calibration(model, problems, plain, curve)
     figures["rows"], figures["positives"] = float(len(rows)), float(opt.mean())
     if not validation:
         beats, reason = (
@@ -187,19 +186,20 @@ def fit(
 
 
 def _calibration(
-    model: TrainedModel,
-    problems: list[FlashProblem],
-    found: Calibration,
-    threshold: float,
-    curve: list[dict[str, float]],
+    model: TrainedModel, problems: list[FlashProblem], plain: list[PlainSetting], curve: list[dict[str, float]]
 ) -> dict[str, Any]:
+    """`threshold` is the admission's without prefetch; `with_prefetch` holds the plain mode that validation chose."""
     accept_all = sum(problem.accept_all.segment_writes for problem in problems)
+
+    def values(one: PlainSetting) -> dict[str, Any]:
+        return {"threshold": one.threshold, "writes": one.found.writes / accept_all, "unreached": not one.found.reached}
+
+    alone = next(one for one in plain if one.mode == "none")
     return {
         **model.calibration,
-        "threshold": threshold,
+        **values(alone),
+        "with_prefetch": {"mode": plain[0].mode, **values(plain[0])},
         "budget": sum(problem.budget for problem in problems) / accept_all,
-        "writes": found.writes / accept_all,
-        "unreached": not found.reached,
         "curve": curve,
         "capacity_segments": [problem.capacity for problem in problems],
     }

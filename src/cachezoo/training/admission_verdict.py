@@ -1,8 +1,9 @@
 """Whether a trained admission model beats RejectX on validation, and its whole threshold to write-rate curve.
 
-A model beats RejectX when the 90 % interval of the paired saving of mean read disk-head time lies above 0 and
-its peak is no higher, with RejectX at the writes that the model makes. Where RejectX cannot write that much,
-it runs at its maximum, and the model has to beat it at those fewer writes as well.
+Both prefetch in the plain mode (one that asks no model) that is best for them there. A model beats RejectX when the
+90 % interval of the paired saving of mean read disk-head time lies above 0 and its peak is no higher, with RejectX at
+the writes that the model makes. Where RejectX cannot write that much, it runs at its maximum, and the model has to
+beat it at those fewer writes as well.
 """
 
 from collections.abc import Sequence
@@ -15,22 +16,59 @@ from cachezoo.config.baleen import FlashPolicy
 from cachezoo.evaluation.bootstrap import interval
 from cachezoo.evaluation.flash_load import load_curve, load_windows, resamples, time_scale
 from cachezoo.kernels.flash import FlashRun, Prefetch
+from cachezoo.labels.calibrate import Calibration
 from cachezoo.labels.flash_problem import FlashProblem
-from cachezoo.policies.flash import learned, rejectx
+from cachezoo.policies.flash import Tuned, calibrate_threshold, learned, plain_prefetches, rejectx
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class JudgedPart:
-    """A part to judge on: requests, cache, the model's scores float64[n] and OPT's decisions bool[n]."""
+    """A part to judge on: requests, cache, the model's scores float64[n], and OPT's run."""
 
     trace: Trace
     problem: FlashProblem
     scores: F64
-    opt: Bool
+    opt: FlashRun
+
+
+@dataclass(frozen=True)
+class PlainSetting:
+    """The admission with a prefetch mode that asks no model.
+
+    Attributes:
+        mode: the mode.
+        threshold: of the scores, with which admission and prefetch together meet the budget.
+        found: how it was met.
+        prefetches: what the mode fetches beside on each part.
+        runs: of each part.
+    """
+
+    mode: str
+    threshold: float
+    found: Calibration
+    prefetches: list[Prefetch | None]
+    runs: list[FlashRun]
+
+
+def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[PlainSetting]:
+    """Every plain mode at the budget, the lowest mean read disk-head time first, ties by fewer writes."""
+    settings = []
+    plain = [plain_prefetches(problem) for problem in problems]
+    for mode in plain[0]:
+        beside = [own[mode] for own in plain]
+        threshold, found = calibrate_threshold(problems, scores, beside)
+        parts = zip(problems, scores, beside, strict=True)
+        runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in parts]
+        settings.append(PlainSetting(mode, threshold, found, beside, runs))
+    return sorted(settings, key=lambda one: (_seconds(problems, one.runs), one.found.writes))
+
+
+def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
+    pairs = zip(problems, runs, strict=True)
+    return sum(float(problem.dt_seconds(run)[problem.warmup :].sum()) for problem, run in pairs)
 
 
 @dataclass(frozen=True)
@@ -81,25 +119,37 @@ def _duel(
     return Duel(mine, baseline, low, high)
 
 
+def _rivals(parts: list[JudgedPart], runs: list[FlashRun]) -> tuple[str, list[Tuned]]:
+    """RejectX at the writes of these runs, in its best plain mode."""
+    problems = [
+        replace(part.problem, budget=float(run.segment_writes)) for part, run in zip(parts, runs, strict=True)
+    ]
+    plain = [plain_prefetches(problem) for problem in problems]
+    found = {
+        mode: [rejectx(problem, own[mode]) for problem, own in zip(problems, plain, strict=True)] for mode in plain[0]
+    }
+    mode = min(found, key=lambda mode: _seconds(problems, [tuned.run for tuned in found[mode]]))
+    return mode, found[mode]
+
+
 def judge(
-    parts: list[JudgedPart], threshold: float, flash: FlashPolicy, seed: int
+    parts: list[JudgedPart], ours: PlainSetting, flash: FlashPolicy, seed: int
 ) -> tuple[dict[str, float | None], bool, str]:
-    """Judge a model with its threshold against RejectX.
+    """Judge a model in a plain mode against RejectX.
 
     Args:
         parts: what to judge on.
-        threshold: the model's.
+        ours: the model's mode, with its runs.
         flash: `policy.flash`.
         seed: the bootstrap's seed.
 
     Returns:
         Figures, whether the model beats RejectX, and the reason in one line.
     """
-    runs = [part.problem.run(part.scores >= threshold) for part in parts]
-    pairs = zip(parts, runs, strict=True)
-    baseline = [rejectx(replace(part.problem, budget=float(run.segment_writes))) for part, run in pairs]
-    duel = _duel(parts, runs, [tuned.run for tuned in baseline], flash, seed)
-    best = _load(parts, [part.problem.run(part.opt) for part in parts], flash)
+    their_mode, tuned = _rivals(parts, ours.runs)
+    theirs = [own.run for own in tuned]
+    duel = _duel(parts, ours.runs, theirs, flash, seed)
+    best = _load(parts, [part.opt for part in parts], flash)
     beats, note = duel.won, "at equal writes"
     figures: dict[str, float | None] = {
         "peak_dt": float(duel.ours.max()),
@@ -110,15 +160,16 @@ def judge(
         "opt_mean_dt": float(best.mean()),
         "mean_dt_saved_low": duel.low,
         "mean_dt_saved_high": duel.high,
-        "rejectx_writes_over_ours": _ratio(baseline_runs=[tuned.run for tuned in baseline], runs=runs),
+        "rejectx_writes_over_ours": _ratio(baseline_runs=theirs, runs=ours.runs),
         "mean_dt_at_rejectx_writes": None,
     }
-    if not all(tuned.reached for tuned in baseline):
-        duel = _at_their_writes(parts, [tuned.run for tuned in baseline], flash, seed)
+    if not all(own.reached for own in tuned):
+        duel = _at_their_writes(parts, ours, theirs, flash, seed)
         figures["mean_dt_at_rejectx_writes"] = float(duel.ours.mean())
         beats, note = beats and duel.won, "at the most that RejectX can write"
     verdict = "beats" if beats else "does not beat"
-    return figures, beats, f"{verdict} RejectX on validation; {note}: {duel.describe()}"
+    modes = f"prefetch {ours.mode} against its {their_mode}"
+    return figures, beats, f"{verdict} RejectX on validation; {modes}, {note}: {duel.describe()}"
 
 
 def _ratio(baseline_runs: list[FlashRun], runs: list[FlashRun]) -> float | None:
@@ -126,12 +177,14 @@ def _ratio(baseline_runs: list[FlashRun], runs: list[FlashRun]) -> float | None:
     return sum(run.segment_writes for run in baseline_runs) / ours if ours else None
 
 
-def _at_their_writes(parts: list[JudgedPart], theirs: list[FlashRun], flash: FlashPolicy, seed: int) -> Duel:
+def _at_their_writes(
+    parts: list[JudgedPart], setting: PlainSetting, theirs: list[FlashRun], flash: FlashPolicy, seed: int
+) -> Duel:
     """The duel with the model's threshold raised until it writes no more than RejectX does."""
     ours = []
-    for part, run in zip(parts, theirs, strict=True):
+    for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
         problem = replace(part.problem, budget=float(run.segment_writes))
-        ours.append(learned(problem, part.scores).run)
+        ours.append(learned(problem, part.scores, prefetch).run)
     return _duel(parts, ours, theirs, flash, seed)
 
 
