@@ -222,6 +222,19 @@ def read_metrics(path: Path) -> dict[str, Any]:
     return content
 
 
+def read_refusal(path: Path) -> str:
+    """Why export wrote no bundle, as it says in a bundle's place.
+
+    Raises:
+        CachezooError: the file is missing or not JSON, or gives no reason.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("reason"), str):
+        message = f"{path}: gives no reason; run the stage that exports the model again"
+        raise CachezooError(message)
+    return str(content["reason"])
+
+
 def _leaf_path(field: pa.Field) -> str:
     """Parquet's name of a column's only leaf; this project's nested columns are lists of numbers."""
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)

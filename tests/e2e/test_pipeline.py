@@ -1,11 +1,16 @@
 """The real pipeline on tiny traces, laid over temporary clones of this repository's HEAD."""
 
+import collections
+import contextlib
 import gzip
 import importlib.util
 import json
 import os
+import random
+import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -14,6 +19,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from dvc.repo import Repo
 from nbclient import NotebookClient
 
 from cachezoo.config.matrix import NewTrace, add_trace
@@ -29,6 +35,9 @@ ADMISSION, CACHING, WORKLOAD = "admission.{}.lgbm", "caching.{}.lstm_small", "wo
 # decision, and with it what the cache holds from then on.
 COMPARE_TOLERANCE = 0.005
 
+KILLS = 22
+STAGE = re.compile(r"pipelines/(\w+)\.py")
+
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git")]
 
 
@@ -43,6 +52,8 @@ def clone(folder: Path, origin: Path = ROOT) -> Path:
     make.write(folder / "data/raw/tiny")
     for name in ("matrix.yaml", "overrides.yaml"):
         shutil.copy(TINY / name, folder / "conf" / name)
+    # Else stages of the real pipeline stay in it, and DVC writes it anew after each stage.
+    (folder / "dvc.lock").unlink(missing_ok=True)
     (folder / ".dvc/config.local").write_text(f"[core]\n    site_cache_dir = {folder}/.cache/dvc\n")
     subprocess.run([*GIT, "add", "-A"], cwd=folder, check=True, timeout=60)
     subprocess.run([*GIT, "commit", "-q", "--allow-empty", "-m", "tiny"], cwd=folder, check=True, timeout=60)
@@ -61,7 +72,7 @@ def environment(folder: Path) -> dict[str, str]:
 def start(folder: Path) -> subprocess.Popen:
     with (folder.parent / "log").open("ab") as log:
         return subprocess.Popen(
-            [".venv/bin/dvc", "repro"],
+            [".venv/bin/python", "scripts/repro.py"],
             cwd=folder,
             env=environment(folder),
             stdout=log,
@@ -119,36 +130,74 @@ def running(folder: Path) -> list[str]:
     return found
 
 
-def disturb(folder: Path, stage: str, number: signal.Signals) -> list[str]:
-    """End a run as soon as it is in a stage; what still runs ten seconds later.
+@dataclass(frozen=True)
+class Ended:
+    """One run that was ended: by what, in which stage's process (None between stages), and what still ran after."""
 
-    SIGKILL hits DVC alone and leaves it no chance; SIGINT hits everything in the foreground, as Ctrl-C does.
-    """
-    process = start(folder)
-    deadline = time.monotonic() + 300
-    while process.poll() is None and not any(f"pipelines/{stage}.py" in line for line in running(folder)):
-        assert time.monotonic() < deadline, f"{stage} was not reached"
-        time.sleep(0.02)
-    assert process.poll() is None, (folder.parent / "log").read_text()[-3000:]
-    if number == signal.SIGKILL:
-        process.kill()
-    else:
-        time.sleep(1)
-        os.killpg(process.pid, number)
-    assert process.wait(timeout=60) != 0
-    deadline = time.monotonic() + 10
-    while running(folder) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return running(folder)
+    number: signal.Signals
+    stage: str | None
+    orphans: list[str]
 
 
 @dataclass
 class Runs:
-    """Two clones in two folders, run side by side: one undisturbed, the other ended twice and resumed."""
+    """Two clones in two folders, run side by side: one undisturbed, the other ended again and again and resumed."""
 
     first: Path
     other: Path
-    orphans: dict[str, list[str]] = field(default_factory=dict)
+    ended: list[Ended] = field(default_factory=list)
+
+
+def locked(folder: Path) -> set[str]:
+    """Stages that have ended."""
+    lock = folder / "dvc.lock"
+    return set(yaml.load(lock.read_bytes(), yaml.CSafeLoader)["stages"]) if lock.exists() else set()
+
+
+def begun(log: Path, since: int) -> int:
+    """How many stages a log says were begun after its first so many bytes."""
+    return log.read_bytes()[since:].count(b"Running stage '")
+
+
+def end_one(folder: Path, stages: int, delay_s: float, number: signal.Signals, everything: bool) -> Ended | None:
+    """End a run some time after so many stages have begun; None if it came to its end before.
+
+    SIGKILL hits DVC alone or all of its processes and leaves them no chance; SIGINT hits everything, as Ctrl-C does.
+    """
+    log = folder.parent / "log"
+    since = log.stat().st_size if log.exists() else 0
+    process = start(folder)
+    deadline = time.monotonic() + 300
+    while process.poll() is None and begun(log, since) < stages:
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.02)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=delay_s)
+    if process.poll() is not None:
+        assert process.returncode == 0, log.read_text()[-3000:]
+        return None
+    found = [STAGE.search(line) for line in running(folder)]
+    if everything or number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.kill()
+    assert process.wait(timeout=60) != 0
+    deadline = time.monotonic() + 10
+    while running(folder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return Ended(number, next((match[1] for match in found if match), None), running(folder))
+
+
+def end_often(both: Runs, seed: int) -> None:
+    """End runs of the other clone at random moments, spread over the whole pipeline."""
+    rng, total = random.Random(seed), len(Repo(str(both.first)).index.stages)
+    for left in range(KILLS, 0, -1):
+        share = (total - len(locked(both.other))) / (left + 1)
+        number = signal.SIGINT if left % 7 == 0 else signal.SIGKILL
+        ended = end_one(both.other, rng.randint(1, 1 + int(2 * share)), rng.uniform(0, 3), number, rng.random() < 0.5)
+        if ended is None:
+            return
+        both.ended.append(ended)
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +207,7 @@ def runs(tmp_path_factory):
     both = Runs(first, other)
     undisturbed = start(first)
     try:
-        for stage, number in (("label_benefit", signal.SIGKILL), ("train_caching", signal.SIGINT)):
-            both.orphans[stage] = disturb(other, stage, number)
+        end_often(both, seed=20161)
         finish(start(other), other)
         finish(undisturbed, first)
     finally:
@@ -240,9 +288,9 @@ def test_a_damaged_bundle_is_one_line(first, tmp_path):
 
 
 def test_nothing_outside_the_clones_was_written(runs, first):
-    for folder in (first, runs.other):
-        for name in ("home", "tmp"):
-            assert [str(path) for path in (folder.parent / name).rglob("*")] == []
+    # A process that is killed cannot take away what it had in TMPDIR.
+    for folder in (first.parent / "home", first.parent / "tmp", runs.other.parent / "home"):
+        assert [str(path) for path in folder.rglob("*")] == []
     sites = [Path(name) for name in ("/var/cache/dvc", "/var/tmp/dvc", "/tmp/dvc")]
     assert not [site for site in sites if str(first) in " ".join(map(str, site.rglob("*")))]
 
@@ -302,14 +350,27 @@ def test_a_typo_in_conf_is_one_line_and_params_stay(first):
         repro(first)
 
 
-def test_an_ended_run_leaves_no_process(runs):
-    assert runs.orphans == {"label_benefit": [], "train_caching": []}
+def test_runs_were_ended_at_many_moments_and_left_no_process(runs, record_property):
+    hit = collections.Counter(ended.stage or "between stages" for ended in runs.ended)
+    record_property("ended in", dict(hit))
+    assert len(runs.ended) >= 20
+    assert len(set(hit) - {"between stages"}) >= 6, hit
+    assert [ended for ended in runs.ended if ended.orphans] == []
 
 
-def test_an_ended_run_resumes_to_the_same_lock_in_another_folder(runs, first):
-    assert [str(path) for path in (runs.other / "data").rglob(".*")] == []
-    lock = yaml.safe_load((runs.other / "dvc.lock").read_text())
-    assert lock == yaml.safe_load((first / "dvc.lock").read_text())
+def test_ended_runs_resume_to_the_same_lock_in_another_folder(runs, first):
+    assert (runs.other / "dvc.lock").read_bytes() == (first / "dvc.lock").read_bytes()
+    left = [path for name in ("data", "models", "metrics", "report") for path in (runs.other / name).rglob(".*")]
+    assert [str(path) for path in left] == []
+
+
+def test_ended_runs_are_tracked_once(runs):
+    rows = []
+    for folder in (runs.first, runs.other):
+        with contextlib.closing(sqlite3.connect(folder / "mlflow.db")) as store:
+            rows.append(sorted(store.execute("SELECT name, status FROM runs WHERE lifecycle_stage = 'active'")))
+    assert rows[0] == rows[1]
+    assert {status for _, status in rows[0]} == {"FINISHED"}
 
 
 def test_git_sees_no_output_that_dvc_keeps(runs):

@@ -26,6 +26,7 @@ from cachezoo.config.rcrnn import (
     WorkloadModel,
     WorkloadTrain,
 )
+from cachezoo.errors import ConfigError
 
 Role = Literal["train", "validation", "test"]
 
@@ -207,6 +208,12 @@ class Evaluate(_Strict):
     bootstrap_samples: int = Field(ge=100)
 
 
+class _Traces(dict[str, TraceEntry]):
+    def __missing__(self, key: str) -> TraceEntry:
+        message = f"params.yaml: holds no trace {key[:60]!r}; it has {', '.join(self) or 'none'}"
+        raise ConfigError(message)
+
+
 class Params(_Strict):
     """The whole of params.yaml."""
 
@@ -231,8 +238,8 @@ class Params(_Strict):
 
     @property
     def traces(self) -> dict[str, TraceEntry]:
-        """Traces by key."""
-        return self.data.traces
+        """Traces by key; one that is not there is a ConfigError."""
+        return _Traces(self.data.traces)
 
     @cached_property
     def categories(self) -> list[str]:

@@ -25,7 +25,7 @@ Scorer = Callable[[F32], F64]
 CURVES_FILE = "curves.csv"
 LOG_LOSS, PINBALL_LOSS = "binary_logloss", "quantile"
 MANTISSA_BITS = 23
-END_OF_TREES = "\nend of trees\n"
+SECTIONS = ("\nend of trees\n", "\nend of parameters\n")
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def forest_scorer(text: str, threads: int) -> Scorer:
 
 
 def read_forest_text(path: Path) -> str:
-    """A LightGBM text file that is whole: LightGBM itself ends the process on a tree that is cut short.
+    """A LightGBM text file that is whole: LightGBM itself ends the process on one that is cut short.
 
     Raises:
         TrainingError: the file is missing or damaged.
@@ -179,7 +179,7 @@ def read_forest_text(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         message = f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'it is no text'}); train it again"
         raise TrainingError(message) from error
-    if not text.startswith("tree\n") or END_OF_TREES not in text:
+    if not text.startswith("tree\n") or any(end not in text for end in SECTIONS):
         message = f"{path}: not a whole LightGBM model text; train it again"
         raise TrainingError(message)
     return text

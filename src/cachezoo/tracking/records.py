@@ -13,7 +13,7 @@ from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
 from cachezoo.bundles.reader import load
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation.report.names import plots_of
-from cachezoo.io import dump_json, read_json, read_metrics, sha256_file
+from cachezoo.io import dump_json, read_metrics, read_refusal, sha256_file
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 
 CURVES = "curves.csv"
@@ -89,7 +89,7 @@ def _record(root: Path, folder: Path) -> Record:
         card, state = bundle.files[CARD].decode("utf-8"), bundle.version
     elif (bundle_dir / REFUSED).exists():
         digest, state = sha256_file(bundle_dir / REFUSED), "refused"
-        card = f"Not exported: {read_json(bundle_dir / REFUSED)['reason']}"
+        card = f"Not exported: {read_refusal(bundle_dir / REFUSED)}"
     if section is None:
         section = measured(trained, _metrics(root, trained))
     _, why = promotion(section)

@@ -10,7 +10,7 @@ from cachezoo import paths
 from cachezoo.bundles.measured import measured, promotion
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
 from cachezoo.evaluation.report.traces import TraceFacts, trace_facts
-from cachezoo.io import read_json, read_metrics
+from cachezoo.io import read_metrics, read_refusal
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.tracking.records import CURVES, read_curves
 
@@ -156,7 +156,7 @@ def _model(root: Path, trained: TrainedModel, folder: Path, metrics: Json) -> Mo
     if (bundle / MANIFEST).exists():
         card = (bundle / CARD).read_text(encoding="utf-8")
     elif (bundle / REFUSED).exists():
-        refused = str(read_json(bundle / REFUSED)["reason"])
+        refused = read_refusal(bundle / REFUSED)
     good, reason = promotion(measured(trained, metrics))
     if not trained.trained:
         good, reason = False, trained.reason

@@ -1,0 +1,188 @@
+"""Every stage on every kind of damaged input: one line that names the file, and outputs as they were."""
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e import damage
+from tests.e2e.workspace import ROOT, Stage, make, run
+
+SCRIPTS = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
+# Rows are joined by position; with one file alone, nothing tells that its last row is gone.
+ROWS = ("data/requests", "data/responses", "data/labels", "data/features")
+# Both read everything that there is and draw it: two ways of damage are enough, where they read first.
+WIDE = {"report": (".json",), "track": (".json",)}
+# Files that need not be there, and text that may be shorter: VERSIONS.json pins released bundles, a category has
+# metrics of one kind of cache or of both, and a lock may pin fewer libraries.
+OPTIONAL = {("VERSIONS.json", "missing"), ("metrics", "missing"), ("requirements.lock", "truncated")}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("die_with_parent", "heed_interrupts"):
+            patch.setattr(f"cachezoo.stage.{name}", lambda: None)
+        patch.setattr("cachezoo.stage.settle_environment", lambda root: None)
+        patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+        yield make(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def workspace(made, monkeypatch):
+    monkeypatch.chdir(made.folder)
+    return made
+
+
+def contents(paths: tuple[str, ...]) -> dict[str, bytes]:
+    files = [file for path in paths for file in (Path(path).rglob("*") if Path(path).is_dir() else [Path(path)])]
+    return {str(file): file.read_bytes() for file in files if file.is_file()}
+
+
+def listing() -> set[str]:
+    return {str(path) for path in Path().rglob("*") if "mlflow" not in str(path) and "__pycache__" not in str(path)}
+
+
+def groups(dep: str) -> dict[str, list[Path]]:
+    """A dependency's files, damaged together if a stage may read one or another of them."""
+    if not Path(dep).is_dir():
+        return {Path(dep).name: [Path(dep)]}
+    found: dict[str, list[Path]] = {}
+    for file in sorted(path for path in Path(dep).rglob("*") if path.is_file()):
+        found.setdefault(file.name if dep.startswith("models") else file.suffix, []).append(file)
+    return found
+
+
+def cases(stage: Stage) -> Iterator[tuple[str, list[Path], damage.Damage]]:
+    aligned = sum(dep.startswith(ROWS) for dep in stage.deps) > 1
+    for dep in stage.deps:
+        for name, files in groups(dep).items() if dep != "conf" else [("matrix.yaml", [Path("conf/matrix.yaml")])]:
+            suffix = files[0].suffix
+            ways = damage.BY_SUFFIX.get(suffix, damage.ANY)
+            if stage.script in WIDE:
+                ways = (damage.truncated, damage.no_object) if suffix in WIDE[stage.script] else ()
+            for way in ways:
+                if way is not damage.a_row_less or (aligned and dep.startswith(ROWS)):
+                    yield f"{dep} [{name}] {way.__name__}", files, way
+
+
+@contextlib.contextmanager
+def damaged(files: list[Path], way: damage.Damage, keep: Path) -> Iterator[None]:
+    for number, file in enumerate(files):
+        shutil.copy2(file, keep / str(number))
+    try:
+        for file in files:
+            way(file)
+        yield
+    finally:
+        for number, file in enumerate(files):
+            damage.remove(file)
+            shutil.copy2(keep / str(number), file)
+
+
+def complaint(stage: Stage, files: list[Path], way: damage.Damage) -> str | None:
+    """What is wrong with how a stage takes damaged files; its outputs are put back."""
+    before, names = contents(stage.outs), listing()
+    try:
+        status, said = run(*stage.command)
+    except Exception as error:  # noqa: BLE001 - any is a finding
+        return f"a traceback: {error!r}"
+    after = contents(stage.outs)
+    if status == 0:
+        for name, content in before.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(content)
+        optional = any(str(files[0]).startswith(name) and way.__name__ == kind for name, kind in OPTIONAL)
+        return None if after == before or optional else "accepted, with other outputs"
+    if after != before or listing() != names:
+        return f"outputs changed: {sorted(listing() ^ names)}"
+    if len(said.strip().splitlines()) != 1:
+        return f"not one line: {said!r}"
+    named = any(file.name in said or re.search(rf"\b{re.escape(file.stem)}\b", said) for file in files)
+    return None if named else f"names no file: {said}"
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_stage_names_the_damaged_file_and_leaves_its_outputs(workspace, tmp_path, script):
+    found, tried = [], 0
+    for stage in workspace.of(script):
+        for name, files, way in cases(stage):
+            with damaged(files, way, tmp_path):
+                wrong = complaint(stage, files, way)
+            tried += 1
+            if wrong:
+                found.append(f"{stage.name}: {name}: {wrong[:400]}")
+    assert tried >= 5 or script == "sources", "a stage without inputs is not tested"
+    assert not found, "\n".join(found)
+
+
+PARAMS = {
+    "missing": (lambda text: None, "params.yaml"),
+    "empty": (lambda text: "", "params.yaml"),
+    "no YAML": (lambda text: text + "\n: {[", "params.yaml"),
+    "an unknown key": (lambda text: text + "\ncolour: red\n", "colour"),
+    "a key less": (lambda text: re.sub(r"(?m)^seed:.*$", "", text), "seed"),
+    "another type": (lambda text: re.sub(r"(?m)^seed:.*$", "seed: soon", text), "seed"),
+}
+
+
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if name not in ("compose", "sources")])
+def test_params_and_keys_that_cannot_be_used_are_named(workspace, tmp_path, script):
+    params = Path("params.yaml")
+    text, stage = params.read_text(), workspace.of(script)[0]
+    command, key = stage.command[:1], stage.command[1:]
+    before = contents(stage.outs)
+    try:
+        for what, (change, named) in PARAMS.items():
+            changed = change(text)
+            params.unlink() if changed is None else params.write_text(changed)
+            status, said = run(*stage.command)
+            assert (status, len(said.splitlines())) == (1, 1), f"{what}: {said}"
+            assert named in said, what
+            params.write_text(text)
+        if key:
+            content = yaml.safe_load(text)
+            content["data"]["traces"] = {
+                name: entry for name, entry in content["data"]["traces"].items() if entry["category"] == "nosuch"
+            }
+            params.write_text(yaml.safe_dump(content))
+            status, said = run(*stage.command)
+            assert (status, len(said.splitlines())) == (1, 1), f"no traces: {said}"
+    finally:
+        params.write_text(text)
+    wrong = [(*command, *key, "one-more"), *([command, (*command, "nosuch")] if key else [])]
+    for words in wrong:
+        status, said = run(*words)
+        assert (status, len(said.splitlines())) == (1, 1), f"{words}: {said}"
+        assert "nosuch" in said or "takes" in said, said
+    assert contents(stage.outs) == before
+
+
+def test_a_real_process_ends_with_status_1_and_one_line(workspace, tmp_path):
+    import subprocess
+
+    shutil.copytree(workspace.folder / "data/requests", tmp_path / "data/requests")
+    shutil.copy("params.yaml", tmp_path)
+    key = workspace.of("replay")[0].command[1]
+    [requests] = (tmp_path / "data/requests").rglob(f"{key}.parquet")
+    damage.truncated(requests)
+    done = subprocess.run(
+        [ROOT / ".venv/bin/python", ROOT / "pipelines/replay.py", key],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "CACHEZOO_CACHE_DIR": str(ROOT / ".cache")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{key}.parquet: not a readable Parquet file" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "data/responses").exists()
