@@ -115,7 +115,7 @@ def _trace_section(sources: Sources, figures: Figures) -> Section:
     for facts in sources.traces:
         plots = _pick(figures, [names.trace_plot(facts.key)])
         parts.append(Section(f"trace-{facts.key}", facts.key, figures=plots, folded=facts.role != "test"))
-    texts = ["Test traces first; the models saw none of them. The others are folded."]
+    texts = ["Of each workload the test traces come first; its models saw none of them. The others are folded."]
     return Section("traces", "Traces", texts, [trace_table(sources.traces)], parts=parts)
 
 

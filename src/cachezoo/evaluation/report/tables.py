@@ -110,10 +110,10 @@ def trace_table(traces: Sequence[TraceFacts]) -> Table:
         Column("page accesses", "4 KiB each"),
         Column("read share", "of requests"),
         Column("footprint", "MiB of distinct pages"),
-        Column("reuse", "page accesses that touch a page seen before"),
+        Column("reuse", "accesses of pages seen before"),
         Column("mean size", "KiB a request"),
         Column("mean load", "requests/s"),
-        Column("peak load", "requests/s, the busiest of 100 windows"),
+        Column("peak load", "requests/s, busiest of 100 windows"),
         Column("span", "s"),
         Column("programs", numeric=False),
     ]

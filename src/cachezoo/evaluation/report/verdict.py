@@ -159,7 +159,7 @@ def _page_worth(cases: Sequence[Case]) -> tuple[str, str]:
 
 
 def _on(case: Case) -> str:
-    return f"On {case.trace}" + (", a program that no train trace was recorded from," if case.unseen else "")
+    return f"On {case.trace}" + (", recorded from a program that no train trace came from," if case.unseen else "")
 
 
 def _page_text(case: Case) -> list[str]:

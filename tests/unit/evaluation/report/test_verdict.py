@@ -67,7 +67,7 @@ def test_a_promoted_model_that_loses_on_test_is_told_as_losing() -> None:
 def test_losing_on_the_unseen_program_alone() -> None:
     answer = ask_page(0.36, 0.29)
     assert (answer.tone, answer.worth) == ("bad", "not on web_1")
-    assert "On web_1, a program that no train trace was recorded from," in said(answer)
+    assert "On web_1, recorded from a program that no train trace came from," in said(answer)
     assert "So it does not hold on a program it has not seen." in said(answer)
     assert "So it holds on a program it has not seen." in said(ask_page(0.36, 0.37))
 
