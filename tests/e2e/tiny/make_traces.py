@@ -1,4 +1,4 @@
-"""Write the tiny traces, two CSV traces a category, seeded: loops and skew, so that policies differ; gamma is of objects."""
+"""Write the tiny traces, two CSVs a category, seeded: loops and skew tell policies apart; gamma is of objects."""
 
 from pathlib import Path
 
