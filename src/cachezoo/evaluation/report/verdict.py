@@ -29,7 +29,8 @@ class Case:
         own: figures of what is deployed.
         best: of the trace's best classic (page cache), or of RejectX at the same writes (flash cache).
         choice: of the classic that validation would have chosen; None in the flash cache, or without validation.
-        gap: of the flash cache, the comparison with RejectX and OPT.
+        gap: of the flash cache, the models' comparison with RejectX and OPT.
+        modes: of the flash cache, the prefetch modes of the models and of RejectX in it.
     """
 
     trace: str
@@ -38,6 +39,7 @@ class Case:
     best: Json
     choice: Json | None = None
     gap: Json | None = None
+    modes: tuple[str, str] = ("none", "none")
 
 
 @dataclass(frozen=True)
@@ -263,20 +265,21 @@ def flash_answer(sources: Sources, category: Category) -> Answer:
 
 
 def _flash_cases(sources: Sources, flash: Json, model: Model | None, prefetch: Model | None) -> list[Case]:
-    """An admission without a prefetch model is compared by itself, all without prefetch; else everything as shipped."""
+    """An admission without a prefetch model is compared by itself; else everything as shipped."""
     name = "admission_alone" if model is not None and prefetch is None else "deployed"
     cases = []
     for key, trace in flash["traces"].items():
         rows = trace[name]["rows"]
         own, rival = rows[FLASH_MODEL if model else FLASH_BASELINE], rows[FLASH_BASELINE]
-        cases.append(Case(key, _unseen(sources, key), own, rival, None, trace[name]["gap"]))
+        modes = str(rows[FLASH_MODEL].get("prefetch") or "none"), str(rival.get("prefetch") or "none")
+        cases.append(Case(key, _unseen(sources, key), own, rival, None, trace[name]["gap"], modes))
     return cases
 
 
 def _with_mode(name: str, flash: Json, policy: str) -> str:
     """A policy with the prefetch mode that validation chose for it."""
     mode = flash["modes"].get(policy, {}).get("mode")
-    return name if mode in (None, "none") else f"{name} with prefetch {mode}"
+    return name + _prefetching(str(mode or "none"))
 
 
 def _given_away(flash: Json, cases: Sequence[Case]) -> list[str]:
@@ -308,6 +311,10 @@ def _flash_worth(cases: Sequence[Case]) -> tuple[str, str]:
     return "unsure", "for mean disk-head time, not its peak"
 
 
+def _prefetching(mode: str) -> str:
+    return "" if mode == "none" else f" with prefetch {mode}"
+
+
 def _flash_text(case: Case) -> str:
     gap = case.gap or {}
     shares = [
@@ -319,7 +326,8 @@ def _flash_text(case: Case) -> str:
     closed = f" ({words(shares)})" if shares else ""
     more = "" if gap.get("no_more_writes", True) else ", with more writes than RejectX can make"
     return (
-        f"{_on(case)} it changes the mean read disk-head time against RejectX by "
+        f"{_on(case)} it{_prefetching(case.modes[0])} changes the mean read disk-head time against "
+        f"RejectX{_prefetching(case.modes[1])} by "
         f"{percent(-gap['mean_dt_saved'], 1, signed=True)} (90 % interval of the saving "
         f"{span(gap['mean_dt_saved_interval'], 1)} %) and the peak by "
         f"{percent(-gap['peak_dt_saved'], 1, signed=True)}{closed}{more}."

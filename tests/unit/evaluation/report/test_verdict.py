@@ -126,6 +126,7 @@ def ask_flash(*models: Model, saved: float = 0.05, peak: float = 0.02) -> Answer
 def test_flash_models_are_worth_what_they_save(saved: float, peak: float, tone: str, worth: str) -> None:
     answer = ask_flash(model(ADMISSION), model(PREFETCH), saved=saved, peak=peak)
     assert (answer.deploy, answer.tone, answer.worth) == ((ADMISSION, PREFETCH), tone, worth)
+    assert "it with prefetch ml_range changes" in said(answer)
     changed = re.search(r"against RejectX by (\S+) %", said(answer))[1].replace("\N{MINUS SIGN}", "-")
     assert float(changed) == pytest.approx(-100 * saved, abs=0.06)
 
