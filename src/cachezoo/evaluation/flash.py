@@ -4,8 +4,9 @@ All run in the same flash simulator. A policy's prefetch mode is chosen on valid
 model's; OPT, a bound, takes the mode that is best on the very trace. Three comparisons, since a threshold chosen on
 validation need not meet the budget on a test trace:
 
-- `deployed`: admission and prefetch as shipped, mode and threshold untouched; the others are given their segment
-  writes, which they meet within `budget_tolerance`; the headline comes from here.
+- `deployed`: admission and prefetch as shipped, mode and threshold untouched (the prefetch model's where it ships,
+  else the admission's plain mode); the others are given their segment writes, which they meet within
+  `budget_tolerance`; the headline comes from here.
 - `admission_alone`: the admission as shipped, without prefetch, and the others at its writes without prefetch.
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
@@ -80,19 +81,26 @@ class Models:
         self.prefetch: TrainedModel = load_prefetch(prefetch)[0]
 
     @property
+    def ranged(self) -> bool:
+        """The prefetch model ships: it trained, and beat the plain modes on validation."""
+        return self.prefetch.trained and self.prefetch.beats_baseline
+
+    @property
     def mode(self) -> str:
-        """The prefetch mode that validation chose for them."""
-        return str(self.prefetch.policy["mode"])
+        """The prefetch mode that they ship with; without the prefetch model, the admission's plain one."""
+        return str(self.prefetch.policy["mode"] if self.ranged else self.admission.calibration["with_prefetch"]["mode"])
 
     def decide(self, trace: Trace, problem: FlashProblem) -> Decisions:
         """Their decisions on a trace, from a fresh history."""
-        admits, ranges = load_admission(self._folders[0])[1], load_prefetch(self._folders[1])[1]
+        admits = load_admission(self._folders[0])[1]
         plain = plain_prefetches(problem)
         prefetch = plain.get(self.mode)
-        if self.mode not in plain and ranges is not None:
+        ranges = load_prefetch(self._folders[1])[1] if self.mode not in plain else None
+        if ranges is not None:
             prefetch = ranges.prefetch(serve_trace(ranges, trace))
-        threshold = float(self.prefetch.calibration["threshold"])
-        return Decisions(admits.scores(serve_trace(admits, trace)), threshold, admits.threshold, self.mode, prefetch)
+        setting = self.prefetch.calibration if self.ranged else self.admission.calibration["with_prefetch"]
+        scores = admits.scores(serve_trace(admits, trace))
+        return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch)
 
 
 def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, ModeChoice]:

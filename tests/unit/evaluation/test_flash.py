@@ -26,13 +26,13 @@ NAMES = {"coin_flip", "rejectx", "opt", "baleen"}
 PLAIN = {"coin_flip": "none", "rejectx": "none", "accept_all": "none"}
 
 
-def prefetch_model(admission: TrainedModel, mode: str) -> TrainedModel:
-    """A prefetch model that never learned, with the mode and threshold that validation chose for it."""
+def prefetch_model(admission: TrainedModel, mode: str, threshold: float = 0.0) -> TrainedModel:
+    """A prefetch model that never learned."""
     changes = {
         "model_id": "prefetch.database.lgbm",
         "kind": "prefetch",
         "policy": {**admission.policy, "mode": mode},
-        "calibration": {"threshold": admission.calibration["threshold"] + 0.125, "worth": 0.0, "modes": []},
+        "calibration": {"threshold": threshold, "worth": 0.0, "modes": []},
         "trained": False,
         "beats_baseline": False,
         "reason": "made up",
@@ -46,15 +46,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     traces = {"train": make_trace(N, 1), "validation": VALIDATION["validation"]}
     train, validation = labelled_parts(traces, folder)
     admission, forest = fit("database", [train], [validation], SETTINGS)
-    write_trained(admission, forest, folder / "admission")
-    for mode in ("none", "all_on_miss", "ml_range"):
-        (folder / mode).mkdir()
-        prefetch_model(admission, mode).write(folder / mode)
+    for mode in ("none", "all_on_miss"):
+        plain = {"mode": mode, "threshold": admission.calibration["threshold"] + 0.125}
+        shipped = admission.model_copy(update={"calibration": {**admission.calibration, "with_prefetch": plain}})
+        write_trained(shipped, forest, folder / mode)
+    (folder / "prefetch").mkdir()
+    prefetch_model(admission, "ml_range").write(folder / "prefetch")
     return folder
 
 
 def models(folder: Path, mode: str) -> Models:
-    return Models(folder / "admission", folder / mode)
+    """The admission with a plain mode, and a prefetch model that does not ship."""
+    return Models(folder / mode, folder / "prefetch")
 
 
 def test_result(folder: Path) -> None:
@@ -87,11 +90,11 @@ def test_result(folder: Path) -> None:
     assert N // 10 <= one["warmup_request"] <= N // 3
 
 
-def test_shipped_is_the_prefetch_models_threshold_and_mode(folder: Path) -> None:
+def test_without_a_prefetch_model_the_admissions_plain_mode_ships(folder: Path) -> None:
     problem = flash_problem(TEST, LABEL, FLASH)
     own = models(folder, "all_on_miss")
     decisions = own.decide(TEST, problem)
-    admission = load_admission(folder / "admission")[0].calibration["threshold"]
+    admission = load_admission(folder / "all_on_miss")[0].calibration["threshold"]
     assert (decisions.threshold, decisions.alone, decisions.mode) == (admission + 0.125, admission, "all_on_miss")
     bench = bench_of(TEST, decisions)
     assert decisions.prefetch is not None
@@ -110,10 +113,11 @@ def test_a_learned_mode_asks_the_model(folder: Path, monkeypatch: pytest.MonkeyP
         def prefetch(self, rows: np.ndarray) -> Prefetch:
             return Prefetch(np.full(len(rows), 3, np.int32), np.full(len(rows), 9, np.int32))
 
-    load = flash.load_prefetch
-    monkeypatch.setattr(flash, "load_prefetch", lambda path: (load(path)[0], Ranges()))
-    decisions = models(folder, "ml_range").decide(TEST, flash_problem(TEST, LABEL, FLASH))
-    assert decisions.mode == "ml_range" and decisions.prefetch is not None
+    won = flash.load_prefetch(folder / "prefetch")[0].model_copy(update={"trained": True, "beats_baseline": True})
+    won = won.model_copy(update={"calibration": {**won.calibration, "threshold": 1.5}})
+    monkeypatch.setattr(flash, "load_prefetch", lambda path: (won, Ranges()))
+    decisions = models(folder, "all_on_miss").decide(TEST, flash_problem(TEST, LABEL, FLASH))
+    assert (decisions.mode, decisions.threshold) == ("ml_range", 1.5) and decisions.prefetch is not None
     assert set(decisions.prefetch.low) == {3} and set(decisions.prefetch.high) == {9}
 
 
