@@ -61,7 +61,7 @@ def _sweep(path: Path) -> None:
 
 
 @contextmanager
-def _says_what_is_full(path: Path) -> Iterator[None]:
+def names_full_disk(path: Path) -> Iterator[None]:
     """Name the output where the disk has no room for it; libraries that write report that in ways of their own."""
     try:
         yield
@@ -71,14 +71,14 @@ def _says_what_is_full(path: Path) -> Iterator[None]:
         said = next((words for words in FULL if words in str(error)), None)
         if said is None:
             raise
-        reason = "No space left on device" if said == "os error 28" else said
-        message = f"{path}: cannot be written ({reason}); nothing was changed: make room and run it again"
+        reason = said if said == FULL[1] else FULL[0]
+        message = f"{path}: cannot be written ({reason}); make room and run it again"
         raise CachezooError(message) from error
 
 
 def _unwritable(path: Path, error: OSError) -> CachezooError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        mend = "nothing was changed: make room and run it again"
+        mend = "make room and run it again"
     else:
         mend = "name a file in a folder that can be written to"
     return CachezooError(f"{path}: cannot be written ({error.strerror}); {mend}")
@@ -111,7 +111,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """
     temporary = _temporary_name(path)
     try:
-        with held(temporary), _says_what_is_full(path):
+        with held(temporary), names_full_disk(path):
             yield temporary
             temporary.chmod(0o644)
             os.replace(temporary, path)
@@ -136,7 +136,7 @@ def atomic_dir(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
-        with held(temporary), _says_what_is_full(path):
+        with held(temporary), names_full_disk(path):
             yield temporary
             temporary.chmod(0o755)
             _replace_dir(temporary, path)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.e2e import damage
-from tests.e2e.workspace import ROOT, Stage, make, run
+from tests.e2e.workspace import ROOT, Stage, contents, run
 
 SCRIPTS = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
 # Rows are joined by position; with one file alone, nothing tells that its last row is gone.
@@ -25,25 +25,10 @@ OPTIONAL = {("VERSIONS.json", "missing"), ("metrics", "missing"), ("requirements
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("die_with_parent", "heed_interrupts"):
-            patch.setattr(f"cachezoo.stage.{name}", lambda: None)
-        patch.setattr("cachezoo.stage.settle_environment", lambda root: None)
-        patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-        yield make(tmp_path_factory.mktemp("tiny"))
-
-
 @pytest.fixture
 def workspace(made, monkeypatch):
     monkeypatch.chdir(made.folder)
     return made
-
-
-def contents(paths: tuple[str, ...]) -> dict[str, bytes]:
-    files = [file for path in paths for file in (Path(path).rglob("*") if Path(path).is_dir() else [Path(path)])]
-    return {str(file): file.read_bytes() for file in files if file.is_file()}
 
 
 def listing() -> set[str]:

@@ -54,6 +54,12 @@ def run(*command: str) -> tuple[int, str]:
     return 0, said.getvalue()
 
 
+def contents(paths: tuple[str, ...]) -> dict[str, bytes]:
+    """Every file under paths, with what it holds."""
+    files = [file for path in paths for file in (Path(path).rglob("*") if Path(path).is_dir() else [Path(path)])]
+    return {str(file): file.read_bytes() for file in files if file.is_file()}
+
+
 def make(folder: Path) -> Workspace:
     """Configure the tiny pipeline and run every stage."""
     from dvc.repo import Repo

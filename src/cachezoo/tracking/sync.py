@@ -16,7 +16,7 @@ from cachezoo import paths
 from cachezoo.bundles.card import WHAT
 from cachezoo.bundles.protocol import MODEL, one_line
 from cachezoo.errors import CachezooError
-from cachezoo.io import write_json
+from cachezoo.io import names_full_disk, write_json
 from cachezoo.tracking.records import CHALLENGER, CHAMPION, HEADLINES, Record, gather, track_table
 
 DATABASE = "mlflow.db"
@@ -109,7 +109,7 @@ def track(root: Path) -> SyncReport:
     """Stage track: sync, then write models/track.json (digests and aliases only).
 
     Raises:
-        CachezooError: a stage output is damaged, or MLflow refuses.
+        CachezooError: a stage output is damaged, MLflow refuses, or the disk is full.
     """
     records = gather(root)
     report = _sync(root, records)
@@ -121,7 +121,7 @@ def sync(root: Path) -> SyncReport:
     """Bring MLflow up to date with the stage outputs below `root`.
 
     Raises:
-        CachezooError: a stage output is damaged, or MLflow refuses.
+        CachezooError: a stage output is damaged, MLflow refuses, or the disk is full.
     """
     return _sync(root, gather(root))
 
@@ -134,14 +134,15 @@ def _sync(root: Path, records: list[Record]) -> SyncReport:
     uri = tracking_uri(root)
     report = SyncReport()
     try:
-        client = MlflowClient(tracking_uri=uri, registry_uri=uri)
-        experiment = _experiment(client, root)
-        _drop_default(client)
-        for record in records:
-            run = _upsert_run(client, experiment, record, report)
-            report.aliases[record.model_id] = record.alias
-            if record.alias is not None:
-                _register(client, run, record)
+        with names_full_disk(root / DATABASE):
+            client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+            experiment = _experiment(client, root)
+            _drop_default(client)
+            for record in records:
+                run = _upsert_run(client, experiment, record, report)
+                report.aliases[record.model_id] = record.alias
+                if record.alias is not None:
+                    _register(client, run, record)
     except MlflowException as error:
         message = (
             f"{root / DATABASE}: MLflow refuses ({one_line(error)}); "

@@ -1,0 +1,136 @@
+"""A disk without room: one clear line, outputs as they were, and success once there is room."""
+
+import contextlib
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cachezoo.cli import app
+from cachezoo.errors import CachezooError
+from tests.e2e.workspace import ROOT, contents, run
+
+SCRIPTS = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
+# MLflow keeps its database open for as long as a process lives, which a disk that is to be unmounted must not see.
+APART = "track"
+SIZE_MIB = 96
+FILLER = "filler"
+ROOM = 16 * 1024
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("root", "loop")]
+
+
+@pytest.fixture(scope="module")
+def disk(made, tmp_path_factory):
+    """The workspace on a small ext4 of its own."""
+    folder = tmp_path_factory.mktemp("disk")
+    image, mount = folder / "image", folder / "mount"
+    mount.mkdir()
+    with image.open("wb") as file:
+        file.truncate(SIZE_MIB << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", "-F", image], check=True, timeout=60)
+    subprocess.run(["mount", "-o", "loop", image, mount], check=True, timeout=60)
+    try:
+        ignored = shutil.ignore_patterns(".dvc", "__pycache__", "mlflow*")
+        shutil.copytree(made.folder, mount / "project", symlinks=True, ignore=ignored)
+        with contextlib.chdir(mount / "project"):
+            yield made
+    finally:
+        if subprocess.run(["umount", mount], check=False, timeout=60).returncode != 0:
+            subprocess.run(["umount", "-l", mount], check=True, timeout=60)
+        image.unlink()
+
+
+def fill(room: int) -> None:
+    """Leave no more than so many bytes."""
+    with Path(FILLER).open("wb", buffering=0) as file:
+        for piece in (1 << 20, 4096, 1):
+            with contextlib.suppress(OSError):
+                while file.write(bytes(piece)) == piece:
+                    pass
+        file.truncate(max(0, file.tell() - room))
+        os.fsync(file.fileno())
+
+
+def test_the_disk_is_full(disk):
+    fill(0)
+    try:
+        with pytest.raises(OSError, match="No space left") as error, Path("more").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        assert error.value.errno == errno.ENOSPC
+    finally:
+        Path("more").unlink(missing_ok=True)
+        Path(FILLER).unlink()
+
+
+def apart(*command: str) -> tuple[int, str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "CACHEZOO_CACHE_DIR": str(ROOT / ".cache")}
+    words = [sys.executable, ROOT / command[0], *command[1:]]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stderr
+
+
+def files() -> set[str]:
+    return {str(path) for path in Path().rglob("*") if "mlflow" not in str(path) and path.name != FILLER}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_stage_without_room_says_so_and_loses_nothing(disk, script):
+    stage = disk.of(script)[0]
+    start = apart if script == APART else run
+    before, names = contents(stage.outs), files()
+    assert before
+    for room in (0, ROOM):
+        fill(room)
+        try:
+            status, said = start(*stage.command)
+        finally:
+            Path(FILLER).unlink()
+        assert files() == names, room
+        if room and status == 0:
+            continue
+        assert status == 1, said
+        assert len(said.strip().splitlines()) == 1, said
+        assert "No space left on device" in said or "disk is full" in said, said
+        assert "make room" in said, said
+        assert contents(stage.outs) == before
+    assert start(*stage.command)[0] == 0
+    assert contents(stage.outs) == before
+
+
+COMMANDS = {
+    "ingest": ("ingest", "{raw}", "-o", "{out}"),
+    "cut": ("cut", "{trace}", "-o", "{out}", "--last-row", "1500"),
+    "sample": ("sample", "{trace}", "-o", "{out}", "--rate", "0.9"),
+    "merge": ("merge", "{trace}", "{other}", "-o", "{out}"),
+    "convert": ("convert", "{trace}", "-o", "{out}", "--to", "csv"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_without_room_says_so_and_loses_nothing(disk, name):
+    traces = sorted(Path("data/requests").rglob("*.parquet"))
+    raw = sorted(Path("data/raw/tiny").glob("*.csv"))[0]
+    out = Path("out.csv" if name == "convert" else "out.parquet")
+    values = {"raw": raw, "trace": traces[0], "other": traces[-1], "out": out}
+    command = ["trace", *(word.format(**values) for word in COMMANDS[name])]
+    CliRunner().invoke(app, command, catch_exceptions=False)
+    before, names = out.read_bytes(), files()
+    fill(0)
+    try:
+        with pytest.raises(CachezooError, match=f"{out}: cannot be written .No space left on device.*make room"):
+            CliRunner().invoke(app, command, catch_exceptions=False)
+    finally:
+        Path(FILLER).unlink()
+    assert out.read_bytes() == before
+    assert files() == names
+    out.unlink()
+    CliRunner().invoke(app, command, catch_exceptions=False)
+    assert out.read_bytes() == before
+    out.unlink()
