@@ -1,4 +1,6 @@
+import contextlib
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -7,21 +9,35 @@ from pathlib import Path
 
 import pytest
 
+from cachezoo import cli
+
 HEADER = "time_us,op,offset,size\n"
 GOOD = HEADER + "".join(f"{i},{'RW'[i % 2]},{4096 * (i % 7)},4096\n" for i in range(100))
 
 
 def run(*args, ok=True):
-    done = subprocess.run(
-        [sys.executable, "-c", "from cachezoo.cli import main; main()", *map(str, args)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": "src"},
-        check=False,
-    )
+    """The command line in this process: a process of its own takes a second to begin."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as left,
+    ):
+        patch.setattr(sys, "argv", ["cachezoo", *map(str, args)])
+        cli.main()
+    done = subprocess.CompletedProcess(args, left.value.code, out.getvalue(), err.getvalue())
     assert (done.returncode == 0) is ok, done.stderr
     return done
+
+
+def test_the_installed_command_ends_with_the_status_and_one_line(tmp_path):
+    command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "trace", "info", tmp_path / "none.csv"]
+    env = {**os.environ, "PYTHONPATH": "src"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("cachezoo: ")
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.fixture
@@ -160,8 +176,6 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path, trace):
 
 
 def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys):
-    from cachezoo import cli
-
     def raising(error):
         def policies():
             raise error
