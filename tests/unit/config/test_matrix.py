@@ -17,11 +17,30 @@ MSR = "128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372016382155,
 CSV = "time_us,op,offset,size\n0,R,4096,4096\n5,W,8192,4096\n"
 
 
+MATRIX = """# The table.
+page_traces: &page_traces
+  database_train:      {path: raw/database_train.parquet, format: parquet, category: database, role: train}
+  database_validation: {path: raw/database_validation.parquet, format: parquet, category: database, role: validation}
+  database_test:       {path: raw/database_test.parquet, format: parquet, category: database, role: test}
+  web_train:           {path: raw/web_train.parquet, format: parquet, category: web, role: train}
+  web_validation:      {path: raw/web_validation.parquet, format: parquet, category: web, role: validation}
+  web_test:            {path: raw/web_test.parquet, format: parquet, category: web, role: test}
+object_traces: &object_traces {}
+traces:
+  <<: [*page_traces, *object_traces]
+page_categories: [database, web]
+object_categories: []
+categories: [database, web]
+models: {admission: lgbm, caching: lstm3x256, prefetch: lgbm, workload: lstm50}
+"""
+
+
 @pytest.fixture
 def project(tmp_path):
-    """A project of conf/ alone; the traces that its matrix has already are not read."""
+    """The project's conf/ with a small matrix; the traces that it has already are not read."""
     root = tmp_path / "project"
     shutil.copytree(ROOT / "conf", root / "conf")
+    (root / "conf/matrix.yaml").write_text(MATRIX)
     (root / "data/raw").mkdir(parents=True)
     (root / "data/raw/mail.csv").write_text(CSV)
     return root
