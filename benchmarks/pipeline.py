@@ -1,4 +1,4 @@
-"""Times each stage of `dvc repro` beside its budget; with --force every stage runs, else those that are out of date.
+"""Times each stage of `make repro` beside its budget; with --force every stage runs, else those that are out of date.
 
     .venv/bin/python benchmarks/pipeline.py --force
 
@@ -41,8 +41,8 @@ BUDGET_S = {
 
 
 def stage_times(arguments: list[str]) -> list[tuple[str, float]]:
-    """Run `dvc repro` and time its stages, in their order."""
-    command = [str(ROOT / ".venv/bin/dvc"), "repro", *arguments]
+    """Run what `make repro` runs and time its stages, in their order."""
+    command = [str(ROOT / ".venv/bin/python"), "scripts/repro.py", *arguments]
     marks: list[tuple[str, float]] = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         for line in process.stdout or ():

@@ -1,5 +1,9 @@
-"""`dvc repro` that a SIGKILL cannot leave with half a dvc.lock: DVC writes that file in place after every stage."""
+"""`dvc repro` that a SIGKILL cannot leave with half a dvc.lock: DVC writes that file in place after every stage.
 
+It also reads the whole file before each write, by ruamel.yaml's round trip; what was written last is kept in memory instead.
+"""
+
+import copy
 import io
 import json
 import os
@@ -11,10 +15,11 @@ from typing import Any
 import yaml
 from dvc.cli import main
 from dvc.schema import COMPILED_LOCKFILE_SCHEMA
-from dvc.utils.serialize import _common
+from dvc.utils.serialize import _common, _yaml
 from voluptuous import Invalid
 
 LOCK, HELD = Path("dvc.lock"), Path(".dvc/tmp/rwlock")
+written: dict[str, Any] = {"text": None, "data": None}
 
 
 def dump_whole(path: str, data: Any, dumper: Any, fs: object = None, **options: Any) -> None:  # noqa: ANN401
@@ -25,6 +30,14 @@ def dump_whole(path: str, data: Any, dumper: Any, fs: object = None, **options: 
     temporary.parent.mkdir(parents=True, exist_ok=True)
     temporary.write_text(text.getvalue(), encoding="utf-8")
     os.replace(temporary, path)
+    if Path(path).name == LOCK.name:
+        # A copy: DVC puts the same object into several entries, which a file read anew would hold apart.
+        written.update(text=text.getvalue(), data=copy.deepcopy(data))
+
+
+def parse_once(text: str, path: str, *, parse: Any = _yaml.parse_yaml_for_update) -> Any:  # noqa: ANN401
+    """DVC's `parse_yaml_for_update`; a text that this process has just written needs no parsing."""
+    return written["data"] if text == written["text"] else parse(text, path)
 
 
 def mend() -> None:
@@ -48,6 +61,6 @@ def mend() -> None:
 
 
 if __name__ == "__main__":
-    _common._dump_data = dump_whole
+    _common._dump_data, _yaml.parse_yaml_for_update = dump_whole, parse_once
     mend()
     raise SystemExit(main(["repro", *sys.argv[1:]]))
