@@ -1,6 +1,6 @@
 """`dvc repro` that a SIGKILL cannot leave with half a dvc.lock: DVC writes that file in place after every stage.
 
-It also reads the whole file before each write, by ruamel.yaml's round trip; what was written last is kept in memory instead.
+It also reads the whole file before each write, by ruamel.yaml's round trip; here what was written last stays in memory.
 """
 
 import copy
