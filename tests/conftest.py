@@ -43,6 +43,7 @@ def pytest_sessionstart(session):
 SYSTEM = {"loop", "cgroup", "tracefs", "capture"}
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this hook too
 def pytest_collection_modifyitems(items):
     """With `-n 2 --dist loadgroup` a file stays in one process, and so do all that make loop devices and the like.
 
