@@ -1,7 +1,7 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
 .PHONY: install repro test exp ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 install:
 	@scripts/bootstrap.sh requirements.lock

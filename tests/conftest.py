@@ -1,5 +1,6 @@
 """Capabilities of the machine: a test skips, with its reason, without one; CZ_REQUIRE makes the run fail instead."""
 
+import fcntl
 import os
 import shutil
 from pathlib import Path
@@ -43,16 +44,16 @@ def pytest_sessionstart(session):
 SYSTEM = {"loop", "cgroup", "tracefs", "capture"}
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this hook too
-def pytest_collection_modifyitems(items):
-    """With `-n 2 --dist loadgroup` a file stays in one process, and so do all that make loop devices and the like.
-
-    Those look for what others of their kind may have left behind; the two that damage the tiny workspace share it.
-    """
-    named = {item.path for item in items if SYSTEM & {n for m in item.iter_markers("needs") for n in m.args}}
-    for item in items:
-        together = item.path in named or item.path.name == "test_bad_input.py"
-        item.add_marker(pytest.mark.xdist_group("system" if together else item.nodeid.split("::")[0]))
+@pytest.fixture(scope="module", autouse=True)
+def alone(request, tmp_path_factory):
+    """Of two test processes one at a time makes loop devices and the like: they look for what others left behind."""
+    mine = [item for item in request.session.items if item.path == request.path]
+    if not SYSTEM & {name for item in mine for mark in item.iter_markers("needs") for name in mark.args}:
+        yield
+        return
+    with (tmp_path_factory.getbasetemp().parent / "system.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def pytest_runtest_setup(item):
