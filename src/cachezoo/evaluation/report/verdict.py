@@ -246,7 +246,7 @@ def flash_answer(sources: Sources, category: Category) -> Answer:
         return _unmeasured("flash cache", _unpromoted(category.models, FLASH_KINDS))
     model = _best_model(category.models, FLASH_KINDS[0])
     prefetch = _best_model(category.models, FLASH_KINDS[1]) if model else None
-    cases = _flash_cases(sources, category.flash, model, prefetch)
+    cases = _flash_cases(sources, category.flash, model)
     told = [_flash_text(case) for case in cases]
     held_back = _unpromoted(category.models, FLASH_KINDS)
     if model is None:
@@ -256,23 +256,20 @@ def flash_answer(sources: Sources, category: Category) -> Answer:
         return Answer("flash cache", (FLASH_BASELINE,), False, "bad", NO_MODEL, (*held_back, *told), tuple(cases))
     deployed = [m for m in (model, prefetch) if m is not None]
     why = [f"{m.id} on validation: {m.reason}." for m in deployed]
-    if prefetch is None:
-        told += _given_away(category.flash, cases)
     tone, worth = _flash_worth(cases)
     told += _tried(cases)
     ids = tuple(m.id for m in deployed)
     return Answer("flash cache", ids, True, tone, worth, (*why, *told, *held_back), tuple(cases))
 
 
-def _flash_cases(sources: Sources, flash: Json, model: Model | None, prefetch: Model | None) -> list[Case]:
-    """An admission without a prefetch model is compared by itself; else everything as shipped."""
-    name = "admission_alone" if model is not None and prefetch is None else "deployed"
+def _flash_cases(sources: Sources, flash: Json, model: Model | None) -> list[Case]:
+    """Everything as shipped: with the prefetch model, or with the plain mode that goes with the admission."""
     cases = []
     for key, trace in flash["traces"].items():
-        rows = trace[name]["rows"]
+        rows = trace["deployed"]["rows"]
         own, rival = rows[FLASH_MODEL if model else FLASH_BASELINE], rows[FLASH_BASELINE]
         modes = str(rows[FLASH_MODEL].get("prefetch") or "none"), str(rival.get("prefetch") or "none")
-        cases.append(Case(key, _unseen(sources, key), own, rival, None, trace[name]["gap"], modes))
+        cases.append(Case(key, _unseen(sources, key), own, rival, None, trace["deployed"]["gap"], modes))
     return cases
 
 
@@ -280,20 +277,6 @@ def _with_mode(name: str, flash: Json, policy: str) -> str:
     """A policy with the prefetch mode that validation chose for it."""
     mode = flash["modes"].get(policy, {}).get("mode")
     return name + _prefetching(str(mode or "none"))
-
-
-def _given_away(flash: Json, cases: Sequence[Case]) -> list[str]:
-    """Where RejectX with its prefetch beats an admission that is deployed without."""
-    texts = []
-    for case in cases:
-        rival = flash["traces"][case.trace]["deployed"]["rows"][FLASH_BASELINE]
-        mean, own = rival["read_dt"]["mean"], case.own["read_dt"]["mean"]
-        if mean < own:
-            texts.append(
-                f"But on {case.trace} {_with_mode('RejectX', flash, FLASH_BASELINE)} takes a mean of {number(mean, 3)} "
-                f"disk-head seconds per second, less than the {number(own, 3)} with this model."
-            )
-    return texts
 
 
 def _flash_worth(cases: Sequence[Case]) -> tuple[str, str]:
