@@ -67,7 +67,8 @@ def flash_metrics(model_id: str, saved: float = 0.05, peak_saved: float = 0.02, 
         "rejectx": flash_row(3.21, 1.23, prefetch="none", prefetch_accuracy=None),
         "opt": flash_row(2.5, 1.0),
     }
-    trace = {"deployed": {"rows": rows, "gap": gap}, "accept_all": flash_row(4.5, 1.5)}
+    alone = {"rows": {**rows, "baleen": flash_row(3.11, 1.2, prefetch="none")}, "gap": {**gap, "mean_dt_saved": 0.03}}
+    trace = {"deployed": {"rows": rows, "gap": gap}, "admission_alone": alone, "accept_all": flash_row(4.5, 1.5)}
     modes = {"baleen": {"mode": "ml_range"}, "rejectx": {"mode": "all_on_partial"}}
     facts = {"modes": modes, "model_id": model_id, "trained": True, "beats_baseline": won, "reason": "as it was judged"}
     return {**facts, "transfer_note": None, "traces": {"web_test": trace}}
