@@ -131,13 +131,13 @@ def test_add_puts_a_trace_into_the_matrix(tmp_path: Path, monkeypatch: pytest.Mo
     root = Path(__file__).resolve().parents[2]
     shutil.copytree(root / "conf", tmp_path / "p/conf")
     monkeypatch.chdir(tmp_path / "p")
-    (tmp_path / "mail.csv").write_text("".join(MSR.format(k * 4096) for k in range(50)))
-    report = run("add", tmp_path / "mail.csv", "--category", "mail", "--role", "train", "--part", 0, 0.5)
-    assert (report["key"], report["new_category"], report["missing"]) == ("mail_train", True, ["validation", "test"])
+    (tmp_path / "orders.csv").write_text("".join(MSR.format(k * 4096) for k in range(50)))
+    report = run("add", tmp_path / "orders.csv", "--category", "orders", "--role", "train", "--part", 0, 0.5)
+    assert (report["key"], report["new_category"], report["missing"]) == ("orders_train", True, ["validation", "test"])
     assert report["next_command"].startswith("cachezoo trace add")
-    assert "mail_train:" in Path("conf/matrix.yaml").read_text()
+    assert "orders_train:" in Path("conf/matrix.yaml").read_text()
     monkeypatch.chdir(tmp_path)
-    assert "no project here" in refused("add", tmp_path / "mail.csv", "--category", "mail", "--role", "test")
+    assert "no project here" in refused("add", tmp_path / "orders.csv", "--category", "orders", "--role", "test")
 
 
 def test_a_name_in_brackets_is_shown_as_it_is(tmp_path: Path) -> None:

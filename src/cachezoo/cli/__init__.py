@@ -77,11 +77,10 @@ def track_ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 500
 @app.command()
 def results(as_json: Json = False) -> None:
     """Print what the pipeline found: policies by test traces, the bundles, and what to do with them."""
-    from cachezoo import paths
     from cachezoo.console import out
     from cachezoo.evaluation import results as found
 
-    files, flash_files = (sorted(paths.METRICS.glob(pattern)) for pattern in ("*.json", "flash/*.json"))
+    files, flash_files = found.metrics_files("*.json"), found.metrics_files("flash/*.json")
     if not files:
         project()
     rows, flash = found.rows_of_tests(files), found.flash_rows(flash_files)

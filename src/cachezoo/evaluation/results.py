@@ -5,10 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
 from cachezoo.bundles.protocol import MANIFEST
+from cachezoo.config.load import load_params
 from cachezoo.io import read_metrics
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+def metrics_files(pattern: str) -> list[Path]:
+    """Metrics of the matrix's categories and of the classifier; those of categories that are gone stay on the disk."""
+    files = sorted(paths.METRICS.glob(pattern))
+    if not paths.PARAMS.exists():
+        return files
+    known = {*load_params().categories, "workload"}
+    return [file for file in files if file.stem in known]
 
 
 def rows_of_tests(files: list[Path]) -> list[dict[str, Any]]:
@@ -47,7 +57,7 @@ def flash_table(rows: list[dict[str, Any]]) -> "Table":
         caption="baleen: admission and prefetch as shipped; the others write no more, accept_all without a budget; "
         "prefetch modes as chosen on validation",
     )
-    table.add_column("policy")
+    table.add_column("policy", no_wrap=True)
     for trace in traces:
         table.add_column(trace, justify="right")
     for policy in dict.fromkeys(row["policy"] for row in rows):
@@ -75,7 +85,7 @@ def results_table(rows: list[dict[str, Any]]) -> "Table":
         caption="models: share of the gap from the best classic to the optimum; "
         "* promoted: better than the best classic on validation",
     )
-    table.add_column("policy")
+    table.add_column("policy", no_wrap=True)
     for trace in traces:
         table.add_column(trace, justify="right")
     for name in names:

@@ -51,7 +51,7 @@ def test_round_trip(name: str, n: int, seed: int, every: bool, tmp_path_factory:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("time_us,op,offset\n0,R,0\n", "header is time_us,op,offset; name the columns time_us,op,offset,size"),
+        ("time_us,op,offset\n0,R,0\n", "header is 'time_us,op,offset'; name the columns time_us,op,offset,size"),
         ("time_us,op,offset,size,size\n0,R,0,1,1\n", "each once"),
         ("time_us,op,offset,size,what\n0,R,0,1,1\n", "header is"),
         ("time_us,op,offset,size\n0,R,0,4096\n-3,R,0,4096\n", "row 2: its time lies before the trace's start"),
