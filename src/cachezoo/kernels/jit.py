@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,8 +20,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _cache_folder() -> Path:
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode())
+    folder = Path(__file__).parent
+    for source in sorted(folder.rglob("*.py")):
+        digest.update(source.relative_to(folder).as_posix().encode())
         digest.update(source.read_bytes())
     digest.update(metadata.version("numba").encode())
     base = os.environ.get("CACHEZOO_CACHE_DIR")
@@ -50,6 +52,35 @@ def njit(function: F) -> F:
         return cast(F, numba.njit(cache=True)(function))
     finally:
         config.CACHE_LOCATOR_CLASSES = before
+
+
+def specialise(template: F, name: str, **steps: Callable[..., Any]) -> F:
+    """A loop with its open steps bound, so that numba inlines them.
+
+    numba compiles a function for the functions it names, not for those it is given; so each composition gets a copy
+    of the template under a name of its own, by which numba's disk cache also tells it from the others.
+
+    Args:
+        template: a plain function that calls the steps by name, as if they were globals.
+        name: of the copy; one name, one set of steps.
+        steps: for each open name, a function of `njit`, or any Python function.
+
+    Returns:
+        The compiled copy. It is cached on disk where all steps are the package's own, because the cache's name says
+        what is in those alone; it stays plain Python (about 100 times slower) where a step is not compiled.
+    """
+    source = cast(FunctionType, template)
+    code = source.__code__.replace(co_name=name, co_qualname=name)
+    copy = FunctionType(code, {**source.__globals__, **steps}, name, source.__defaults__)
+    copy.__module__, copy.__qualname__, copy.__doc__ = source.__module__, name, source.__doc__
+    bare = [getattr(step, "py_func", None) for step in steps.values()]
+    if not HAVE_NUMBA or any(function is None for function in bare):
+        return cast(F, copy)
+    if all(function.__module__.startswith("cachezoo.") for function in bare):
+        return cast(F, njit(copy))
+    import numba
+
+    return cast(F, numba.njit(copy))
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401

@@ -1,0 +1,1 @@
+"""One module for each admission policy: its state, `make`, and the steps `admit`, `saw`."""

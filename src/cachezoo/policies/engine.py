@@ -1,0 +1,113 @@
+"""Run a composition over a stream: the bridge from parts to the compiled loops."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels import loops
+from cachezoo.kernels.jit import specialise
+from cachezoo.kernels.outcome import REQUEST
+from cachezoo.policies.admissions import ACCEPT_ALL
+from cachezoo.policies.parts import Composition, Step, Values, settle
+from cachezoo.policies.stream import Stream
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a cache did at each access of a stream.
+
+    Attributes:
+        outcome: uint8[m], codes of `cachezoo.kernels.outcome`.
+        victim: int32[m], the page that the access drove out, -1 for none.
+    """
+
+    outcome: U8
+    victim: I32
+
+
+@cache
+def _fast(name: str, has: Step, touch: Step, insert: Step) -> Step:
+    return specialise(loops.run, f"run_{name}", has=has, touch=touch, insert=insert)
+
+
+@cache
+def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step) -> Step:
+    steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw}
+    return specialise(loops.replay, f"replay_{name}", **steps)
+
+
+def check_capacity(capacity: int) -> None:
+    """Refuse what is no cache.
+
+    Raises:
+        ConfigError: below one page.
+    """
+    if capacity < 1:
+        message = f"capacity {capacity}: a cache has at least one page"
+        raise ConfigError(message)
+
+
+def _state(part: Any, stream: Stream, capacity: int, given: Values) -> Any:  # noqa: ANN401 - each part's own
+    return part.make(stream, capacity, settle(part.id, part.parameters, given))
+
+
+def replay(composition: Composition, stream: Stream, capacity: int) -> Run:
+    """Serve a stream from an empty cache.
+
+    Args:
+        composition: the parts.
+        stream: what is asked.
+        capacity: pages, at least 1.
+
+    Raises:
+        ConfigError: capacity below 1, or a parameter outside its range.
+    """
+    check_capacity(capacity)
+    eviction, admission = composition.eviction, composition.admission
+    state = _state(eviction, stream, capacity, composition.eviction_values)
+    gate = _state(admission, stream, capacity, composition.admission_values)
+    loop = _full(
+        f"{admission.id}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit, admission.saw
+    )
+    outcome, victim = np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32)
+    low = 0
+    for high in _pauses(stream, eviction.learn_every):
+        loop(stream.page_ids, stream.flags, state, gate, (low, high), outcome, victim)
+        if eviction.learn is not None:
+            eviction.learn(state, high)
+        low = high
+    return Run(outcome, victim)
+
+
+def _pauses(stream: Stream, every: int) -> list[int]:
+    """Where the loop stops to let an eviction learn: at the first request from each multiple of `every` on."""
+    if every == 0:
+        return [len(stream)]
+    starts = np.flatnonzero(stream.flags & REQUEST)
+    stops = starts[np.unique(np.searchsorted(starts, np.arange(every, len(stream), every)).clip(max=len(starts) - 1))]
+    return [*stops[stops > 0].tolist(), len(stream)]
+
+
+def hits_only(composition: Composition, page_ids: I32, n_pages: int, capacity: int) -> U8:
+    """Outcomes uint8[m] of single page reads, by the fast loop where everything is admitted and nothing is learned.
+
+    Raises:
+        ConfigError: as `replay`.
+    """
+    check_capacity(capacity)
+    stream = Stream.of_pages(page_ids, n_pages)
+    eviction = composition.eviction
+    if composition.admission is not ACCEPT_ALL or eviction.learn is not None:
+        return replay(composition, stream, capacity).outcome
+    outcome = np.empty(len(page_ids), np.uint8)
+    loop = _fast(eviction.id, eviction.has, eviction.touch, eviction.insert)
+    loop(page_ids, _state(eviction, stream, capacity, composition.eviction_values), outcome)
+    return outcome

@@ -1,0 +1,5 @@
+"""The evictions that a composition can take, a module for each family."""
+
+from cachezoo.policies.evictions import recency
+
+EVICTIONS = (*recency.EVICTIONS,)

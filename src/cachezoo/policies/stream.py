@@ -1,0 +1,129 @@
+"""What a cache sees of a trace: page accesses in order, with what is asked of it at each.
+
+A stream is built once for a write policy, an admission unit and a prefetch; then every policy runs over the same one.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.outcome import AROUND, METADATA, PREFETCH, REQUEST, UNIT, WRITE
+from cachezoo.kernels.versions import version_ids
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import OP_WRITE, PAGE_BYTES, Trace
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+Writes = Literal["back", "through", "around"]
+Unit = Literal["page", "segment", "request"]
+WRITES: tuple[Writes, ...] = get_args(Writes)
+UNITS: tuple[Unit, ...] = get_args(Unit)
+SEGMENT_PAGES = 32
+META_FLAG = "M"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Accesses in order; a request's own pages by rising address, then what is prefetched with it.
+
+    Attributes:
+        page_ids: int32[m] in [0, n_pages).
+        flags: uint8[m], bits of `cachezoo.kernels.outcome`.
+        page_bytes: int32[m] bytes of the page that the request asks for; 0 of a prefetch.
+        n_pages: distinct pages.
+        writes: what a write does: `back` enters the cache and is dirty until it leaves; `through` enters and is written
+            to the disk at once; `around` goes to the disk alone, and what the cache held of the page is void.
+    """
+
+    page_ids: I32
+    flags: U8
+    page_bytes: I32
+    n_pages: int
+    writes: Writes = "back"
+
+    def __len__(self) -> int:
+        return len(self.page_ids)
+
+    @property
+    def asked(self) -> npt.NDArray[np.bool_]:
+        """bool[m]: the trace's own accesses; the others are prefetches."""
+        return self.flags & PREFETCH == 0
+
+    @property
+    def request_of(self) -> I32:
+        """int32[m]: the request of each access."""
+        number: I32 = np.cumsum(self.flags & REQUEST != 0, dtype=np.int32) - np.int32(1)
+        return number
+
+    @classmethod
+    def of_pages(cls, page_ids: I32, n_pages: int) -> "Stream":
+        """Reads of a whole page each, every one a request of its own."""
+        flags = np.full(len(page_ids), REQUEST | UNIT, np.uint8)
+        return cls(page_ids, flags, np.full(len(page_ids), PAGE_BYTES, np.int32), n_pages)
+
+
+def _page_bytes(trace: Trace, pages: PageAccesses) -> I32:
+    """int32[m]: bytes that each request takes of each of its pages."""
+    counts = np.diff(pages.request_start)
+    sizes = np.full(len(pages.page_ids), PAGE_BYTES, np.int64)
+    first, last = pages.request_start[:-1], pages.request_start[1:] - 1
+    end = trace.offset + trace.size
+    np.subtract.at(sizes, first, trace.offset % PAGE_BYTES)
+    np.subtract.at(sizes, last, -end % PAGE_BYTES)
+    assert counts.min(initial=1) > 0
+    return sizes.astype(np.int32)
+
+
+def _metadata(trace: Trace) -> npt.NDArray[np.bool_]:
+    """bool[n]: requests flagged as a file system's metadata; all False where the trace has no flags."""
+    if trace.flags is None:
+        return np.zeros(len(trace), np.bool_)
+    meta = np.array([META_FLAG in str(name) for name in trace.flags.names], np.bool_)
+    return np.append(meta, False)[trace.flags.codes]
+
+
+def _unit_flags(trace: Trace, pages: PageAccesses, unit: Unit) -> U8:
+    """uint8[m]: `REQUEST` at each request's first access, `UNIT` where an admission unit begins."""
+    flags = np.zeros(len(pages.page_ids), np.uint8)
+    if unit == "page":
+        flags[:] = UNIT
+    elif unit == "segment":
+        index = np.arange(len(flags)) - np.repeat(pages.request_start[:-1], np.diff(pages.request_start))
+        index += np.repeat(trace.offset // PAGE_BYTES, np.diff(pages.request_start))
+        flags[index % SEGMENT_PAGES == 0] = UNIT
+    elif unit != "request":
+        message = f"admission unit {unit}: use one of {', '.join(UNITS)}"
+        raise ConfigError(message)
+    flags[pages.request_start[:-1]] |= REQUEST | UNIT
+    return flags
+
+
+def build_stream(trace: Trace, pages: PageAccesses, writes: Writes = "back", unit: Unit = "page") -> Stream:
+    """The stream of a trace.
+
+    Args:
+        trace: requests.
+        pages: their page accesses.
+        writes: the write policy.
+        unit: what one admission decision covers: a page, the pages of a 128 KiB segment within a request, or a request.
+
+    Raises:
+        ConfigError: an unknown write policy or unit.
+    """
+    if writes not in WRITES:
+        message = f"write policy {writes}: use one of {', '.join(WRITES)}"
+        raise ConfigError(message)
+    counts = np.diff(pages.request_start)
+    flags = _unit_flags(trace, pages, unit)
+    write = np.repeat(trace.op == OP_WRITE, counts)
+    flags[write] |= WRITE
+    flags[np.repeat(_metadata(trace), counts)] |= METADATA
+    page_ids, n_pages = pages.page_ids, pages.n_pages
+    if writes == "around":
+        flags[write] |= AROUND
+        page_ids, n_pages = version_ids(page_ids, write, n_pages)
+    return Stream(page_ids, flags, _page_bytes(trace, pages), n_pages, writes)

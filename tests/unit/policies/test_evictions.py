@@ -1,0 +1,101 @@
+"""Every registered eviction: equal to its naive oracle, outcome by outcome and victim by victim, and never above MIN."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.kernels.outcome import ADMITTED, HIT, METADATA, PREFETCH, PREFETCHED, REQUEST, UNIT, WRITE
+from cachezoo.policies.admissions import ACCEPT_ALL
+from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.evictions import EVICTIONS
+from cachezoo.policies.parts import Composition
+from cachezoo.policies.stream import Stream
+from tests.oracles import engine as naive
+
+# An eviction that learns as it goes is held against its own oracle in its own test.
+BY_RULE = [eviction for eviction in EVICTIONS if eviction.learn is None]
+IDS = [eviction.id for eviction in BY_RULE]
+PAGES = st.lists(st.integers(0, 13), min_size=1, max_size=160)
+
+
+def oracle(eviction, stream, capacity):
+    return import_module(f"tests.oracles.evict.{eviction.id}").Cache(stream, capacity)
+
+
+def gate(stream, capacity):
+    return import_module("tests.oracles.admit.acceptall").Gate(stream, capacity)
+
+
+def reads(pages):
+    names = {page: i for i, page in enumerate(dict.fromkeys(pages))}
+    return Stream.of_pages(np.array([names[page] for page in pages], np.int32), len(names))
+
+
+@st.composite
+def streams(draw):
+    """Requests of one to four pages, reads and writes, some of metadata, some followed by prefetches."""
+    page_ids, flags = [], []
+    for _ in range(draw(st.integers(1, 30))):
+        write, metadata = draw(st.booleans()) * WRITE, draw(st.sampled_from([0, 0, 0, METADATA]))
+        pages = draw(st.lists(st.integers(0, 11), min_size=1, max_size=4, unique=True))
+        fetched = draw(st.lists(st.integers(0, 11), max_size=2, unique=True))
+        for k, page in enumerate(pages):
+            page_ids.append(page)
+            flags.append(write | metadata | (REQUEST | UNIT if k == 0 else UNIT))
+        page_ids += fetched
+        flags += [PREFETCH] * len(fetched)
+    ids = np.array(page_ids, np.int32)
+    return Stream(ids, np.array(flags, np.uint8), np.full(len(ids), 4096, np.int32), 12)
+
+
+def check(eviction, stream, capacity):
+    run = replay(Composition(eviction, ACCEPT_ALL), stream, capacity)
+    outcome, victim = naive.replay(stream, oracle(eviction, stream, capacity), gate(stream, capacity))
+    assert run.outcome.tolist() == outcome
+    assert run.victim.tolist() == victim
+
+
+@pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
+@given(pages=PAGES, capacity=st.integers(1, 12))
+@settings(deadline=None, max_examples=150)
+def test_equals_its_oracle(eviction, pages, capacity):
+    check(eviction, reads(pages), capacity)
+
+
+@pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
+@given(stream=streams(), capacity=st.integers(1, 9))
+@settings(deadline=None, max_examples=60)
+def test_equals_its_oracle_on_requests(eviction, stream, capacity):
+    check(eviction, stream, capacity)
+
+
+@pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
+def test_equals_its_oracle_on_a_long_skewed_trace(eviction):
+    rng = np.random.default_rng(5)
+    pages = np.concatenate([rng.zipf(1.2, 1200) % 200, np.arange(250), rng.zipf(1.4, 1200) % 150])
+    check(eviction, reads(pages.tolist()), 40)
+
+
+@pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
+@given(pages=PAGES, capacity=st.integers(1, 12))
+@settings(deadline=None, max_examples=40)
+def test_the_fast_loop_is_the_full_one(eviction, pages, capacity):
+    stream = reads(pages)
+    composition = Composition(eviction, ACCEPT_ALL)
+    fast = hits_only(composition, stream.page_ids, stream.n_pages, capacity)
+    assert fast.tolist() == replay(composition, stream, capacity).outcome.tolist()
+
+
+@pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
+def test_never_holds_more_than_its_capacity(eviction):
+    rng = np.random.default_rng(7)
+    stream = reads((rng.zipf(1.1, 6000) % 700).tolist())
+    for capacity in (1, 2, 3, 10, 64, 699, 5000):
+        run = replay(Composition(eviction, ACCEPT_ALL), stream, capacity)
+        entered = np.isin(run.outcome, (ADMITTED, PREFETCHED)).astype(np.int64)
+        held = np.cumsum(entered - (run.victim >= 0))
+        assert held.max() <= capacity
+        assert (run.outcome == HIT).sum() > 0
