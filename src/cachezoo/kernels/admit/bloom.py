@@ -1,0 +1,78 @@
+"""Bloom: a miss is admitted if one of two Bloom filters holds the page; else the page is put into the younger filter.
+
+A filter takes `entries` pages. When the younger is full, the older is emptied and becomes the younger, so between one
+and two times `entries` pages are remembered, and now and then one that never missed.
+
+Source: Berg et al., "The CacheLib caching engine: design and experiences at scale", OSDI 2020, Sec. 4.2 (reject first);
+filters: Bloom, CACM 13(7), 1970, with the two-hash scheme of Kirsch and Mitzenmacher, ESA 2006. Parameters:
+capacities = 2 (pages that both filters take together, in capacities), bits_per_entry = 10 (about 1 % of strangers pass;
+bits_per_entry * ln 2 bits are set for each page).
+Where it differs: CacheLib's released code splits its memory into sets of key prints that drop what does not fit; the
+order of look-up, replacement and entry is the same: what a filter holds is not put in again.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.admit.draws import draw
+from cachezoo.kernels.jit import njit
+
+LN2 = 0.6931471805599453
+
+
+class State(NamedTuple):
+    """Two filters uint8[2 * stride], a bit each; `counts` int64[2]: which is the younger, and how many it took."""
+
+    filters: npt.NDArray[np.uint8]
+    counts: npt.NDArray[np.int64]
+    stride: int
+    bits: int
+    hashes: int
+    entries: int
+
+
+def make(n_pages: int, entries: int, bits_per_entry: float) -> State:
+    """Two empty filters; a filter for more than all pages is never full."""
+    entries = max(1, min(entries, n_pages + 1))
+    bits = max(8, round(entries * bits_per_entry))
+    stride = (bits + 7) // 8
+    hashes = max(1, round(bits_per_entry * LN2))
+    return State(np.zeros(2 * stride, np.uint8), np.zeros(2, np.int64), stride, bits, hashes, entries)
+
+
+@njit
+def admit(state: State, page: int, i: int) -> bool:
+    """Does a filter hold the page? If none does, the younger takes it."""
+    filters, bits = state.filters, state.bits
+    young = state.counts[0] * state.stride
+    old = state.stride - young
+    low, step = draw(0, page), draw(1, page) | 1
+    in_young, in_old = True, True
+    place = low
+    for _ in range(state.hashes):
+        bit = (place * bits) >> 32
+        mask = 1 << (bit & 7)
+        in_young = in_young and filters[young + (bit >> 3)] & mask != 0
+        in_old = in_old and filters[old + (bit >> 3)] & mask != 0
+        place = (place + step) & 0xFFFFFFFF
+    if in_young or in_old:
+        return True
+    if state.counts[1] == state.entries:
+        filters[old : old + state.stride] = 0
+        young = old
+        state.counts[0] = 1 - state.counts[0]
+        state.counts[1] = 0
+    state.counts[1] += 1
+    place = low
+    for _ in range(state.hashes):
+        bit = (place * bits) >> 32
+        filters[young + (bit >> 3)] |= np.uint8(1 << (bit & 7))
+        place = (place + step) & 0xFFFFFFFF
+    return False
+
+
+@njit
+def saw(state: State, page: int, i: int) -> None:
+    """Nothing to note: hits do not count."""

@@ -1,0 +1,47 @@
+"""RejectX: a page is rejected the first x times that it misses.
+
+A miss is admitted if the page also missed x times within the last `window` accesses, those that were admitted among
+them. Hits do not count. Asked for a unit of many pages, it remembers the page that it was asked about.
+
+Source: Berg et al., "The CacheLib caching engine: design and experiences at scale", OSDI 2020, Sec. 4.2; x as in the
+Baleen post, "Baselines". Parameters: x = 1, window_capacities = 4 (the window in capacities of accesses).
+Where it differs: CacheLib remembers in filters (`bloom`), this one each page's last x misses exactly; its window is in
+accesses, CacheLib's in distinct pages.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.jit import njit
+
+
+class State(NamedTuple):
+    """`missed` int32[n_pages * x]: the numbers of each page's last x misses, newest first, -1 where there is none."""
+
+    missed: npt.NDArray[np.int32]
+    x: int
+    window: int
+
+
+def make(n_pages: int, window: int, x: int = 1) -> State:
+    """Nothing missed so far; 4 x bytes a page."""
+    return State(np.full(n_pages * x, -1, np.int32), x, window)
+
+
+@njit
+def admit(state: State, page: int, i: int) -> bool:
+    """Did the page miss x times in the window? This miss is remembered either way."""
+    first = page * state.x
+    last = first + state.x - 1
+    oldest = state.missed[last]
+    for k in range(last, first, -1):
+        state.missed[k] = state.missed[k - 1]
+    state.missed[first] = i
+    return bool(oldest >= 0 and i - oldest <= state.window)
+
+
+@njit
+def saw(state: State, page: int, i: int) -> None:
+    """Nothing to note: hits do not count."""
