@@ -27,10 +27,17 @@ class Run:
     Attributes:
         outcome: uint8[m], codes of `cachezoo.kernels.outcome`.
         victim: int32[m], the page that the access drove out, -1 for none.
+        says_who_left: False for a cache whose run is known by its outcomes alone; `victim` is then -1 throughout.
     """
 
     outcome: U8
     victim: I32
+    says_who_left: bool = True
+
+    @classmethod
+    def of_outcomes(cls, outcome: U8) -> "Run":
+        """The run of a cache of which nothing else is known."""
+        return cls(outcome, np.full(len(outcome), -1, np.int32), False)
 
 
 @cache

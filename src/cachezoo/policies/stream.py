@@ -4,7 +4,7 @@ A stream is built once for a write policy, an admission unit and a prefetch; the
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,8 @@ class Stream:
     @property
     def asked(self) -> npt.NDArray[np.bool_]:
         """bool[m]: the trace's own accesses; the others are prefetches."""
-        return self.flags & PREFETCH == 0
+        asked: npt.NDArray[np.bool_] = self.flags & PREFETCH == 0
+        return asked
 
     @property
     def request_of(self) -> I32:
@@ -66,15 +67,38 @@ class Stream:
         return cls(page_ids, flags, np.full(len(page_ids), PAGE_BYTES, np.int32), n_pages)
 
 
+def _known(value: str, what: str, among: tuple[str, ...]) -> str:
+    if value not in among:
+        message = f"{what} {value}: use one of {', '.join(among)}"
+        raise ConfigError(message)
+    return value
+
+
+def known_writes(text: str) -> Writes:
+    """The write policy of that name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    return cast(Writes, _known(text, "write policy", WRITES))
+
+
+def known_unit(text: str) -> Unit:
+    """The admission unit of that name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    return cast(Unit, _known(text, "admission unit", UNITS))
+
+
 def _page_bytes(trace: Trace, pages: PageAccesses) -> I32:
     """int32[m]: bytes that each request takes of each of its pages."""
-    counts = np.diff(pages.request_start)
     sizes = np.full(len(pages.page_ids), PAGE_BYTES, np.int64)
     first, last = pages.request_start[:-1], pages.request_start[1:] - 1
     end = trace.offset + trace.size
     np.subtract.at(sizes, first, trace.offset % PAGE_BYTES)
     np.subtract.at(sizes, last, -end % PAGE_BYTES)
-    assert counts.min(initial=1) > 0
     return sizes.astype(np.int32)
 
 
@@ -95,9 +119,6 @@ def _unit_flags(trace: Trace, pages: PageAccesses, unit: Unit) -> U8:
         index = np.arange(len(flags)) - np.repeat(pages.request_start[:-1], np.diff(pages.request_start))
         index += np.repeat(trace.offset // PAGE_BYTES, np.diff(pages.request_start))
         flags[index % SEGMENT_PAGES == 0] = UNIT
-    elif unit != "request":
-        message = f"admission unit {unit}: use one of {', '.join(UNITS)}"
-        raise ConfigError(message)
     flags[pages.request_start[:-1]] |= REQUEST | UNIT
     return flags
 
@@ -114,9 +135,7 @@ def build_stream(trace: Trace, pages: PageAccesses, writes: Writes = "back", uni
     Raises:
         ConfigError: an unknown write policy or unit.
     """
-    if writes not in WRITES:
-        message = f"write policy {writes}: use one of {', '.join(WRITES)}"
-        raise ConfigError(message)
+    known_writes(writes), known_unit(unit)
     counts = np.diff(pages.request_start)
     flags = _unit_flags(trace, pages, unit)
     write = np.repeat(trace.op == OP_WRITE, counts)

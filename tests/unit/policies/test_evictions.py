@@ -1,4 +1,4 @@
-"""Every registered eviction: equal to its naive oracle, outcome by outcome and victim by victim, and never above MIN."""
+"""Every registered eviction: equal to its naive oracle, outcome by outcome and victim by victim, within its capacity."""
 
 from importlib import import_module
 

@@ -29,7 +29,7 @@ def make(n_pages: int, capacity: int) -> State:
 @njit
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
-    return state.resident[page] != 0
+    return bool(state.resident[page])
 
 
 @njit
@@ -41,7 +41,7 @@ def touch(state: State, page: int, i: int) -> None:
 def insert(state: State, page: int, i: int) -> int:
     """Into the slot of the page that entered first."""
     slot = state.slot[0]
-    victim = state.ring[slot]
+    victim = int(state.ring[slot])
     if victim >= 0:
         state.resident[victim] = 0
     state.ring[slot] = page

@@ -31,7 +31,7 @@ def make(n_pages: int, capacity: int) -> State:
 @njit
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
-    return state.resident[page] != 0
+    return bool(state.resident[page])
 
 
 @njit
@@ -47,7 +47,7 @@ def insert(state: State, page: int, i: int) -> int:
     head = state.resident.size
     victim = -1
     if state.used[0] == state.capacity:
-        victim = state.before[head]
+        victim = int(state.before[head])
         unlink(state.before, state.after, victim)
         state.resident[victim] = 0
     else:

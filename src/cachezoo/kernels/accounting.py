@@ -1,0 +1,94 @@
+"""What a cache's run comes to: hits by page, request and byte, and what it cost the SSD and the disk."""
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.jit import njit
+from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUEST, WRITE
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+
+# Places in the counts.
+(
+    REQUESTS, REQUEST_HITS, ACCESSES, HITS, BYTES, BYTE_HITS, SSD_WRITES, FETCHED, USEFUL, REPLACED, DIRTY_REPLACED,
+    DISK_WRITES,
+) = range(12)  # fmt: skip
+N_COUNTS = 12
+CLEAN, DIRTY, FRESH = 0, 1, 2
+
+
+@njit
+def _mark_requests(flags: U8, outcome: U8, request_hit: U8) -> None:
+    row = -1
+    for i in range(flags.size):
+        if flags[i] & REQUEST:
+            row += 1
+            request_hit[row] = 1
+        if not flags[i] & PREFETCH and outcome[i] != HIT:
+            request_hit[row] = 0
+
+
+@njit
+def account(
+    page_ids: I32, flags: U8, page_bytes: I32, outcome: U8, victim: I32, n_pages: int, first: int, write_back: bool,
+    request_hit: U8,
+) -> I64:  # fmt: skip
+    """Count a run from one access on; what is dirty there is what the accesses before left dirty.
+
+    Args:
+        page_ids: int32[m] of the stream, like the next two.
+        flags: uint8[m].
+        page_bytes: int32[m].
+        outcome: uint8[m] of the run.
+        victim: int32[m] of the run; -1 throughout where who left is not known.
+        n_pages: distinct pages.
+        first: the access at which counting begins.
+        write_back: writes that enter the cache, or hit, reach the disk when the page leaves; otherwise at once.
+        request_hit: uint8[n], written: 1 where all pages that a request asks for were resident as it came to them.
+
+    Returns:
+        int64[12]: requests that begin at `first` or later, and those of them that hit in full; page accesses, hits; the
+        same in bytes; pages written to the SSD (admitted, prefetched, or written on a hit); pages prefetched, and those
+        of them that were hit before they left; pages driven out, and those of them that were dirty; pages written to
+        the disk.
+    """
+    counts = np.zeros(N_COUNTS, np.int64)
+    mark = np.zeros(n_pages, np.uint8)
+    _mark_requests(flags, outcome, request_hit)
+    row = -1
+    for i in range(page_ids.size):
+        page, flag, what, left = page_ids[i], flags[i], outcome[i], victim[i]
+        write = flag & WRITE != 0
+        counted = i >= first
+        if flag & REQUEST:
+            row += 1
+            counts[REQUESTS] += counted
+            counts[REQUEST_HITS] += counted and request_hit[row] == 1
+        if left >= 0:
+            counts[REPLACED] += counted
+            counts[DIRTY_REPLACED] += counted and mark[left] & DIRTY != 0
+            mark[left] = CLEAN
+        if what == PREFETCHED:
+            mark[page] = FRESH
+            counts[FETCHED] += counted
+            counts[SSD_WRITES] += counted
+        if flag & PREFETCH:
+            continue
+        hit = what == HIT
+        counts[ACCESSES] += counted
+        counts[BYTES] += counted * page_bytes[i]
+        if hit:
+            counts[HITS] += counted
+            counts[BYTE_HITS] += counted * page_bytes[i]
+            counts[USEFUL] += counted and mark[page] & FRESH != 0
+            mark[page] &= DIRTY
+        held = hit or what == ADMITTED
+        counts[SSD_WRITES] += counted and (what == ADMITTED or (hit and write))
+        if write:
+            counts[DISK_WRITES] += counted and not (held and write_back)
+            if held and write_back:
+                mark[page] |= DIRTY
+    counts[DISK_WRITES] += counts[DIRTY_REPLACED]
+    return counts

@@ -1,0 +1,49 @@
+"""A run's figures, naively: sets of what is dirty and what was fetched unasked, one access at a time."""
+
+WRITE, REQUEST, PREFETCH = 1, 2, 8
+
+
+def account(stream, outcome, victim, first):
+    names = (
+        "requests", "request_hits", "page_accesses", "hits", "bytes", "byte_hits", "ssd_writes", "prefetched",
+        "prefetch_hits", "replacements", "dirty_evictions", "disk_writes",
+    )  # fmt: skip
+    total = dict.fromkeys(names, 0)
+    dirty, fresh, requests = set(), set(), []
+    for i, flags in enumerate(stream.flags.tolist()):
+        page, size = int(stream.page_ids[i]), int(stream.page_bytes[i])
+        found = dict.fromkeys(names, 0)
+        write = bool(flags & WRITE)
+        if flags & REQUEST:
+            requests.append([i >= first, True])
+        left = int(victim[i])
+        if left >= 0:
+            found["replacements"] = 1
+            found["dirty_evictions"] = found["disk_writes"] = int(left in dirty)
+            dirty.discard(left)
+            fresh.discard(left)
+        if flags & PREFETCH:
+            if outcome[i] == 3:
+                found["prefetched"] = found["ssd_writes"] = 1
+                fresh.add(page)
+                dirty.discard(page)
+        else:
+            found["page_accesses"], found["bytes"] = 1, size
+            if outcome[i] == 2:
+                found["hits"], found["byte_hits"] = 1, size
+                found["prefetch_hits"] = int(page in fresh)
+                fresh.discard(page)
+                found["ssd_writes"] = int(write)
+            else:
+                requests[-1][1] = False
+                found["ssd_writes"] = int(outcome[i] == 1)
+            if write and outcome[i] in (1, 2) and stream.writes == "back":
+                dirty.add(page)
+            elif write:
+                found["disk_writes"] += 1
+        if i >= first:
+            for name in names:
+                total[name] += found[name]
+    total["requests"] = sum(counted for counted, _ in requests)
+    total["request_hits"] = sum(counted and hit for counted, hit in requests)
+    return total, [hit for _, hit in requests]
