@@ -1,7 +1,6 @@
 """The report's plots: PNGs whose bytes depend on the figures alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,48 +10,40 @@ from cachezoo.evaluation.report import names
 from cachezoo.evaluation.report.gather import Category, Model, Sources, flash_policies
 from cachezoo.evaluation.report.traces import TraceFacts
 from cachezoo.evaluation.report.view import Figure, number, percent, words
+from cachezoo.evaluation.style import (
+    AMBER,
+    BLACK,
+    BLUE,
+    DPI,
+    GREEN,
+    GREY,
+    LIGHT,
+    LINE_COLOURS,
+    LINES,
+    PINK,
+    SKY,
+    VERMILION,
+    WIDTH,
+    settings,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 Json = Mapping[str, Any]
-# Okabe and Ito's colours, which colour-blind readers tell apart; a policy has the same one in every plot.
-BLUE, VERMILION, GREEN, PINK, SKY, AMBER, GREY, BLACK = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#222222",
-)  # fmt: skip
 COLOURS = {
     "caching": BLUE, "admission": VERMILION, "baleen": VERMILION, "workload": GREEN, "prefetch": AMBER, "lru": SKY,
     "rejectx": PINK, "opt": BLACK, "belady_bypass": BLACK,
 }  # fmt: skip
-LIGHT = "#D9D9D9"
 WITHOUT = "_no_prefetch"
-LINE_COLOURS, LINES = (BLUE, VERMILION, GREEN, PINK, SKY), ("-", "--")
-DPI = 110
-WIDTH = 9.0
 MANY = 10_000  # ticks from here on are written in thousands
-SETTINGS: dict[Any, Any] = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.grid": True, "grid.color": "#E3E3E3", "grid.linewidth": 0.6,
-    "axes.axisbelow": True, "legend.frameon": False, "figure.facecolor": "white", "savefig.facecolor": "white",
-}  # fmt: skip
 TIME_UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
 
 
 def colour_of(policy: str, kind: str = "") -> str:
     """A policy's colour: its own, its model kind's, or that of all other policies of its kind."""
     return COLOURS.get(policy) or COLOURS.get(policy.split(".")[0]) or (LIGHT if kind == "bound" else GREY)
-
-
-@contextmanager
-def settings() -> Iterator[None]:
-    """Matplotlib as it comes, whatever a matplotlibrc says, with this report's settings."""
-    import matplotlib as mpl
-
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
-        yield
 
 
 def _canvas(rows: int, columns: int, height: float) -> tuple["Canvas", Any]:
