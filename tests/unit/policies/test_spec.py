@@ -1,0 +1,150 @@
+"""The grammar of policies: every text round-trips, and what is wrong is said in one line."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.errors import ConfigError
+from cachezoo.policies.admissions import ADMISSIONS, COIN_FLIP
+from cachezoo.policies.engine import replay
+from cachezoo.policies.evictions import EVICTIONS
+from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.prefetches import PREFETCHES, prefetched_stream
+from cachezoo.policies.spec import BOUNDS, Part, Spec, parse
+from cachezoo.policies.whole import Whole
+from cachezoo.traces.pages import expand_pages
+from tests.page_data import seeded_trace
+
+
+def test_names_are_unique_over_all_tables():
+    ids = [part.id for table in (EVICTIONS, ADMISSIONS, PREFETCHES) for part in table if part.id not in BOUNDS]
+    ids += BOUNDS
+    assert len(set(ids)) == len(ids)
+    assert all(name == name.lower() and name.replace("_", "").isalnum() for name in ids)
+
+
+@st.composite
+def part_texts(draw, table):
+    """A part in some spelling, and what it should be read as."""
+    part = draw(st.sampled_from([part for part in table if part.id not in BOUNDS]))
+    chosen = draw(st.permutations(part.parameters))[: draw(st.integers(0, len(part.parameters)))]
+    values = {}
+    for one in chosen:
+        low, high = max(one.low, -1e9), min(one.high, 1e9)
+        numbers = st.integers(int(low), int(high)) if isinstance(one, Whole) else st.floats(low, high)
+        values[one.name] = draw(st.one_of(numbers, st.just(one.default)))
+    blank = draw(st.sampled_from(["", " ", "  "]))
+    inside = f",{blank}".join(f"{name}{blank}={value!r}" for name, value in values.items())
+    text = f"{part.id}({inside})" if values or draw(st.booleans()) else part.id
+    kept = [(one.name, values[one.name]) for one in part.parameters if values.get(one.name, one.default) != one.default]
+    return blank + text + blank, Part(part.id, tuple(kept))
+
+
+@given(
+    st.one_of(st.none(), part_texts(ADMISSIONS)), part_texts(EVICTIONS), st.one_of(st.none(), part_texts(PREFETCHES))
+)
+@settings(deadline=None, max_examples=200)
+def test_every_text_round_trips(admission, eviction, prefetch):
+    named = {"admission": admission, "eviction": eviction, "prefetch": prefetch}
+    text = "+".join(one[0] for one in named.values() if one is not None)
+    spec = parse(text)
+    assert spec == Spec(**{kind: one[1] for kind, one in named.items() if one is not None})
+    assert parse(str(spec)) == spec
+    assert str(parse(str(spec))) == str(spec)
+    assert hash(parse(str(spec))) == hash(spec)
+
+
+@given(st.text(alphabet="lrucoinfp+()=,.0125 e-_\n", max_size=30))
+@settings(deadline=None, max_examples=300)
+def test_any_text_is_read_or_refused_in_one_line(text):
+    try:
+        spec = parse(text)
+    except ConfigError as error:
+        assert len(str(error).splitlines()) == 1
+        assert str(error).startswith("policy ")
+    else:
+        assert parse(str(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("lru", "lru"),
+        ("acceptall+lru+none", "lru"),
+        ("rejectx", "rejectx+lru"),
+        ("next", "lru+next"),
+        ("coinflip ( p = 0.25 ) + next(n=4)", "coinflip(p=0.25)+lru+next(n=4)"),
+        ("coinflip(seed=3,p=0.5)", "coinflip(seed=3)+lru"),
+        ("coinflip(p=2.5e-1, seed=1e+2)+fifo", "coinflip(p=0.25, seed=100)+fifo"),
+        ("next(n=8.0)", "lru+next"),
+        ("fifo()", "fifo"),
+        *((bound, bound) for bound in BOUNDS),
+    ],
+)
+def test_canonical_texts(text, canonical):
+    assert str(parse(text)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "policy (empty): a part is missing; a policy is [admission+]eviction[+prefetch], admission: acceptall, "),
+        ("lru+", "policy lru+: a part is missing; "),
+        ("lur", "policy lur: lur is unknown, did you mean lru?; a policy is [admission+]eviction"),
+        ("LRU", "policy LRU: LRU is unknown, did you mean lru?; "),
+        ("beladi", "policy beladi: beladi is unknown, did you mean belady?; "),
+        ("coin flip", "policy coin flip: coin flip is no part; write an id, or an id with values as in next(n=4)"),
+        ("coinflip(p=0.5", "policy coinflip(p=0.5: coinflip(p=0.5 is no part; write an id, or "),
+        ("coinflip(p=(1))", "policy coinflip(p=(1)): coinflip(p=(1)) is no part; "),
+        ("coinflip)+lru", "policy coinflip)+lru: coinflip)"),
+        ("coinflip(0.5)", "policy coinflip(0.5): coinflip: 0.5 stands where name=value should; it takes p, seed"),
+        ("coinflip(p=0.5,)", "policy coinflip(p=0.5,): coinflip: nothing stands where name=value should; it takes p"),
+        ("coinflip(sed=1)", "policy coinflip(sed=1): coinflip takes no sed, did you mean seed?; it takes p, seed"),
+        ("coinflip(=1)", "policy coinflip(=1): coinflip takes no value without a name; it takes p, seed"),
+        ("lru(n=1)", "policy lru(n=1): lru takes no n; it takes no values"),
+        ("coinflip(p=0.1, p=0.2)", "policy coinflip(p=0.1, p=0.2): coinflip: p is given twice"),
+        ("coinflip(p=half)", "policy coinflip(p=half): coinflip: p = half is no number"),
+        ("coinflip(p=)", "policy coinflip(p=): coinflip: p = nothing is no number"),
+        ("coinflip(p=1.5)", "policy coinflip(p=1.5): coinflip: p = 1.5 is outside [0, 1]; the probability that a miss"),
+        ("coinflip(p=nan)", "policy coinflip(p=nan): coinflip: p = nan is outside [0, 1]; "),
+        ("next(n=inf)", "policy next(n=inf): next: n = inf is outside "),
+        ("next(n=1.5)", "policy next(n=1.5): next: n = 1.5 is no whole number; "),
+        ("lru+fifo", "policy lru+fifo: a cache has one eviction, not lru and fifo; name one"),
+        ("next+none", "policy next+none: a cache has one prefetch, not next and none; name one"),
+        (
+            "lru+coinflip(p=1)",
+            "policy lru+coinflip(p=1): parts stand as [admission+]eviction[+prefetch]; write coinflip",
+        ),
+        ("next+lru", "policy next+lru: parts stand as [admission+]eviction[+prefetch]; write lru+next"),
+        ("coinflip+belady", "policy coinflip+belady: belady is a bound: it takes no other part; name it alone"),
+        ("benefit+next", "policy benefit+next: benefit is a bound: it takes no other part; name it alone"),
+        ("belady(x=1)", "policy belady(x=1): belady is a bound and takes no values"),
+        ("lru\n+lru", "policy lru +lru: a cache has one eviction, not lru and lru; name one"),
+    ],
+)
+def test_what_is_wrong_is_said(text, said):
+    with pytest.raises(ConfigError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(said)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_text_becomes_what_the_engine_runs():
+    composition = parse("coinflip(p=0.25)+lru").composition()
+    assert (composition.eviction, composition.admission) == (LRU, COIN_FLIP)
+    assert (composition.eviction_values, composition.admission_values) == ({}, {"p": 0.25})
+    trace = seeded_trace(60, 30, 1)
+    pages = expand_pages(trace)
+    spec = parse("coinflip(p=0.5)+lru+next(n=4)")
+    stream = prefetched_stream(trace, pages, spec.plan(trace, pages))
+    run = replay(spec.composition(), stream, 10)
+    assert len(np.unique(run.outcome)) == 4
+    assert len(parse("lru").plan(trace, pages).page_ids) == 0
+
+
+def test_a_bound_is_no_composition():
+    assert parse("belady").is_bound
+    assert not parse("lru").is_bound
+    with pytest.raises(ConfigError, match=r"^belady is a bound, which no cache is composed of$"):
+        parse("belady").composition()
