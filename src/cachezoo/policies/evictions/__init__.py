@@ -1,5 +1,5 @@
 """The evictions that a composition can take, a module for each family."""
 
-from cachezoo.policies.evictions import recency
+from cachezoo.policies.evictions import queues, recency
 
-EVICTIONS = (*recency.EVICTIONS,)
+EVICTIONS = (*recency.EVICTIONS, *queues.EVICTIONS)
