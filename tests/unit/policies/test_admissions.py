@@ -99,6 +99,22 @@ def test_rejectx_admits_the_miss_after_x(x):
     assert run.outcome.tolist() == [BYPASSED] * x + [ADMITTED] + [HIT] * (5 - x)
 
 
+def test_rejectx_that_never_forgets_is_libcachesims_bloom_filter(tmp_path):
+    import libcachesim as lcs
+
+    stream = skewed(20_000)
+    rows = np.zeros(len(stream), np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")]))
+    rows["id"], rows["size"] = stream.page_ids, 1
+    rows.tofile(path := tmp_path / "ids.bin")
+    parameters = lcs.ReaderInitParam(ignore_obj_size=True)
+    for capacity in (10, 100, 400):
+        reader = lcs.TraceReader(str(path), lcs.TraceType.ORACLE_GENERAL_TRACE, parameters)
+        peer = lcs.LRU(cache_size=capacity, hashpower=14, admissioner=lcs.BloomFilterAdmissioner())
+        values = {"window_capacities": 1e6}
+        run = replay(Composition(LRU, REJECT_X, admission_values=values), stream, capacity)
+        assert (run.outcome != HIT).mean() == pytest.approx(peer.process_trace(reader)[0], abs=1e-12)
+
+
 def test_coinflip_admits_about_p_and_more_p_only_adds():
     stream = reads(range(20_000))
     entered = [

@@ -7,8 +7,9 @@ Source: Berg et al., "The CacheLib caching engine: design and experiences at sca
 filters: Bloom, CACM 13(7), 1970, with the two-hash scheme of Kirsch and Mitzenmacher, ESA 2006. Parameters:
 capacities = 2 (pages that both filters take together, in capacities), bits_per_entry = 10 (about 1 % of strangers pass;
 bits_per_entry * ln 2 bits are set for each page).
-Where it differs: CacheLib's released code splits its memory into sets of key prints that drop what does not fit; the
-order of look-up, replacement and entry is the same: what a filter holds is not put in again.
+Where it differs: CacheLib's released code keeps sets of key prints that drop what does not fit in place of the filters;
+the order of look-up, replacement and entry is the same: what either holds is not put in again. libCacheSim's
+BloomFilterAdmissioner is a hash table that never forgets (see `rejectx`).
 """
 
 from typing import NamedTuple

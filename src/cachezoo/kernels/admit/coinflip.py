@@ -4,6 +4,7 @@ Each access has a draw of its own, which depends on its number and the seed alon
 change it, and raising p only ever adds to the accesses that would be admitted.
 
 Source: the random admission of CacheLib (Berg et al., OSDI 2020, Sec. 4.2). Parameters: p = 0.5, seed = 0.
+libCacheSim's ProbAdmissioner is the same in distribution; its draws come from one sequence.
 """
 
 import math

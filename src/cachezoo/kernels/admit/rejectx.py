@@ -5,8 +5,13 @@ them. Hits do not count. Asked for a unit of many pages, it remembers the page t
 
 Source: Berg et al., "The CacheLib caching engine: design and experiences at scale", OSDI 2020, Sec. 4.2; x as in the
 Baleen post, "Baselines". Parameters: x = 1, window_capacities = 4 (the window in capacities of accesses).
-Where it differs: CacheLib remembers in filters (`bloom`), this one each page's last x misses exactly; its window is in
-accesses, CacheLib's in distinct pages.
+
+what            here                             CacheLib                     libCacheSim's BloomFilterAdmissioner
+memory          each page's last x misses        filters (`bloom`)            a hash table (no filter)
+window          accesses                         distinct pages that missed   all: a miss is never forgotten
+x               a parameter                      1                            1
+
+With x = 1 and a window longer than the trace it is libCacheSim's; miss ratios are equal.
 """
 
 from typing import NamedTuple
