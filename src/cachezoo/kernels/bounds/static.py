@@ -1,0 +1,63 @@
+"""Static hindsight: the pages accessed most often in the whole trace stay from their first access on.
+
+What a trace without memory (independent draws) allows at best, but for which pages are drawn how often. It is no upper
+bound: a cache that follows the changes of a trace beats it.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.jit import njit
+from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+
+
+def _by_count(page_ids: I32, n_pages: int) -> I64:
+    """int64[n_pages]: pages by falling count of accesses, equals by rising id."""
+    return np.argsort(-np.bincount(page_ids, minlength=n_pages), kind="stable")
+
+
+@njit
+def _replay(page_ids: I32, state: U8, outcome: U8) -> None:
+    for i in range(page_ids.size):
+        page = page_ids[i]
+        outcome[i] = state[page]
+        if state[page] == ADMITTED:
+            state[page] = HIT
+
+
+def static_hindsight(page_ids: I32, n_pages: int, capacity: int, outcome: U8) -> None:
+    """Outcomes of the cache that holds the `capacity` most accessed pages, each from its first access on.
+
+    Args:
+        page_ids: int32[m] in [0, n_pages).
+        n_pages: distinct pages.
+        capacity: pages.
+        outcome: uint8[m], written: `BYPASSED`, `ADMITTED` or `HIT`. Nothing is ever driven out.
+    """
+    state = np.full(n_pages, BYPASSED, np.uint8)
+    state[_by_count(page_ids, n_pages)[:capacity]] = ADMITTED
+    _replay(page_ids, state, outcome)
+
+
+def static_hits(page_ids: I32, n_pages: int, capacities: npt.ArrayLike, warmup: int = 0) -> I64:
+    """Hits of `static_hindsight` at many capacities, from one count.
+
+    Args:
+        page_ids: int32[m] in [0, n_pages).
+        n_pages: distinct pages.
+        capacities: int[k] pages, each at least 1.
+        warmup: accesses before this one are not counted; they do count for which pages are kept.
+
+    Returns:
+        int64[k].
+    """
+    late = np.bincount(page_ids[warmup:], minlength=n_pages)
+    begun = np.zeros(n_pages, np.bool_)
+    begun[page_ids[:warmup]] = True
+    hits = np.where(begun, late, np.maximum(late - 1, 0))[_by_count(page_ids, n_pages)]
+    best = np.concatenate((np.zeros(1, np.int64), np.cumsum(hits)))
+    return best[np.minimum(np.asarray(capacities, np.int64), n_pages)]
