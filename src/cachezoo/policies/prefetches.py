@@ -138,11 +138,23 @@ def by_ranges(
         geometry: blocks and segments that `low` and `high` count in.
         prefetch_id: of the prefetch; lower case without punctuation.
         title: one line for people.
+
+    Returns:
+        A prefetch that takes no parameters. Its use raises ConfigError for a trace of another length, or where a range
+        leaves its block.
     """
 
     def plan(trace: Trace, pages: PageAccesses, values: Values) -> Plan:
         if not len(low) == len(high) == len(trace):
             message = f"{prefetch_id}: ranges of {len(low)} and {len(high)} requests, the trace has {len(trace)}"
+            raise ConfigError(message)
+        wrong = np.flatnonzero((low < high) & ((low < 0) | (high > geometry.per_block)))
+        if len(wrong):
+            row = int(wrong[0])
+            message = (
+                f"{prefetch_id}: request {row} fetches segments {low[row]} to {high[row]}; a block has 0 to "
+                f"{geometry.per_block}"
+            )
             raise ConfigError(message)
         block = trace.offset // geometry.block_bytes * geometry.block_bytes
         begin = block + low.astype(np.int64) * geometry.segment_bytes

@@ -180,6 +180,12 @@ def test_misfits_are_refused():
         NEXT.planned(trace, pages, {"m": 2})
     with pytest.raises(ConfigError, match=r"model: ranges of 1 and 1 requests, the trace has 2"):
         by_ranges(np.zeros(1, np.int32), np.zeros(1, np.int32), Geometry(), "model").planned(trace, pages, {})
+    for low, high in ((-1, 3), (3, 65)):
+        bounds = [np.array([0, bound], np.int32) for bound in (low, high)]
+        with pytest.raises(
+            ConfigError, match=rf"model: request 1 fetches segments {low} to {high}; a block has 0 to 64"
+        ):
+            by_ranges(*bounds, Geometry(), "model").planned(trace, pages, {})
     with pytest.raises(ConfigError, match=r"a plan of 2 requests and 10 pages for a stream of 1 and 1; plan for"):
         with_prefetch(Stream.of_pages(np.zeros(1, np.int32), 1), plan)
     for stream in (with_prefetch(build_stream(trace, pages), plan), build_stream(trace, pages, "around")):
