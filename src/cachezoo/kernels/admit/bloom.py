@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.admit.draws import draw
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 LN2 = 0.6931471805599453
 
@@ -43,7 +43,7 @@ def make(n_pages: int, entries: int, bits_per_entry: float) -> State:
     return State(np.zeros(2 * stride, np.uint8), np.zeros(2, np.int64), stride, bits, hashes, entries)
 
 
-@njit
+@step
 def admit(state: State, page: int, i: int) -> bool:
     """Does a filter hold the page? If none does, the younger takes it."""
     filters, bits = state.filters, state.bits
@@ -61,7 +61,8 @@ def admit(state: State, page: int, i: int) -> bool:
     if in_young or in_old:
         return True
     if state.counts[1] == state.entries:
-        filters[old : old + state.stride] = 0
+        for k in range(old, old + state.stride):
+            filters[k] = 0
         young = old
         state.counts[0] = 1 - state.counts[0]
         state.counts[1] = 0
@@ -74,6 +75,6 @@ def admit(state: State, page: int, i: int) -> bool:
     return False
 
 
-@njit
+@step
 def saw(state: State, page: int, i: int) -> None:
     """Nothing to note: hits do not count."""

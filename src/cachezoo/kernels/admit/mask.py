@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
@@ -14,12 +14,12 @@ class State(NamedTuple):
     decided: npt.NDArray[np.uint8]
 
 
-@njit
+@step
 def admit(state: State, page: int, i: int) -> bool:
     """As decided."""
     return bool(state.decided[i] != 0)
 
 
-@njit
+@step
 def saw(state: State, page: int, i: int) -> None:
     """Nothing to note."""

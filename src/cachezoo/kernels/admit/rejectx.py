@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
@@ -35,7 +35,7 @@ def make(n_pages: int, window: int, x: int = 1) -> State:
     return State(np.full(n_pages * x, -1, np.int32), x, window)
 
 
-@njit
+@step
 def admit(state: State, page: int, i: int) -> bool:
     """Did the page miss x times in the window? This miss is remembered either way."""
     first = page * state.x
@@ -47,6 +47,6 @@ def admit(state: State, page: int, i: int) -> bool:
     return bool(oldest >= 0 and i - oldest <= state.window)
 
 
-@njit
+@step
 def saw(state: State, page: int, i: int) -> None:
     """Nothing to note: hits do not count."""
