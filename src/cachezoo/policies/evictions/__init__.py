@@ -1,5 +1,5 @@
 """The evictions that a composition can take, a module for each family."""
 
-from cachezoo.policies.evictions import adaptive, queues, recency
+from cachezoo.policies.evictions import adaptive, frequency, queues, recency
 
-EVICTIONS = (*recency.EVICTIONS, *adaptive.EVICTIONS, *queues.EVICTIONS)
+EVICTIONS = (*recency.EVICTIONS, *adaptive.EVICTIONS, *queues.EVICTIONS, *frequency.EVICTIONS)

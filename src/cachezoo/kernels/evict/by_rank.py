@@ -1,0 +1,129 @@
+"""The page of least rank leaves, whatever the rank: a template, to which a user's function is bound.
+
+The rank of a page is worked out at each of its accesses, and holds until its next. Among equals the page used longest
+ago leaves. The resident pages form a heap; a rank that rises is told to it when the page comes to its top, one that
+falls at once.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.heap import I32, I64, rise, sink
+from cachezoo.kernels.jit import specialise
+from cachezoo.kernels.step import step, uncounted
+
+F64 = npt.NDArray[np.float64]
+Rank = Callable[[int, int, int, int, int], float]
+
+
+class State(NamedTuple):
+    """An indexed heap of the resident pages, ranks and times beside them; what is known of each page.
+
+    Each of n_pages: `slot` is the page's place in the heap, -1 of one not resident; `own` its rank; `accesses` how many
+    since it entered; `last` the number of its last access, -1 of one never seen; `entered` that of the access at which
+    it entered. `used` int64[1] counts the heap's entries.
+    """
+
+    pages: I32
+    ranks: F64
+    times: I64
+    slot: I32
+    own: F64
+    accesses: I64
+    last: I64
+    entered: I64
+    used: I64
+
+
+def make(n_pages: int, capacity: int) -> State:
+    """An empty cache of `capacity` pages over ids in [0, n_pages)."""
+    size = min(capacity, n_pages)
+    pages, ranks, times = np.empty(size, np.int32), np.empty(size, np.float64), np.empty(size, np.int64)
+    slot, own = np.full(n_pages, -1, np.int32), np.zeros(n_pages, np.float64)
+    accesses, last, entered = np.zeros(n_pages, np.int64), np.full(n_pages, -1, np.int64), np.zeros(n_pages, np.int64)
+    return State(pages, ranks, times, slot, own, accesses, last, entered, np.zeros(1, np.int64))
+
+
+def rank(page: int, i: int, count: int, last: int, entered: int) -> float:
+    """The user's: what access number i of a page makes it worth; the least leaves. Never NaN.
+
+    Args:
+        page: its id.
+        i: the access number.
+        count: its accesses since it entered, this one included, so 1 when it enters.
+        last: the number of its access before this one, whether or not it was resident since; -1 if this is its first.
+        entered: the number of the access at which it entered; i when it enters.
+    """
+    raise NotImplementedError
+
+
+@step
+def has(state: State, page: int) -> bool:
+    """Is the page resident?"""
+    return bool(state.slot[page] >= 0)
+
+
+def touch(state: State, page: int, i: int) -> None:
+    """Rank anew."""
+    state.accesses[page] += 1
+    worth = rank(page, i, state.accesses[page], state.last[page], state.entered[page])
+    state.own[page] = worth
+    state.last[page] = i
+    k = state.slot[page]
+    if worth < state.ranks[k]:
+        state.ranks[k], state.times[k] = worth, i
+        rise(state.pages, state.ranks, state.times, state.slot, k)
+
+
+@step
+def replace_least(state: State, page: int) -> int:
+    """Put a page, whose rank is known, in the place of the resident one of least rank; returns that one."""
+    pages, ranks, times, slot = state.pages, state.ranks, state.times, state.slot
+    while times[0] != state.last[pages[0]]:
+        ranks[0], times[0] = state.own[pages[0]], state.last[pages[0]]
+        sink(pages, ranks, times, slot, pages.size)
+    victim = pages[0]
+    slot[victim] = -1
+    pages[0], ranks[0], times[0] = page, state.own[page], state.last[page]
+    sink(pages, ranks, times, slot, pages.size)
+    return int(victim)
+
+
+@step
+def add(state: State, page: int) -> None:
+    """Put a page, whose rank is known, into a cache with room."""
+    used = state.used[0]
+    state.pages[used], state.ranks[used], state.times[used] = page, state.own[page], state.last[page]
+    state.used[0] = used + 1
+    rise(state.pages, state.ranks, state.times, state.slot, used)
+
+
+def insert(state: State, page: int, i: int) -> int:
+    """In for the page of least rank."""
+    state.accesses[page], state.entered[page] = 1, i
+    state.own[page] = rank(page, i, 1, state.last[page], i)
+    state.last[page] = i
+    if state.used[0] < state.pages.size:
+        add(state, page)
+        return -1
+    return replace_least(state, page)
+
+
+def make_ranked(name: str, of: Rank) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """`has`, `touch` and `insert` of an eviction by a rank.
+
+    Args:
+        name: of the eviction, for the names of the copies.
+        of: as `rank`; compiled by numba's njit, or a plain function, which makes the cache a plain Python one.
+    """
+    return has, _bind(touch, f"touch_{name}", of), _bind(insert, f"insert_{name}", of)
+
+
+def _bind(template: Callable[..., Any], name: str, of: Rank) -> Callable[..., Any]:
+    """A copy of the template that counts as the user's own, lest the package's disk cache keep it: edits go unseen."""
+    bound = uncounted(specialise(template, name, rank=of))
+    cast(Any, getattr(bound, "py_func", bound)).__module__ = cast(Any, getattr(of, "py_func", of)).__module__
+    return bound
