@@ -96,15 +96,19 @@ def test_serves_what_is_asked_of_the_cache_and_nothing_else(bound, stream, capac
 def test_a_capacity_below_one_page_is_refused_and_a_stream_of_nothing_is_not(bound):
     nothing = Stream.of_pages(np.zeros(0, np.int32), 0)
     assert len(bound.replay(nothing, 1).outcome) == 0
-    with pytest.raises(ConfigError, match="capacity 0"):
-        bound.replay(nothing, 0)
+    for run in (lambda: bound.replay(nothing, 0), lambda: bound.hits(nothing.page_ids, 0, 0)):
+        with pytest.raises(ConfigError, match="capacity 0"):
+            run()
 
 
 def test_ids_are_distinct_and_the_optimum_is_above_all_others():
     assert len({bound.id for bound in bounds.BOUNDS}) == len(bounds.BOUNDS)
     rng = np.random.default_rng(3)
     stream = Stream.of_pages((rng.zipf(1.2, 4000) % 300).astype(np.int32), 300)
-    hits = {bound.id: int((bound.replay(stream, 30).outcome == HIT).sum()) for bound in bounds.BOUNDS}
+    outcomes = {bound.id: bound.replay(stream, 30).outcome for bound in bounds.BOUNDS}
+    for bound in bounds.BOUNDS:
+        assert bound.hits(stream.page_ids, 300, 30).tolist() == outcomes[bound.id].tolist()
+    hits = {name: int((outcome == HIT).sum()) for name, outcome in outcomes.items()}
     assert max(hits.values()) == hits["belady_bypass"]
     assert hits["belady"] > hits["relaxed_belady"] > bounds.lru_curve(stream, [30])[0]
 

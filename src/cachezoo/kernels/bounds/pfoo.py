@@ -97,8 +97,17 @@ def _keep(tree: I32, low: int, high: int) -> None:
 
 
 @njit
-def _fit(begin: I64, length: I64, capacity: int, tree: I32, kept: Bool) -> None:
-    for k in range(begin.size):
+def _fit(begin: I64, length: I64, sure: int, capacity: int, tree: I32, kept: Bool) -> None:
+    half = tree.size >> 1
+    for k in range(sure):
+        tree[half + begin[k]] += 1
+        tree[half + begin[k] + length[k]] -= 1
+        kept[k] = True
+    for leaf in range(half + 1, tree.size):
+        tree[leaf] += tree[leaf - 1]
+    for parent in range(half - 1, 0, -1):
+        _lift(tree, parent)
+    for k in range(sure, begin.size):
         low, high = begin[k], begin[k] + length[k] - 1
         if _most(tree, low, high) < capacity:
             _keep(tree, low, high)
@@ -149,5 +158,7 @@ def pfoo(page_ids: I32, weights: F64, capacity: int) -> Bounds:
         upper += float(worth[whole] * (room - (spent[whole] - length[whole])) / length[whole])
     kept = np.zeros(len(worth), np.bool_)
     leaves = 1 << max(1, len(page_ids).bit_length())
-    _fit(begin, length, capacity, np.zeros(2 * leaves, np.int32), kept)
+    # No two intervals begin at the same access, so at most `capacity` of those no longer than it meet at any time.
+    sure = int(np.append(length > capacity, True).argmax())
+    _fit(begin, length, sure, capacity, np.zeros(2 * leaves, np.int32), kept)
     return Bounds(float(worth[kept].sum()), upper)
