@@ -14,8 +14,8 @@ Where it differs from the paper, as libCacheSim's does
     promotion   a promoted page drives nothing out of the main queue, which may be above its share until room is next
                 needed; the paper has the main queue evict at once, two pages for one insertion
 Where it differs from libCacheSim's
-    below 20    at a small share of one page or none (default shares: below 20 pages) theirs lets no page in; here the
-                small share is one page at least
+    below 20    at a small share of one page theirs lets no page in (default shares: 10 to 19 pages), at none it ends
+                with an error; here the small share is one page at least
 Misses are otherwise equal.
 """
 
