@@ -38,7 +38,7 @@ def make(n_pages: int, window: int, x: int = 1) -> State:
 @step
 def admit(state: State, page: int, i: int) -> bool:
     """Did the page miss x times in the window? This miss is remembered either way."""
-    first = page * state.x
+    first = int(page) * state.x
     last = first + state.x - 1
     oldest = state.missed[last]
     for k in range(last, first, -1):
