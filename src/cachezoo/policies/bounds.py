@@ -178,7 +178,9 @@ BELADY_BYPASS = Bound(
     "belady_bypass", "MIN with bypass: the optimum of page hits", belady_bypass, min_kernel.belady_bypass
 )
 STATIC_HINDSIGHT = Bound("static_hindsight", "the most accessed pages of the whole trace", static_hindsight)
-RELAXED_BELADY = Bound("relaxed_belady", "any page that MIN could have driven out", relaxed_belady)
+RELAXED_BELADY = Bound(
+    "relaxed_belady", "the page used longest ago of those beyond the Belady boundary", relaxed_belady
+)
 BENEFIT = Bound("benefit", "the benefit oracle of RC-RNN, all requests at the same cost", benefit)
 BOUNDS = (BELADY, BELADY_BYPASS, RELAXED_BELADY, STATIC_HINDSIGHT, BENEFIT)
 

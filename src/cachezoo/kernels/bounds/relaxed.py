@@ -7,6 +7,10 @@ page beyond the boundary, and the farthest one if there is none.
 
 Time is counted in page accesses. "Any" is here the page used longest ago, so that a run has one result; the paper draws
 one at random. A page that is never requested again is beyond every boundary.
+
+It is no upper bound: it shows what a policy reaches that tells near from far at one threshold and knows nothing else.
+The minimum of a whole trace is that of its tightest moment, so where demand changes it lies well below what MIN does
+most of the time, and the policy well below MIN; `boundaries` shows how it moves.
 """
 
 import numpy as np
