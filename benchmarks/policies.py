@@ -1,82 +1,71 @@
 """Page accesses per second of each policy, next to libCacheSim on the same ids in the same run."""
 
-import tempfile
-import time
-from collections.abc import Callable
+import argparse
+import os
+import sys
 from pathlib import Path
-from typing import Any
 
-import libcachesim as lcs
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 import numpy as np
+from peers import HASHPOWERS, PEERS, Ids, best, traces
 
-from cachezoo.kernels.classic import HIT
-from cachezoo.kernels.ranked import next_access
+from cachezoo.kernels.bounds.belady import belady
+from cachezoo.kernels.bounds.following import next_access
+from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import POLICIES
 
-ACCESSES = 5_000_000
-OBJECTS = 500_000
-SKEW = 1.0
-CAPACITY = 50_000
 REPEATS = 3
-HASHPOWERS = (14, 16, 18, 20)  # a small table suits a small cache; the peer gets its best
-PEERS = {"fifo": lcs.FIFO, "lru": lcs.LRU, "arc": lcs.ARC, "belady": lcs.Belady}
+CAPACITY = {"zipf": 50_000, "OLTP": 18_688}
+SLOW = ("lrb", "threelcache")  # they train models as they go: once is enough
 
 
-def zipf(seed: int) -> np.ndarray:
-    """Dense ids of a zipf trace, numbered by first appearance."""
-    weights = 1 / np.arange(1, OBJECTS + 1) ** SKEW
-    draws = np.searchsorted(np.cumsum(weights) / weights.sum(), np.random.default_rng(seed).random(ACCESSES))
-    _, first, inverse = np.unique(draws, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return rank[inverse]
+def line(name: str, trace: Ids, seconds: float, misses: float, peer_id: str | None, capacity: int) -> str:
+    """A row of the table; the peer at its best hash power."""
+    rate = len(trace.page_ids) / seconds / 1e6
+    row = f"| {name} | {rate:.1f} | {misses:.4f} |"
+    if peer_id is None:
+        return f"{row} | | |"
+    found = [best(lambda p=power: trace.peer(peer_id, capacity, p), REPEATS) for power in HASHPOWERS]
+    theirs, ratio = min(found)
+    return f"{row} {len(trace.page_ids) / theirs / 1e6:.1f} | {ratio:.4f} | {theirs / seconds:.1f} |"
 
 
-def best(run: Callable[[], Any]) -> tuple[float, Any]:
-    """(best seconds, result) of a few runs."""
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        result = run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds), result
-
-
-def oracle_general(ids: np.ndarray, path: Path) -> lcs.TraceReader:
-    """The ids as libCacheSim's binary format: u32 time, u64 id, u32 size, i64 next access (-1 none)."""
-    record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
-    rows = np.zeros(len(ids), record)
-    rows["id"], rows["size"] = ids, 1
-    following = next_access(ids, int(ids.max()) + 1)
-    rows["next"] = np.where(following < len(ids), following, -1)
-    rows.tofile(path)
-    return lcs.TraceReader(
-        str(path), lcs.TraceType.ORACLE_GENERAL_TRACE, lcs.ReaderInitParam(ignore_obj_size=True)
-    )
+def table(trace: Ids, ids: list[str]) -> None:
+    """Every policy over one trace."""
+    capacity = CAPACITY[trace.name]
+    print(f"\n{trace.name}: {len(trace.page_ids):,} accesses, {trace.n_pages:,} pages, capacity {capacity:,}\n")
+    print("| policy | M accesses/s | miss ratio | libCacheSim M/s | its miss ratio | times as fast |")
+    print("|---|---|---|---|---|---|")
+    for policy_id in ids:
+        entry = POLICIES[policy_id]
+        entry.hits(trace.page_ids[:100], int(trace.page_ids[:100].max()) + 1, 10)
+        seconds, outcome = best(
+            lambda run=entry.hits: run(trace.page_ids, trace.n_pages, capacity), 1 if policy_id in SLOW else REPEATS
+        )
+        misses = 1 - float((outcome == HIT).mean())
+        print(line(policy_id, trace, seconds, misses, policy_id if policy_id in PEERS else None, capacity), flush=True)
+        if policy_id == "belady":
+            following = next_access(trace.page_ids, trace.n_pages)
+            nobody = np.empty(0, np.int32)
+            seconds, _ = best(lambda f=following, o=outcome: belady(trace.page_ids, f, capacity, o, nobody), REPEATS)
+            print(line("belady, next accesses given", trace, seconds, misses, "belady", capacity), flush=True)
 
 
 def main() -> None:
-    """Print the table."""
-    ids = zipf(1)
-    pages = int(ids.max()) + 1
-    print(f"{ACCESSES:,} accesses, {pages:,} pages, zipf {SKEW}, capacity {CAPACITY:,}; best of {REPEATS}")
-    print(f"{'policy':<18}{'M/s':>8}{'miss':>9}{'peer M/s':>10}{'peer miss':>11}{'ratio':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        reader = oracle_general(ids, Path(folder) / "zipf.oracleGeneral.bin")
-        for policy in POLICIES.values():
-            policy.run(ids[:100], pages, CAPACITY)
-            seconds, outcome = best(lambda run=policy.run: run(ids, pages, CAPACITY))
-            line = f"{policy.id:<18}{ACCESSES / seconds / 1e6:>8.1f}{1 - (outcome == HIT).mean():>9.4f}"
-            if policy.id in PEERS:
-                theirs = min(best(lambda p=policy, h=power: peer(p.id, h, reader)) for power in HASHPOWERS)
-                line += f"{ACCESSES / theirs[0] / 1e6:>10.1f}{theirs[1]:>11.4f}{theirs[0] / seconds:>7.1f}"
-            print(line, flush=True)
-
-
-def peer(policy_id: str, hashpower: int, reader: lcs.TraceReader) -> float:
-    """LibCacheSim's miss ratio over the reader, from its start."""
-    reader.reset()
-    return float(PEERS[policy_id](cache_size=CAPACITY, hashpower=hashpower).process_trace(reader)[0])
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("policies", nargs="*", default=list(POLICIES), help="ids; all where none is given")
+    parser.add_argument("--trace", action="append", choices=list(CAPACITY))
+    own = parser.parse_args()
+    public = os.environ.get("CACHEZOO_PUBLIC_TRACES")
+    print(f"best of {REPEATS} runs in one process, one thread, compilation apart; libCacheSim at the best of hash powers "
+          f"{', '.join(map(str, HASHPOWERS))}")  # fmt: skip
+    if public is None:
+        print("OLTP is left out: CACHEZOO_PUBLIC_TRACES is not set")
+    with traces(*(own.trace or (["OLTP", "zipf"] if public else ["zipf"]))) as found:
+        for trace in found:
+            table(trace, own.policies)
 
 
 if __name__ == "__main__":

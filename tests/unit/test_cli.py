@@ -56,11 +56,11 @@ def test_ingest_info_simulate_compare(trace):
         7,
         "csv",
     )
-    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7", "--json").stdout)
+    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7", "--json").stdout)["runs"][0]
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
     assert result["requests_per_s"] > 0
-    table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)
+    table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)["runs"][0]
     assert table["optimum"] == "belady_bypass"
     assert {row["policy"] for row in table["rows"]} >= {"lru", "lfu", "larc", "rejectx", "belady_bypass"}
     assert table["rows"][0]["gap_closed"] in (None, pytest.approx(1.0))
@@ -70,13 +70,13 @@ def test_ingest_info_simulate_compare(trace):
 def test_gzip_and_raw_traces_are_read_directly(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
-    assert json.loads(run("simulate", path, "--json").stdout)["requests"] == 100
+    assert json.loads(run("simulate", path, "--json").stdout)["runs"][0]["requests"] == 100
 
 
 def test_a_capacity_above_the_working_set_is_a_warning(trace):
     done = run("simulate", trace, "--capacity", "100", "--json")
     assert "warning" in done.stderr
-    assert json.loads(done.stdout)["hits"] == 93
+    assert json.loads(done.stdout)["runs"][0]["hits"] == 93
 
 
 BAD = {
@@ -129,7 +129,7 @@ HUGE = "9" * 23
         (("--capacity", HUGE), f"capacity {HUGE}: no cache has so many pages"),
         (("--capacity", "9" * 400 + "%"), "no cache has so many pages"),
         (("--capacity", "9" * 5000), "no cache has so many pages"),
-        (("--policy", "nosuch"), "policy nosuch: unknown; use one of fifo, lru"),
+        (("--policy", "nosuch"), "policy nosuch: nosuch is unknown; a policy is [admission+]eviction[+prefetch]"),
         (("--warmup", "1000"), "below 100"),
         (("--warmup", "²"), "give auto or page accesses below 100"),
     ],

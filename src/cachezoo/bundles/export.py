@@ -78,18 +78,11 @@ def golden_requests(params: "Params", category: str | None, rows: int) -> Reques
 
 
 def _metrics(trained: TrainedModel) -> Mapping[str, Any]:
-    """What was measured in the page cache, and under `flash` in the flash cache; a category may have but one of them.
-
-    Raises:
-        BundleError: it has neither.
-    """
+    """What was measured in the page cache, and under `flash` in the flash cache; of the workload model its own."""
     if trained.category is None:
         return read_metrics(paths.metrics(trained.kind))
-    page, flash = paths.metrics(trained.category), paths.flash_metrics(trained.category)
-    if not page.exists() and not flash.exists():
-        message = f"{trained.model_id}: neither {page} nor {flash} exists; run `dvc repro` to evaluate the model first"
-        raise BundleError(message)
-    return {**(read_metrics(page) if page.exists() else {}), "flash": read_metrics(flash) if flash.exists() else None}
+    flash = read_metrics(paths.flash_metrics(trained.category))
+    return {**read_metrics(paths.metrics(trained.category)), "flash": flash}
 
 
 def _write_refusal(trained: TrainedModel, folder: Path, reason: str, version: str, out_dir: Path) -> None:

@@ -1,8 +1,8 @@
-"""Replaying traces through policies: `simulate`, `compare`, `policies`."""
+"""Replaying traces through policies: `simulate`, `compare`, `sweep`, `policies`."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,49 +10,53 @@ from cachezoo.cli.common import Json, cell, print_values
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cachezoo.traces.pages import PageAccesses
-    from cachezoo.traces.table import Trace
+    from cachezoo.config.schema import Device
+    from cachezoo.evaluation.sweep import Asked, Bench
 
 app = typer.Typer()
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
-Capacity = Annotated[str, typer.Option(help="Pages, or N% of the distinct pages.")]
+Capacities = Annotated[
+    str, typer.Option("--capacity", help="Pages, or N% of the distinct pages; several with commas: 1%,5%,10%.")
+]
 Warmup = Annotated[str, typer.Option(help="Page accesses replayed before counting, or auto.")]
-MAX_CAPACITY = 2**31 - 1
+WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
+UnitOption = Annotated[str, typer.Option("--unit", help="What one admission decision covers: page, segment, request.")]
+DeviceOption = Annotated[
+    Path | None, typer.Option("--device", help="A device profile (YAML): report mean response times as well.")
+]
+DecisionUs = Annotated[float, typer.Option(min=0.0, help="Microseconds a decision takes, charged to each request.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG file.")]
+Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.")]
+RATIOS = ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")
+COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
+PREFETCHED = ("prefetched", "prefetch_hits")
+RESPONSE = "mean_response_us"
 
 
-def _load(path: Path) -> "tuple[Trace, PageAccesses]":
-    from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.read import read_any
+def _device(path: Path | None) -> "Device | None":
+    if path is None:
+        return None
+    from cachezoo.config.load import read_device
 
-    trace = read_any(path)
-    return trace, expand_pages(trace)
+    return read_device(path)
 
 
-def _pages_of(capacity: str, pages: "PageAccesses") -> int:
-    from cachezoo.console import err
+def _asked(warmup: str, writes: str, unit: str, device: Path | None, decision_us: float) -> "Asked":
+    from cachezoo.evaluation.sweep import Asked
+    from cachezoo.policies.stream import known_unit, known_writes
+
+    return Asked(warmup, known_writes(writes), known_unit(unit), _device(device), decision_us)
+
+
+def _list(capacities: str) -> list[str]:
+    """The capacities as given, each once; an ill-formed one is refused before anything is read."""
     from cachezoo.policies.simulate import parse_capacity
 
-    try:
-        size = parse_capacity(capacity, pages.n_pages)
-    except (OverflowError, ValueError):
-        size = MAX_CAPACITY + 1
-    if size > MAX_CAPACITY:
-        message = f"capacity {capacity[:40]}: no cache has so many pages; the trace's working set is {pages.n_pages}"
-        raise ConfigError(message)
-    if size > pages.n_pages:
-        err().print(
-            f"warning: a capacity of {size} pages is above the working set of {pages.n_pages}: only first touches miss"
-        )
-    return size
-
-
-def _counted_from(warmup: str, pages: "PageAccesses", capacity: int) -> int:
-    from cachezoo.policies.simulate import parse_warmup
-
-    if warmup != "auto" and not (warmup.isascii() and warmup.isdigit() and len(warmup) <= len(str(2**63))):
-        message = f"warmup {warmup[:40]!r}: give auto or page accesses below {len(pages.page_ids)}"
-        raise ConfigError(message)
-    return parse_warmup(warmup, pages, capacity)
+    texts = [*dict.fromkeys(text.strip() for text in capacities.split(","))]
+    for text in texts:
+        if len(text) < 20:  # a longer one is told from the trace's working set, once that is known
+            parse_capacity(text, 1)
+    return texts
 
 
 def _known(ids: list[str]) -> list[str]:
@@ -62,81 +66,205 @@ def _known(ids: list[str]) -> list[str]:
     return [policy(policy_id).id for policy_id in ids]
 
 
+def _bench(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
+    """The trace, ready; says where a capacity is above its working set."""
+    from cachezoo.console import err
+    from cachezoo.evaluation.sweep import Bench
+    from cachezoo.policies.simulate import Replay, capacity_of
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_any
+
+    trace = read_any(path)
+    pages = expand_pages(trace)
+    for text in capacities:
+        if (size := capacity_of(text, pages)) > pages.n_pages:
+            err().print(
+                f"warning: a capacity of {size} pages is above the working set of {pages.n_pages}: only first touches "
+                "miss"
+            )
+    return Bench.of(Replay(trace, pages, asked.writes, asked.unit), asked.device)
+
+
 @app.command()
 def simulate(
     trace: TracePath,
-    policy: Annotated[str, typer.Option(help="Policy id; `cachezoo policies` lists them.")] = "lru",
-    capacity: Capacity = "10%",
+    policy: Annotated[str, typer.Option(help="Policy id or [admission+]eviction[+prefetch]; see policies.")] = "lru",
+    capacity: Capacities = "10%",
     warmup: Warmup = "0",
+    writes: WritesOption = "back",
+    unit: UnitOption = "page",
+    device: DeviceOption = None,
+    decision_us: DecisionUs = 0.0,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Replay a trace through one policy."""
-    from cachezoo.policies.simulate import simulate as run
+    """Replay a trace through one policy, at one capacity or several."""
+    from cachezoo.evaluation.sweep import run_row
 
-    _known([policy])
-    rows, pages = _load(trace)
-    size = _pages_of(capacity, pages)
-    result = run(rows, pages, policy, size, _counted_from(warmup, pages, size))
-    value = {
-        "policy": policy,
-        "capacity": size,
-        "warmup": result.warmup,
-        "requests": result.requests,
-        "page_accesses": result.page_accesses,
-        "hits": result.hits,
-        "hit_ratio": result.hit_ratio,
-        "ssd_writes": result.ssd_writes,
-        "requests_per_s": len(rows) / max(result.kernel_s, 1e-9),
-    }
-    print_values(value, as_json, f"{policy} on {trace.name}")
+    policy, plot = _known([policy])[0], _png(plot)
+    capacities = _list(capacity)
+    asked = _asked(warmup, writes, unit, device, decision_us)
+    bench = _bench(trace, asked, capacities)
+    rows = [run_row(bench, policy, text, asked) for text in capacities]
+    _draw(plot, rows, trace.name)
+    if as_json:
+        typer.echo(json.dumps({"trace": trace.name, "policy": policy, "runs": rows}, allow_nan=False))
+    elif len(rows) == 1:
+        print_values(rows[0], False, f"{policy} on {trace.name}")
+    else:
+        _table(rows, f"{policy} on {trace.name}", "", ["capacity", *_columns(rows)])
 
 
 @app.command()
 def compare(
     trace: TracePath,
-    capacity: Capacity = "10%",
-    policy: Annotated[list[str] | None, typer.Option(help="Policy id, repeatable; default every classic.")] = None,
+    capacity: Capacities = "10%",
+    policy: Annotated[list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic.")] = None,
     bundle: Annotated[list[Path] | None, typer.Option(help="An admission or caching bundle, repeatable.")] = None,
     warmup: Warmup = "auto",
+    writes: WritesOption = "back",
+    unit: UnitOption = "page",
+    device: DeviceOption = None,
+    decision_us: DecisionUs = 0.0,
+    plot: Plot = None,
+    workers: Workers = 1,
     as_json: Json = False,
 ) -> None:
     """Run policies and bundles side by side, with the optimum."""
-    from cachezoo.console import progress
-    from cachezoo.evaluation.compare import compare as run
+    from cachezoo.evaluation.compare import compare as beside
     from cachezoo.policies.registry import classics
 
-    ids = _known(policy or classics())
-    rows, pages = _load(trace)
-    size = _pages_of(capacity, pages)
-    counted_from = _counted_from(warmup, pages, size)
-    models = []
-    for path in bundle or []:
-        from cachezoo.evaluation.bundle import simulate_bundle
-
-        models.append(simulate_bundle(path, rows, pages, size, counted_from))
-    with progress(f"comparing {len(ids)} policies", len(ids) + 1) as advance:
-        result = run(rows, pages, ids, size, counted_from, models, advance)
+    ids, plot = _known(policy or classics()), _png(plot)
+    capacities = _list(capacity)
+    asked = _asked(warmup, writes, unit, device, decision_us)
+    bench = _bench(trace, asked, capacities)
+    models = [_bundle_rows(path, bench, capacities, asked) for path in bundle or []]
+    rows = _all_rows(trace, ids, capacities, asked, workers)
+    runs = []
+    for k in range(len(capacities)):
+        own = [row for index, row in enumerate(rows) if index % len(capacities) == k]
+        runs.append(beside([*own, *(model[k] for model in models)], ids))
+    _draw(plot, [row for run in runs for row in run["rows"]], trace.name)
     if as_json:
-        typer.echo(json.dumps(result, allow_nan=False))
+        typer.echo(json.dumps({"trace_id": bench.replay.trace.meta.trace_id, "runs": runs}, allow_nan=False))
         return
+    for run in runs:
+        title = f"{trace.name}: {run['capacity']:,} pages, counted after {run['warmup']:,} of "
+        title += f"{len(bench.replay.pages.page_ids):,} page accesses"
+        below = f"best classic: {run['best_classic']} · optimum: {run['optimum']}"
+        columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *_columns(run["rows"])[1:]]
+        _table(run["rows"], title, below, columns)
+
+
+def _all_rows(
+    trace: Path, ids: list[str], capacities: list[str], asked: "Asked", workers: int
+) -> list[dict[str, Any]]:
+    from cachezoo.console import progress
+    from cachezoo.evaluation.compare import contenders
+    from cachezoo.evaluation.sweep import sweep
+
+    run = contenders(ids)
+    with progress(f"comparing {len(run)} policies", len(run)) as advance:
+        return sweep([trace], run, capacities, asked, workers, advance)
+
+
+def _bundle_rows(path: Path, bench: "Bench", capacities: list[str], asked: "Asked") -> list[dict[str, Any]]:
+    from cachezoo.evaluation.bundle import simulate_bundle
+    from cachezoo.policies.simulate import capacity_of, counted_from
+
+    rows = []
+    for text in capacities:
+        pages = bench.replay.pages
+        size = capacity_of(text, pages)
+        found = simulate_bundle(path, bench.replay.trace, pages, size, counted_from(asked.warmup, pages, size))
+        rows.append(bench.row("model", found, asked.decision_us))
+    return rows
+
+
+@app.command()
+def sweep(
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Canonical or raw traces.")],
+    capacity: Capacities = "1%,2%,5%,10%,20%",
+    policy: Annotated[list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic.")] = None,
+    warmup: Warmup = "auto",
+    writes: WritesOption = "back",
+    unit: UnitOption = "page",
+    device: DeviceOption = None,
+    decision_us: DecisionUs = 0.0,
+    workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the rows into this CSV file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run policies at several capacities over several traces, in processes."""
+    from cachezoo.console import progress
+    from cachezoo.evaluation.sweep import sweep as run
+    from cachezoo.policies.registry import OPTIMUM, classics
+
+    ids = _known(policy or [*classics(), OPTIMUM])
+    capacities = _list(capacity)
+    asked = _asked(warmup, writes, unit, device, decision_us)
+    with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
+        rows = run(traces, ids, capacities, asked, workers, advance)
+    if out is not None:
+        import pandas as pd
+
+        from cachezoo.io import atomic_file
+
+        with atomic_file(out) as temporary:
+            pd.DataFrame(rows).drop(columns="requests_per_s").to_csv(temporary, index=False, lineterminator="\n")
+    if as_json:
+        typer.echo(json.dumps(rows, allow_nan=False))
+        return
+    _table(rows, f"{len(rows)} runs", "", ["trace", "policy", "capacity", *_columns(rows)])
+
+
+@app.command()
+def policies(as_json: Json = False) -> None:
+    """List the registered policies, and the parts that compositions are made of."""
+    from cachezoo.policies.admissions import ADMISSIONS
+    from cachezoo.policies.prefetches import PREFETCHES
+    from cachezoo.policies.registry import POLICIES
+
+    lines = {entry.id: f"{entry.kind}: {entry.title}" for entry in POLICIES.values()}
+    lines |= {f"{part.id}+": f"admission: {part.title}" for part in ADMISSIONS}
+    lines |= {f"+{part.id}": f"prefetch: {part.title}" for part in PREFETCHES}
+    print_values(lines, as_json, "policies")
+
+
+def _columns(rows: list[dict[str, Any]]) -> list[str]:
+    """What is worth a column: ratios and counts; prefetches and response times where there are any."""
+    columns = [*RATIOS, *COUNTS]
+    if any(row["prefetched"] for row in rows):
+        columns += PREFETCHED
+    if any(row[RESPONSE] is not None for row in rows):
+        columns.append(RESPONSE)
+    return columns
+
+
+def _table(rows: list[dict[str, Any]], title: str, caption: str, columns: list[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     from cachezoo.console import out
 
-    title = f"{trace.name}: {size:,} pages, counted after {result['warmup']:,} of {len(pages.page_ids):,} page accesses"
-    columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", "ssd_writes"]
-    table = Table(title=escape(title), caption=f"best classic: {result['best_classic']} · optimum: {result['optimum']}")
+    table = Table(title=escape(title), caption=caption or None)
     for column in columns:
-        table.add_column(column, justify="left" if column in ("policy", "kind") else "right")
-    for row in result["rows"]:
-        table.add_row(*(cell(row[column]) for column in columns))
+        table.add_column(column, justify="left" if column in ("trace", "policy", "kind") else "right")
+    for row in rows:
+        table.add_row(*(escape(cell(row[column])) for column in columns))
     out().print(table)
 
 
-@app.command()
-def policies(as_json: Json = False) -> None:
-    """List the registered policies."""
-    from cachezoo.policies.registry import POLICIES
+def _png(plot: Path | None) -> Path | None:
+    """Where to draw; refused before anything runs where it is no PNG."""
+    if plot is not None and plot.suffix != ".png":
+        message = f"{plot}: plots are PNG files; give a name that ends in .png"
+        raise ConfigError(message)
+    return plot
 
-    print_values({entry.id: f"{entry.kind}: {entry.title}" for entry in POLICIES.values()}, as_json, "policies")
+
+def _draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:
+    if plot is not None:
+        from cachezoo.evaluation.plot import draw_hit_ratios
+
+        draw_hit_ratios(rows, title, plot)

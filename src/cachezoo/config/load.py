@@ -1,14 +1,16 @@
 """Load params.yaml, the one file that stages read."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from cachezoo import paths
-from cachezoo.config.schema import Params
+from cachezoo.config.schema import Device, Params
 from cachezoo.errors import ConfigError
+
+M = TypeVar("M", bound=BaseModel)
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
@@ -24,20 +26,33 @@ def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
         raise ConfigError(message) from error
 
 
+def _validate(schema: type[M], value: Any, where: str, mend: str) -> M:  # noqa: ANN401 - any YAML value
+    try:
+        return schema.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        named = f"{key}: {first['msg']}" if key else first["msg"]
+        message = f"{where}: {named}; {mend} ({error.error_count()} in all)"
+        raise ConfigError(message) from error
+
+
 def validate_params(value: Any, where: str) -> Params:  # noqa: ANN401 - any YAML value
     """Check a parameter tree.
 
     Raises:
         ConfigError: unknown or missing key, or a value out of range; the first of them is named.
     """
-    try:
-        return Params.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        named = f"{key}: {first['msg']}" if key else first["msg"]
-        message = f"{where}: {named}; mend it in conf/ ({error.error_count()} in all)"
-        raise ConfigError(message) from error
+    return _validate(Params, value, where, "mend it in conf/")
+
+
+def read_device(path: Path) -> Device:
+    """A device profile, such as conf/device/*.yaml.
+
+    Raises:
+        ConfigError: missing, not YAML, or not what the schema allows.
+    """
+    return _validate(Device, read_yaml(path), str(path), "conf/device holds profiles to copy from")
 
 
 def load_params(path: Path = paths.PARAMS) -> Params:

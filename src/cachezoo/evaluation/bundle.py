@@ -7,8 +7,9 @@ from cachezoo.bundles.reader import load
 from cachezoo.console import progress
 from cachezoo.errors import BundleError
 from cachezoo.evaluation.admission import admission_page_decisions
+from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.rcrnn import CachingServing, Served
-from cachezoo.policies.simulate import Simulation, count, simulate_admission
+from cachezoo.policies.simulate import count, simulate_admission
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.table import Trace
 

@@ -29,7 +29,7 @@ class CachingRun:
 
     Attributes:
         model_id: the model's.
-        outcome: uint8[m] for each page access, as `cachezoo.kernels.classic` codes it.
+        outcome: uint8[m] for each page access, as `cachezoo.kernels.outcome` codes it.
         totals: counts over the whole trace: page_accesses, hits, admitted, write_hits, ssd_writes, replacements,
             dirty_evictions, bypassed.
         figures: tag metrics and ceilings, None where undefined (no labels, or nothing settled).

@@ -13,11 +13,12 @@ from cachezoo.evaluation.admission import admission_page_decisions
 from cachezoo.evaluation.bootstrap import interval, resampled_ratios
 from cachezoo.evaluation.caching import evaluate_caching
 from cachezoo.evaluation.compare import MIN_GAP, gap
-from cachezoo.kernels.classic import HIT
+from cachezoo.kernels.outcome import HIT
 from cachezoo.labels.benefit import percent, read_benefit_labels
 from cachezoo.models.trained import TrainedModel, read_trained
-from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
-from cachezoo.policies.simulate import Simulation, auto_warmup, count, parse_capacity, simulate, simulate_admission
+from cachezoo.policies.accounting import Simulation
+from cachezoo.policies.registry import OPTIMUM, classics, policy
+from cachezoo.policies.simulate import Replay, auto_warmup, count, parse_capacity, simulate_admission
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
@@ -38,13 +39,14 @@ class _Bench:
         share = f"{100 * self.settings.capacity_fraction}%"
         self.capacity = parse_capacity(share, self.pages.n_pages)
         self.warmup = auto_warmup(self.pages, self.capacity)
+        self.replay = Replay(self.trace, self.pages)
         self.seed = derive_seed(params.seed, "evaluate", category, key)
         self.category, self.key = category, key
         self.benefit = params.label.benefit
 
-    def classic(self, policy_id: str) -> Simulation:
-        """A registered policy."""
-        return simulate(self.trace, self.pages, policy_id, self.capacity, self.warmup)
+    def by_id(self, policy_id: str) -> Simulation:
+        """A registered policy, or a composition."""
+        return self.replay.run(policy_id, self.capacity, self.warmup)
 
     def admission(self, model_id: str) -> Simulation:
         """LRU behind the trained admission: it decides on read misses, write misses go around the cache."""
@@ -70,16 +72,6 @@ class _Bench:
         hits = result.outcome[self.warmup :] == HIT
         return resampled_ratios(hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed)
 
-    def mean_response_us(self, result: Simulation, decision_us: float) -> float:
-        """Mean service time of the counted requests.
-
-        A request takes the SSD's time only if all its pages were resident before it. An admitted miss waits for the
-        disk, reads and writes alike; dirty evictions cost nothing; a model's decision is charged to every request.
-        """
-        missed = np.add.reduceat((result.outcome != HIT).astype(np.int64), self.pages.request_start[:-1])
-        times = np.where(missed == 0, self.t_ssd_us, self.t_hdd_us)
-        return float(times[self.pages.request_start[:-1] >= self.warmup].mean()) + decision_us
-
 
 def _row(
     bench: _Bench, result: Simulation, kind: str, best: Simulation, optimum: Simulation, decision_us: float = 0.0
@@ -94,9 +86,12 @@ def _row(
         "hits": result.hits,
         "hit_ratio": result.hit_ratio,
         "hit_ratio_interval": interval(mine),
+        "request_hit_ratio": result.request_hit_ratio,
+        "byte_hit_ratio": result.byte_hit_ratio,
         "ssd_writes": result.ssd_writes,
         "ssd_writes_per_100_io": 100 * result.ssd_writes / max(result.requests, 1),
-        "mean_response_us": bench.mean_response_us(result, decision_us),
+        "mean_response_us": result.mean_response_us(bench.t_hdd_us, bench.t_ssd_us, decision_us),
+        "dirty_evictions": result.dirty_evictions,
         "decision_us": decision_us,
         "gap_closed": closed,
         "gap_closed_interval": interval(shares) if closed is not None and len(shares) else None,
@@ -115,9 +110,9 @@ def evaluate_trace(params: Params, category: str, key: str, models: list[Trained
     """
     bench = _Bench(params, category, key)
     ids = dict.fromkeys([*classics(), *params.evaluate.policies, OPTIMUM])
-    ran = {policy_id: bench.classic(policy_id) for policy_id in ids}
+    ran = {policy_id: bench.by_id(policy_id) for policy_id in ids}
     best = min((ran[policy_id] for policy_id in classics()), key=lambda result: (-result.hits, result.policy))
-    rows = [_row(bench, result, POLICIES[policy_id].kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
+    rows = [_row(bench, result, policy(policy_id).kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
     tags = {}
     for model in models:
         if model.kind == "caching":

@@ -15,6 +15,7 @@ from cachezoo.config.rcrnn import BenefitLabel
 from cachezoo.errors import TraceError
 from cachezoo.io import dump_json, read_rows, write_table
 from cachezoo.kernels.benefit import page_benefit
+from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.oracle_cache import (
     CACHED,
     CONSULTED,
@@ -30,7 +31,6 @@ from cachezoo.kernels.oracle_cache import (
     request_tags,
     useful_stays,
 )
-from cachezoo.kernels.ranked import next_access
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 

@@ -81,8 +81,9 @@ def replay(composition: Composition, stream: Stream, capacity: int) -> Run:
     eviction, admission = composition.eviction, composition.admission
     state = _state(eviction, stream, capacity, composition.eviction_values)
     gate = _state(admission, stream, capacity, composition.admission_values)
+    gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by the same steps
     loop = _full(
-        f"{admission.id}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit, admission.saw
+        f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit, admission.saw
     )
     outcome, victim = np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32)
     low = 0

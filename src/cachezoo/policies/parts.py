@@ -37,6 +37,23 @@ class Parameter:
         return value
 
 
+@dataclass(frozen=True)
+class Whole(Parameter):
+    """A whole number within [low, high]."""
+
+    def check(self, part: str, value: float) -> float:
+        """The value.
+
+        Raises:
+            ConfigError: outside its range, or no whole number.
+        """
+        value = super().check(part, value)
+        if value != int(value):
+            message = f"{part}: {self.name} = {value:g} is no whole number; {self.meaning}"
+            raise ConfigError(message)
+        return value
+
+
 def settle(part: str, parameters: tuple[Parameter, ...], given: Values) -> dict[str, float]:
     """All values of a part, defaults where none is given.
 

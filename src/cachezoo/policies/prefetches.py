@@ -5,19 +5,16 @@ where the request missed and was admitted, and only those that are not resident.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.outcome import AROUND, WRITE
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
-from cachezoo.kernels.versions import version_ids
 from cachezoo.kernels.weave import weave
-from cachezoo.policies.parts import Parameter, Values, settle
-from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
-from cachezoo.policies.whole import Whole
+from cachezoo.policies.parts import Parameter, Values, Whole, settle
+from cachezoo.policies.stream import Stream, Unit, Writes, around, build_stream
 from cachezoo.traces.pages import MAX_ACCESSES, PAGES, PageAccesses
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
@@ -188,17 +185,6 @@ def with_prefetch(stream: Stream, plan: Plan) -> Stream:
         raise ConfigError(message)
     ids, flags, n_bytes = weave(stream.page_ids, stream.flags, stream.page_bytes, plan.start, plan.page_ids)
     return Stream(ids, flags, n_bytes, plan.n_pages, stream.writes)
-
-
-def around(stream: Stream) -> Stream:
-    """The stream of write-around: writes pass by and void what is held of their pages.
-
-    Under write-around a page's id is its current version's, a prefetched page's too: so prefetches come first.
-    """
-    write = stream.flags & WRITE != 0
-    page_ids, n_pages = version_ids(stream.page_ids, write, stream.n_pages)
-    flags = np.where(write, stream.flags | np.uint8(AROUND), stream.flags)
-    return replace(stream, page_ids=page_ids, flags=flags, n_pages=n_pages, writes="around")
 
 
 def prefetched_stream(

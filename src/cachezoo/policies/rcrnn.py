@@ -38,7 +38,7 @@ class Served:
     """What happened, lane by lane.
 
     Attributes:
-        outcome: uint8[L, m], 0 bypassed, 1 admitted, 2 hit, as `cachezoo.kernels.classic` codes it.
+        outcome: uint8[L, m], 0 bypassed, 1 admitted, 2 hit, as `cachezoo.kernels.outcome` codes it.
         decisions: int32[L, n], the queue decided on (0 bypass, 1 soon, 2 mean, 3 late), -1 where it was not asked for.
         outputs: float32[L, n, 4], columns `OUTPUTS`; empty unless asked for.
         features: float32[L, n, F] model inputs; empty unless asked for.

@@ -1,19 +1,26 @@
 """The registry of cache policies: one frozen entry a policy, a duplicate raises."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels import classic, ranked
+from cachezoo.policies.admissions import by_decision
+from cachezoo.policies.bounds import BOUNDS
+from cachezoo.policies.engine import Run, hits_only, replay
+from cachezoo.policies.evictions import EVICTIONS
+from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.parts import Composition
+from cachezoo.policies.spec import Spec, parse
+from cachezoo.policies.stream import Stream
 
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
-Kernel = Callable[[I32, int, int], U8]
-REJECTX_WINDOW_CAPACITIES = 4
+Bool = npt.NDArray[np.bool_]
+Kind = Literal["classic", "online", "bound", "composed"]
 
 
 @dataclass(frozen=True)
@@ -21,24 +28,55 @@ class Policy:
     """A cache policy.
 
     Attributes:
-        id: lower case without punctuation, e.g. ``s3fifo``.
-        kind: ``classic`` (could run in a cache) or ``bound`` (sees the future).
+        id: lower case without punctuation, e.g. ``s3fifo``; of a composition its text, e.g. ``coinflip(p=0.3)+lru``.
+        kind: ``classic`` (registered, follows a rule), ``online`` (learns as it goes), ``bound`` (sees the future), or
+            ``composed`` (not registered; put together by who asks for it).
         title: one line for people.
-        run: (page_ids, n_pages, capacity) to uint8 outcomes, as in `cachezoo.kernels.classic`.
+        replay: (stream, capacity) to what the cache does.
+        hits: (page_ids, n_pages, capacity) to uint8 outcomes of single page reads, by the fastest way there is.
+        spec: what it is composed of, with what it prefetches; None for a bound.
+        trial: parts of the same steps that can serve any stream; None where the policy itself can.
     """
 
     id: str
-    kind: Literal["classic", "bound"]
+    kind: Kind
     title: str
-    run: Kernel
+    replay: Callable[[Stream, int], Run]
+    hits: Callable[[I32, int, int], U8]
+    spec: Spec | None = None
+    trial: Composition | None = None
+
+    def compile(self) -> None:
+        """Have its kernels ready, so that a time measured is a run's."""
+        stream = Stream.of_pages(np.zeros(1, np.int32), 1)
+        if self.trial is None:
+            self.replay(stream, 1)
+        else:
+            replay(self.trial, stream, 1)
 
 
-def _rejectx(page_ids: I32, n_pages: int, capacity: int) -> U8:
-    outcome: U8 = classic.rejectx(page_ids, n_pages, capacity, REJECTX_WINDOW_CAPACITIES * capacity)
-    return outcome
+def _composed(name: str, kind: Kind, title: str, parts: Composition, spec: Spec | None = None) -> Policy:
+    return Policy(
+        name, kind, title,
+        lambda stream, capacity: replay(parts, stream, capacity),
+        lambda page_ids, n_pages, capacity: hits_only(parts, page_ids, n_pages, capacity),
+        spec,
+    )  # fmt: skip
 
 
-def build(entries: tuple[Policy, ...]) -> dict[str, Policy]:
+def _registered(policy_id: str, title: str, kind: Kind = "classic") -> Policy:
+    spec = parse(policy_id)
+    return _composed(policy_id, kind, title, spec.composition(), spec)
+
+
+def _bound(bound_id: str, title: str, run: Callable[[Stream, int], Run]) -> Policy:
+    def hits(page_ids: I32, n_pages: int, capacity: int) -> U8:
+        return run(Stream.of_pages(page_ids, n_pages), capacity).outcome
+
+    return Policy(bound_id, "bound", title, run, hits)
+
+
+def build(entries: Iterable[Policy]) -> dict[str, Policy]:
     """Index policies by id.
 
     Raises:
@@ -55,24 +93,12 @@ def build(entries: tuple[Policy, ...]) -> dict[str, Policy]:
 
 POLICIES = build(
     (
-        Policy("fifo", "classic", "first in, first out", classic.fifo),
-        Policy("lru", "classic", "least recently used", classic.lru),
-        Policy("lfu", "classic", "least frequently used, perfect history, with bypass", ranked.lfu),
-        Policy("arc", "classic", "adaptive replacement (FAST 2003)", classic.arc),
-        Policy("larc", "classic", "lazy adaptive replacement (MSST 2013)", classic.larc),
-        Policy(
-            "rejectx",
-            "classic",
-            "LRU, admission on the second miss within 4 capacities of accesses",
-            _rejectx,
-        ),
-        Policy(
-            "static_hindsight", "bound", "the most accessed pages of the whole trace", ranked.static_hindsight
-        ),
-        Policy("belady", "bound", "MIN that always inserts", ranked.belady),
-        Policy("belady_bypass", "bound", "MIN with bypass: the optimum of page hits", ranked.belady_bypass),
+        *(_registered(own.id, own.title, "online" if own.learn else "classic") for own in EVICTIONS),
+        _registered("rejectx", "LRU, admission on the second miss within 4 capacities of accesses"),
+        *(_bound(bound.id, bound.title, bound.replay) for bound in BOUNDS),
     )
 )
+COMPOSED = {str(entry.spec): entry for entry in POLICIES.values() if entry.spec}
 OPTIMUM = "belady_bypass"
 
 
@@ -82,12 +108,21 @@ def classics() -> list[str]:
 
 
 def policy(policy_id: str) -> Policy:
-    """Look a policy up.
+    """Look a policy up, or compose one.
+
+    Args:
+        policy_id: a registered id, or a composition as `cachezoo.policies.spec` reads it.
 
     Raises:
-        ConfigError: no such policy.
+        ConfigError: no such policy or part, or a value outside its range.
     """
-    if policy_id not in POLICIES:
-        message = f"policy {policy_id}: unknown; use one of {', '.join(POLICIES)}"
-        raise ConfigError(message)
-    return POLICIES[policy_id]
+    if policy_id in POLICIES:
+        return POLICIES[policy_id]
+    spec = parse(policy_id)
+    return COMPOSED.get(str(spec)) or _composed(str(spec), "composed", "a composition", spec.composition(), spec)
+
+
+def behind_decisions(name: str, decided: Bool) -> Policy:
+    """LRU behind decisions made elsewhere: bool[n], one for each request, or bool[m] for each page access."""
+    own, trial = (Composition(LRU, by_decision(decisions, name)) for decisions in (decided, np.ones(1, np.bool_)))
+    return replace(_composed(name, "composed", "LRU behind a model's decisions", own), trial=trial)

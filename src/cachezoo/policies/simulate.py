@@ -2,52 +2,23 @@
 
 import re
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.classic import ADMITTED, HIT, lru_admission
-from cachezoo.policies.registry import policy
+from cachezoo.policies.accounting import Simulation, account
+from cachezoo.policies.engine import Run, check_capacity
+from cachezoo.policies.prefetches import NONE, prefetched_stream
+from cachezoo.policies.registry import Policy, behind_decisions, policy
+from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import OP_WRITE, Trace
+from cachezoo.traces.table import Trace
 
 U8 = npt.NDArray[np.uint8]
+MAX_CAPACITY = 2**31 - 1
 MIN_WARMUP = 0.10
 MAX_WARMUP = 1 / 3
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """Counts from the warm-up index on.
-
-    Attributes:
-        policy: its id.
-        capacity: pages.
-        warmup: page accesses replayed before counting.
-        requests: requests that begin at or after the warm-up index.
-        page_accesses: page accesses counted.
-        hits: page hits.
-        ssd_writes: pages admitted plus pages written on write hits.
-        outcome: uint8[m], one entry for each page access of the whole trace.
-        kernel_s: seconds in the kernel alone, compilation apart.
-    """
-
-    policy: str
-    capacity: int
-    warmup: int
-    requests: int
-    page_accesses: int
-    hits: int
-    ssd_writes: int
-    outcome: U8
-    kernel_s: float
-
-    @property
-    def hit_ratio(self) -> float:
-        """Page hits per page access."""
-        return self.hits / self.page_accesses
 
 
 def parse_capacity(text: str, n_pages: int) -> int:
@@ -63,6 +34,22 @@ def parse_capacity(text: str, n_pages: int) -> int:
     return max(1, round(float(match[1]) / 100 * n_pages)) if match[2] else int(match[1])
 
 
+def capacity_of(text: str, pages: PageAccesses) -> int:
+    """Pages, as `parse_capacity`, within what an array can be as long as.
+
+    Raises:
+        ConfigError: not a capacity, or too many pages.
+    """
+    try:
+        size = parse_capacity(text, pages.n_pages)
+    except (OverflowError, ValueError):
+        size = MAX_CAPACITY + 1
+    if size > MAX_CAPACITY:
+        message = f"capacity {text[:40]}: no cache has so many pages; the trace's working set is {pages.n_pages}"
+        raise ConfigError(message)
+    return size
+
+
 def auto_warmup(pages: PageAccesses, capacity: int) -> int:
     """The page access at which LRU has filled the cache, at least 10 % and at most a third of all accesses."""
     m = len(pages.page_ids)
@@ -71,79 +58,87 @@ def auto_warmup(pages: PageAccesses, capacity: int) -> int:
     return int(min(max(filled, MIN_WARMUP * m), MAX_WARMUP * m))
 
 
-def parse_warmup(text: str, pages: PageAccesses, capacity: int) -> int:
-    """Page accesses from ``"auto"`` or a number.
+def counted_from(text: str, pages: PageAccesses, capacity: int) -> int:
+    """Page accesses before counting, from ``"auto"`` or a number.
 
     Raises:
         ConfigError: not a number, or nothing would be left to count.
     """
     if text == "auto":
         return auto_warmup(pages, capacity)
-    if not text.isdigit() or int(text) >= len(pages.page_ids):
-        message = f"warmup {text!r}: give auto or page accesses below {len(pages.page_ids)}"
+    m = len(pages.page_ids)
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(m)) and int(text) < m):
+        message = f"warmup {text[:40]!r}: give auto or page accesses below {m}"
         raise ConfigError(message)
     return int(text)
 
 
-def _compile(policy_id: str) -> None:
-    policy(policy_id).run(np.zeros(1, np.int32), 1, 1)
+class Replay:
+    """A trace ready to be replayed: its stream is built once for each prefetch and shared by all policies.
+
+    Attributes:
+        trace: the requests.
+        pages: their page accesses.
+    """
+
+    def __init__(self, trace: Trace, pages: PageAccesses, writes: Writes = "back", unit: Unit = "page") -> None:
+        """Take a trace.
+
+        Args:
+            trace: requests.
+            pages: the same trace's page accesses.
+            writes: what a write does, see `Stream`.
+            unit: what one admission decision covers.
+        """
+        self.trace, self.pages, self._writes, self._unit = trace, pages, writes, unit
+        self._streams: dict[str, Stream] = {}
+
+    def stream(self, asked: Policy) -> Stream:
+        """What the policy's cache is asked: the trace, and what its prefetch adds."""
+        prefetch = str(asked.spec.prefetch) if asked.spec else NONE.id
+        if prefetch not in self._streams:
+            if asked.spec is None or prefetch == NONE.id:
+                stream = build_stream(self.trace, self.pages, self._writes, self._unit)
+            else:
+                plan = asked.spec.plan(self.trace, self.pages)
+                stream = prefetched_stream(self.trace, self.pages, plan, self._writes, self._unit)
+            self._streams[prefetch] = stream
+        return self._streams[prefetch]
+
+    def run(self, asked: Policy | str, capacity: int, warmup: int) -> Simulation:
+        """Run one policy.
+
+        Args:
+            asked: a policy, its id, or a composition as `cachezoo.policies.spec` writes it.
+            capacity: pages, at least 1.
+            warmup: page accesses replayed before counting.
+
+        Raises:
+            ConfigError: unknown policy, a parameter outside its range, or capacity below 1.
+        """
+        check_capacity(capacity)
+        entry = policy(asked) if isinstance(asked, str) else asked
+        stream = self.stream(entry)
+        entry.compile()
+        start = time.perf_counter()
+        run = entry.replay(stream, capacity)
+        return account(entry.id, stream, run, capacity, warmup, time.perf_counter() - start)
 
 
 def simulate(trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, warmup: int) -> Simulation:
-    """Run one policy over a trace.
-
-    Args:
-        trace: the requests (their op decides what a hit writes).
-        pages: the same trace's page accesses.
-        policy_id: a registered policy.
-        capacity: pages, at least 1.
-        warmup: page accesses replayed before counting.
-
-    Raises:
-        ConfigError: unknown policy or capacity below 1.
-    """
-    if capacity < 1:
-        message = f"capacity {capacity}: a cache has at least one page"
-        raise ConfigError(message)
-    _compile(policy_id)
-    start = time.perf_counter()
-    outcome = policy(policy_id).run(pages.page_ids, pages.n_pages, capacity)
-    kernel_s = time.perf_counter() - start
-    return count(trace, pages, policy_id, capacity, warmup, outcome, kernel_s)
+    """One policy over a trace, write-back, a page at a time; as `Replay.run`."""
+    return Replay(trace, pages).run(policy_id, capacity, warmup)
 
 
 def count(
-    trace: Trace,
-    pages: PageAccesses,
-    policy_id: str,
-    capacity: int,
-    warmup: int,
-    outcome: U8,
-    kernel_s: float = 0.0,
+    trace: Trace, pages: PageAccesses, name: str, capacity: int, warmup: int, outcome: U8, kernel_s: float = 0.0
 ) -> Simulation:
-    """Count an outcome array from the warm-up index on."""
-    counted = outcome[warmup:]
-    writes = np.repeat(trace.op == OP_WRITE, np.diff(pages.request_start))[warmup:]
-    hit = counted == HIT
-    return Simulation(
-        policy=policy_id,
-        capacity=capacity,
-        warmup=warmup,
-        requests=int((pages.request_start[:-1] >= warmup).sum()),
-        page_accesses=len(counted),
-        hits=int(hit.sum()),
-        ssd_writes=int((counted == ADMITTED).sum() + (hit & writes).sum()),
-        outcome=outcome,
-        kernel_s=kernel_s,
-    )
+    """Count what a cache of its own did (uint8[m]) from the warm-up index on."""
+    return account(name, build_stream(trace, pages), Run.of_outcomes(outcome), capacity, warmup, kernel_s)
 
 
 def simulate_admission(
     trace: Trace, pages: PageAccesses, name: str, decided: npt.NDArray[np.bool_], capacity: int, warmup: int
 ) -> Simulation:
     """LRU behind an admission that has decided for every request (bool[n]): True lets in what the request misses."""
-    admit = np.repeat(decided.astype(np.uint8), np.diff(pages.request_start))
-    lru_admission(np.zeros(1, np.int32), 1, 1, np.zeros(1, np.uint8))
-    start = time.perf_counter()
-    outcome = lru_admission(pages.page_ids, pages.n_pages, capacity, admit)
-    return count(trace, pages, name, capacity, warmup, outcome, time.perf_counter() - start)
+    return Replay(trace, pages).run(behind_decisions(name, decided), capacity, warmup)

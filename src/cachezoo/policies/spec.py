@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from cachezoo.errors import ConfigError
+from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
@@ -20,7 +21,7 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 
 FORM = "[admission+]eviction[+prefetch]"
-BOUNDS = ("belady", "belady_bypass", "static_hindsight", "benefit", "relaxed_belady")
+BOUNDS = tuple(bound.id for bound in bounds.BOUNDS)
 KINDS = ("admission", "eviction", "prefetch")
 ADMISSION = {part.id: part for part in ADMISSIONS}
 EVICTION = {part.id: part for part in EVICTIONS if part.id not in BOUNDS}

@@ -3,7 +3,7 @@
 A stream is built once for a write policy, an admission unit and a prefetch; then every policy runs over the same one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -123,6 +123,17 @@ def _unit_flags(trace: Trace, pages: PageAccesses, unit: Unit) -> U8:
     return flags
 
 
+def around(stream: Stream) -> Stream:
+    """The stream of write-around: writes pass by and void what is held of their pages.
+
+    A page's id is its current version's, a prefetched page's too: so prefetches come first.
+    """
+    write = stream.flags & WRITE != 0
+    page_ids, n_pages = version_ids(stream.page_ids, write, stream.n_pages)
+    flags = np.where(write, stream.flags | np.uint8(AROUND), stream.flags)
+    return replace(stream, page_ids=page_ids, flags=flags, n_pages=n_pages, writes="around")
+
+
 def build_stream(trace: Trace, pages: PageAccesses, writes: Writes = "back", unit: Unit = "page") -> Stream:
     """The stream of a trace.
 
@@ -141,8 +152,5 @@ def build_stream(trace: Trace, pages: PageAccesses, writes: Writes = "back", uni
     write = np.repeat(trace.op == OP_WRITE, counts)
     flags[write] |= WRITE
     flags[np.repeat(_metadata(trace), counts)] |= METADATA
-    page_ids, n_pages = pages.page_ids, pages.n_pages
-    if writes == "around":
-        flags[write] |= AROUND
-        page_ids, n_pages = version_ids(page_ids, write, n_pages)
-    return Stream(page_ids, flags, _page_bytes(trace, pages), n_pages, writes)
+    stream = Stream(pages.page_ids, flags, _page_bytes(trace, pages), pages.n_pages, writes)
+    return around(stream) if writes == "around" else stream

@@ -139,7 +139,7 @@ def _replay(
             runs, outputs = _open_loop(serving, part, candidates, capacity, every)
     warmup = auto_warmup(part.pages, capacity)
     rivals = {
-        name: (policy(name).run(part.pages.page_ids, part.pages.n_pages, capacity)[warmup:] == HIT).astype(np.uint8)
+        name: (policy(name).hits(part.pages.page_ids, part.pages.n_pages, capacity)[warmup:] == HIT).astype(np.uint8)
         for name in [*classics(), OPTIMUM]
     }
     optimum = rivals.pop(OPTIMUM)
@@ -255,7 +255,7 @@ def _ceilings(
 def _whole(part: "Part", rival: str, settings: "Settings") -> dict[str, float | None]:
     """The rival's hit ratio, warm-up included, as the oracles' are counted."""
     capacity = capacity_pages(settings.manager.capacity, part.pages.n_pages)
-    outcome = policy(rival).run(part.pages.page_ids, part.pages.n_pages, capacity)
+    outcome = policy(rival).hits(part.pages.page_ids, part.pages.n_pages, capacity)
     return {rival: float((outcome == HIT).mean())}
 
 

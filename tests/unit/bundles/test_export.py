@@ -40,6 +40,8 @@ def project(trained: tuple[Path, Requests], tmp_path: Path, monkeypatch: pytest.
         write_trace(make_trace(2_000, seed + 5), paths.requests(category, f"{category}_validation"))
     category = read_trained(paths.trained(name)).category
     write_json(paths.metrics(category or name.split(".")[0]), metrics(name))
+    if category is not None:
+        write_json(paths.flash_metrics(category), {"traces": {}})
     Path("requirements.lock").write_text("".join(f"{n}=={v}+cpu\n" for n, v in LIBRARIES.items()))
     return tmp_path
 

@@ -7,11 +7,14 @@ import pyarrow as pa
 import pytest
 
 from cachezoo import paths
+from cachezoo.errors import ConfigError
 from cachezoo.evaluation.category import _row_of, evaluate_trace
-from cachezoo.evaluation.compare import compare
+from cachezoo.evaluation.compare import compare, contenders
+from cachezoo.evaluation.sweep import Asked, Bench, run_row
 from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.policies.simulate import Replay
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.page_data import seeded_trace, service_times
@@ -21,20 +24,37 @@ TRACE = seeded_trace(600, 120, 3)
 PAGES = expand_pages(TRACE)
 
 
+def rows(ids: list[str]) -> list[dict[str, Any]]:
+    bench = Bench.of(Replay(TRACE, PAGES), None)
+    return [run_row(bench, policy_id, "10", Asked(warmup="50")) for policy_id in contenders(ids)]
+
+
 def test_the_best_classic_is_the_best_of_all_whatever_is_shown() -> None:
-    every = compare(TRACE, PAGES, classics(), 10, 50, [])
+    every = compare(rows(classics()), classics())
     classic = [row for row in every["rows"] if row["kind"] == "classic"]
     assert [row["policy"] for row in every["rows"]] != classics()
     assert {row["policy"] for row in every["rows"]} == {*classics(), OPTIMUM}
     assert every["best_classic"] == classic[0]["policy"]
+    assert (every["capacity"], every["warmup"]) == (10, 50)
     worst = classic[-1]["policy"]
-    steps: list[float] = []
-    one = compare(TRACE, PAGES, [worst], 10, 50, [], lambda done, _: steps.append(done))
+    one = compare(rows([worst]), [worst])
     assert one["best_classic"] == every["best_classic"] != worst
     assert {row["policy"] for row in one["rows"]} == {worst, OPTIMUM}
     gaps = [next(row["gap_points"] for row in run["rows"] if row["policy"] == worst) for run in (every, one)]
     assert gaps[0] == gaps[1] < 0
-    assert steps == sorted(steps) and steps[-1] == 2
+
+
+def test_models_are_shown_and_compositions_are_no_classics() -> None:
+    composed = "coinflip(p=0.9)+belady_bypass"
+    found = rows(["lru", "coinflip(p=0.9)+arc"])
+    best = max(row["hits"] for row in found)
+    model = {**found[0], "policy": "m", "kind": "model", "hits": best + 1}
+    crowned = [{**row, "hits": best + 2} if row["kind"] == "composed" else row for row in found]
+    shown = compare([*crowned, model], ["lru"])
+    assert {row["policy"] for row in shown["rows"]} == {"lru", OPTIMUM, "m"}
+    assert shown["best_classic"] in classics()
+    with pytest.raises(ConfigError, match="belady_bypass is a bound"):
+        rows([composed])
 
 
 @pytest.fixture

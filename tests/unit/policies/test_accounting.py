@@ -16,7 +16,7 @@ from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Coded, Trace, TraceMeta
 from tests.oracles import accounting as naive
-from tests.unit.policies.test_evictions import streams
+from tests.stream_data import streams
 
 BEHIND_ALL = Composition(LRU, ACCEPT_ALL)
 

@@ -10,9 +10,9 @@ from cachezoo.policies.admissions import ADMISSIONS, COIN_FLIP
 from cachezoo.policies.engine import replay
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.parts import Whole
 from cachezoo.policies.prefetches import PREFETCHES, prefetched_stream
 from cachezoo.policies.spec import BOUNDS, Part, Spec, parse
-from cachezoo.policies.whole import Whole
 from cachezoo.traces.pages import expand_pages
 from tests.page_data import seeded_trace
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
-from cachezoo.kernels.ranked import next_access
+from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.segments import IdTable, segment_keys
 from cachezoo.traces.binary import records
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, lost_columns
@@ -89,7 +89,7 @@ def following_access(ids: I64) -> I64:
     """The next access of each id, counted from 1; -1 where there is none."""
     table = IdTable()
     dense = table.lookup(ids)
-    following: I64 = next_access(dense, max(table.count, 1)) + 1
+    following = next_access(dense, max(table.count, 1)).astype(np.int64) + 1
     return np.where(following > len(ids), -1, following)
 
 

@@ -1,0 +1,70 @@
+"""Hit ratios of policies as a picture: curves over capacity, or bars at one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.evaluation.style import BLACK, DPI, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings
+from cachezoo.io import atomic_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Row = dict[str, Any]
+
+
+def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
+    """Write a PNG of page hit ratios; its bytes depend on the rows alone.
+
+    Args:
+        rows: `policy`, `kind`, `capacity`, `hit_ratio` of each run.
+        title: above it.
+        path: where to.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    capacities = sorted({row["capacity"] for row in rows})
+    policies = sorted({row["policy"]: row["kind"] for row in rows}.items(), key=lambda own: -_mean(rows, own[0]))
+    with settings(), atomic_file(path) as temporary:
+        height = 4.6 if len(capacities) > 1 else 1.2 + 0.24 * len(policies)
+        canvas = Figure(figsize=(WIDTH, height), layout="constrained")
+        axes = canvas.subplots()
+        if len(capacities) > 1:
+            _curves(axes, rows, policies)
+        else:
+            _bars(axes, rows, policies, capacities[0])
+        axes.set_title(title, loc="left")
+        canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+
+
+def _mean(rows: Sequence[Row], policy: str) -> float:
+    own = [row["hit_ratio"] for row in rows if row["policy"] == policy]
+    return float(sum(own) / len(own))
+
+
+def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]]) -> None:
+    """A line a policy, best first in the legend; bounds in black and grey."""
+    styles = iter([(colour, line) for line in LINES for colour in LINE_COLOURS])
+    for policy, kind in policies:
+        own = sorted((row["capacity"], row["hit_ratio"]) for row in rows if row["policy"] == policy)
+        bound = kind == "bound"
+        colour, line = (BLACK if policy.startswith("belady") else GREY, ":") if bound else next(styles, (LIGHT, "-"))
+        axes.plot(*zip(*own, strict=True), color=colour, linestyle=line, marker=".", label=policy)
+    axes.set_xscale("log")
+    axes.set_xlabel("capacity, pages of 4 KiB")
+    axes.set_ylabel("page hit ratio")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int) -> None:
+    names = [policy for policy, _ in policies]
+    colours = [{"bound": LIGHT, "model": LINE_COLOURS[0]}.get(kind, GREY) for _, kind in policies]
+    values = [_mean(rows, policy) for policy in names]
+    bars = axes.barh(names, values, color=colours, height=0.7)
+    axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(x=0.08)
+    axes.set_xlabel(f"page hit ratio at {capacity:,} pages")

@@ -1,0 +1,156 @@
+"""Policies by capacities by traces, in processes: the same rows in the same order however many there are."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.config.schema import Device
+from cachezoo.console import Advance
+from cachezoo.policies.accounting import Simulation
+from cachezoo.policies.registry import policy
+from cachezoo.policies.simulate import Replay, capacity_of, counted_from
+from cachezoo.policies.stream import Unit, Writes
+
+F64 = npt.NDArray[np.float64]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How every policy of a sweep is run.
+
+    Attributes:
+        warmup: page accesses replayed before counting, or ``auto``.
+        writes: what a write does, see `cachezoo.policies.stream.Stream`.
+        unit: what one admission decision covers.
+        device: whose response times to report; None reports none.
+        decision_us: time of one decision, charged to every request.
+    """
+
+    warmup: str = "auto"
+    writes: Writes = "back"
+    unit: Unit = "page"
+    device: Device | None = None
+    decision_us: float = 0.0
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A trace ready to be replayed, with its response times where a device is given."""
+
+    replay: Replay
+    times: tuple[F64, F64] | None
+
+    @classmethod
+    def of(cls, replay: Replay, device: Device | None) -> "Bench":
+        """The bench of a replay."""
+        if device is None:
+            return cls(replay, None)
+        from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
+
+        return cls(replay, (t_hdd_us(replay.trace, device.hdd), t_ssd_us(replay.trace, device.ssd)))
+
+    def row(self, kind: str, found: Simulation, decision_us: float) -> Row:
+        """A simulation as JSON values."""
+        response = None if self.times is None else found.mean_response_us(*self.times, decision_us)
+        return {
+            "policy": found.policy,
+            "kind": kind,
+            "capacity": found.capacity,
+            "warmup": found.warmup,
+            "requests": found.requests,
+            "page_accesses": found.page_accesses,
+            "hits": found.hits,
+            "hit_ratio": found.hit_ratio,
+            "request_hit_ratio": found.request_hit_ratio,
+            "byte_hit_ratio": found.byte_hit_ratio,
+            "ssd_writes": found.ssd_writes,
+            "replacements": found.replacements,
+            "dirty_evictions": found.dirty_evictions,
+            "disk_writes": found.disk_writes,
+            "prefetched": found.prefetched,
+            "prefetch_hits": found.prefetch_hits,
+            "mean_response_us": response,
+            "requests_per_s": len(self.replay.trace) / max(found.kernel_s, 1e-9),
+        }
+
+
+@lru_cache(maxsize=1)
+def _bench(path: Path, writes: Writes, unit: Unit, device: str) -> Bench:
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_any
+
+    trace = read_any(path)
+    return Bench.of(Replay(trace, expand_pages(trace), writes, unit),
+                    Device.model_validate_json(device) if device else None)  # fmt: skip
+
+
+def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
+    """One policy at one capacity (pages or N%)."""
+    pages = bench.replay.pages
+    size = capacity_of(capacity, pages)
+    entry = policy(policy_id)
+    found = bench.replay.run(entry, size, counted_from(asked.warmup, pages, size))
+    return bench.row(entry.kind, found, asked.decision_us)
+
+
+def _job(path: Path, policy_id: str, capacities: Sequence[str], asked: Asked) -> list[Row]:
+    device = asked.device.model_dump_json() if asked.device else ""
+    bench = _bench(path, asked.writes, asked.unit, device)
+    return [{"trace": path.name, **run_row(bench, policy_id, capacity, asked)} for capacity in capacities]
+
+
+def sweep(
+    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[str], asked: Asked,
+    workers: int | None = None, advance: Advance | None = None,
+) -> list[Row]:  # fmt: skip
+    """Run every policy at every capacity on every trace.
+
+    Args:
+        traces: canonical or raw files; each worker holds one in memory at a time.
+        policies: ids or compositions.
+        capacities: pages, or N% of each trace's distinct pages.
+        asked: how.
+        workers: processes; None takes one for each processor. No figure depends on it but `requests_per_s`.
+        advance: told (policies done, the last one's name).
+
+    Returns:
+        A row for each run, by trace, policy and capacity in the order given: the keys of `Bench.row`, and `trace`.
+
+    Raises:
+        CachezooError: what a run raises; runs not yet begun are dropped.
+    """
+    for policy_id in policies:
+        policy(policy_id)
+    jobs = [(path, policy_id) for path in traces for policy_id in policies]
+    processes = min(workers or os.cpu_count() or 1, len(jobs))
+    if processes <= 1:
+        rows = []
+        for done, (path, policy_id) in enumerate(jobs):
+            rows += _job(path, policy_id, capacities, asked)
+            if advance is not None:
+                advance(done + 1, policy_id)
+        return rows
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        futures = {pool.submit(_job, path, policy_id, capacities, asked): policy_id for path, policy_id in jobs}
+        try:
+            _wait(futures, advance)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [row for future in futures for row in future.result()]
+
+
+def _wait(futures: dict[Future[list[Row]], str], advance: Advance | None) -> None:
+    for done, future in enumerate(as_completed(futures)):
+        future.result()
+        if advance is not None:
+            advance(done + 1, futures[future])

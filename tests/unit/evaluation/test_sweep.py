@@ -1,0 +1,82 @@
+"""Sweeps: the same rows however many processes, and what a row says."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.config.load import read_device
+from cachezoo.errors import ConfigError
+from cachezoo.evaluation.plot import draw_hit_ratios
+from cachezoo.evaluation.sweep import Asked, sweep
+from cachezoo.policies.simulate import simulate
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import write_trace
+from tests.page_data import seeded_trace
+
+ROOT = Path(__file__).resolve().parents[3]
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep")
+    for k in range(2):
+        trace = seeded_trace(400, 90, k)
+        write_trace(trace, folder / f"{k}.parquet", expand_pages(trace))
+    return [folder / "0.parquet", folder / "1.parquet"]
+
+
+def timeless(rows):
+    return [{name: value for name, value in row.items() if name != "requests_per_s"} for row in rows]
+
+
+def test_rows_come_in_the_order_asked_however_many_processes(files):
+    steps = []
+    asked = (files, ["lru", "coinflip(p=0.25)+fifo", "belady_bypass"], ["5%", "20"], Asked())
+    alone = sweep(*asked, workers=1, advance=lambda done, _="": steps.append(done))
+    assert steps == [1, 2, 3, 4, 5, 6]
+    assert [(row["trace"], row["policy"]) for row in alone[::2]] == [
+        (path.name, policy) for path in files for policy in ("lru", "coinflip(p=0.25)+fifo", "belady_bypass")
+    ]
+    assert timeless(sweep(*asked, workers=2)) == timeless(alone)
+
+
+def test_a_row_is_the_simulation(files):
+    trace = seeded_trace(400, 90, 1)
+    pages = expand_pages(trace)
+    device = read_device(ROOT / "conf/device/wdredpro2tb_850pro.yaml")
+    row = sweep([files[1]], ["lru"], ["20"], Asked(warmup="100", device=device, decision_us=7.0), workers=1)[0]
+    found = simulate(trace, pages, "lru", 20, 100)
+    assert (row["capacity"], row["warmup"], row["hits"], row["ssd_writes"]) == (20, 100, found.hits, found.ssd_writes)
+    assert (row["replacements"], row["dirty_evictions"]) == (found.replacements, found.dirty_evictions)
+    free = sweep([files[1]], ["lru"], ["20"], Asked(warmup="100", device=device), workers=1)[0]
+    assert row["mean_response_us"] == pytest.approx(free["mean_response_us"] + 7.0)
+    assert sweep([files[1]], ["lru"], ["20"], Asked(), workers=1)[0]["mean_response_us"] is None
+    json.dumps(row, allow_nan=False)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failing_run_ends_the_sweep_with_its_own_error(files, workers):
+    with pytest.raises(ConfigError, match="warmup '99999'"):
+        sweep(files, ["lru"], ["5%"], Asked(warmup="99999"), workers=workers)
+    with pytest.raises(ConfigError, match="nosuch"):
+        sweep(files, ["nosuch"], ["5%"], Asked(), workers=workers)
+
+
+def rows(policies, capacities):
+    rng = np.random.default_rng(3)
+    return [
+        {"policy": policy, "kind": kind, "capacity": capacity, "hit_ratio": float(rng.random())}
+        for policy, kind in policies for capacity in capacities
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("capacities", [[10], [10, 100, 1000]])
+def test_a_plot_is_the_same_bytes_for_the_same_rows(tmp_path, capacities):
+    policies = [(f"p{k}", "classic") for k in range(14)] + [("belady_bypass", "bound"), ("static_hindsight", "bound")]
+    for name in ("a.png", "b.png"):
+        draw_hit_ratios(rows(policies, capacities), "title", tmp_path / name)
+    first, second = ((tmp_path / name).read_bytes() for name in ("a.png", "b.png"))
+    assert first.startswith(PNG) and first == second

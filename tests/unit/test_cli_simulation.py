@@ -1,0 +1,104 @@
+"""`simulate`, `compare`, `sweep` and `policies` with what they take beside a trace."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import write_trace
+from tests.page_data import seeded_trace
+from tests.unit.test_cli import run
+
+DEVICE = Path(__file__).resolve().parents[2] / "conf/device/wdredpro2tb_850pro.yaml"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "t.parquet"
+    own = seeded_trace(500, 80, 4)
+    write_trace(own, path, expand_pages(own))
+    return path
+
+
+def values(*args):
+    return json.loads(run(*args, "--json").stdout)
+
+
+def test_simulate_takes_compositions_and_capacity_lists(trace, tmp_path):
+    asked = ("simulate", trace, "--policy", "rejectx(x=2)+s3fifo+next(n=2)", "--capacity", "5%,10%,40")
+    found = values(*asked, "--plot", tmp_path / "p.png")
+    assert found["policy"] == "rejectx(x=2)+s3fifo+next(n=2)"
+    sizes = [row["capacity"] for row in found["runs"]]
+    assert sizes == sorted(sizes) and sizes[-1] == 40
+    assert found["runs"][0]["prefetched"] > 0
+    assert (tmp_path / "p.png").read_bytes().startswith(PNG)
+    text = run(*asked).stdout
+    assert "prefetch_hits" in text and "mean_response_us" not in text
+
+
+def test_write_policies_units_and_a_device(trace):
+    ways = {way: values("simulate", trace, "--writes", way)["runs"][0] for way in ("back", "through", "around")}
+    assert ways["back"]["hits"] == ways["through"]["hits"] > ways["around"]["hits"]
+    assert ways["back"]["dirty_evictions"] > 0 == ways["through"]["dirty_evictions"]
+    units = [values("simulate", trace, "--policy", "coinflip", "--unit", unit)["runs"][0]["ssd_writes"]
+             for unit in ("page", "request")]  # fmt: skip
+    assert units[0] != units[1]
+    timed = values("simulate", trace, "--device", DEVICE, "--decision-us", "5")["runs"][0]["mean_response_us"]
+    free = values("simulate", trace, "--device", DEVICE)["runs"][0]["mean_response_us"]
+    assert timed == pytest.approx(free + 5)
+
+
+def test_compare_at_several_capacities(trace, tmp_path):
+    found = values("compare", trace, "--capacity", "5%,20%", "--policy", "lru", "--policy", "lru+next",
+                   "--plot", tmp_path / "c.png")  # fmt: skip
+    assert [run_["capacity"] for run_ in found["runs"]] == sorted(run_["capacity"] for run_ in found["runs"])
+    for run_ in found["runs"]:
+        assert {row["policy"] for row in run_["rows"]} == {"lru", "lru+next", OPTIMUM}
+        assert run_["best_classic"] in classics()
+    assert (tmp_path / "c.png").read_bytes().startswith(PNG)
+    assert run("compare", trace, "--capacity", "5%,20%", "--policy", "lru").stdout.count("best classic") == 2
+
+
+def test_sweep_writes_rows_of_every_trace(trace, tmp_path):
+    out = tmp_path / "rows.csv"
+    found = values("sweep", trace, trace, "--capacity", "5%,10%", "--policy", "lru", "--policy", "arc", "--workers",
+                   "1", "--out", out)  # fmt: skip
+    assert len(found) == 2 * 2 * 2
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["policy"] for row in rows] == [row["policy"] for row in found]
+    assert "requests_per_s" not in rows[0]
+    assert float(rows[0]["hit_ratio"]) == pytest.approx(found[0]["hit_ratio"])
+    assert "8 runs" in run("sweep", trace, trace, "--capacity", "5%,10%", "--policy", "lru", "--policy", "arc",
+                           "--workers", "1").stdout  # fmt: skip
+
+
+def test_policies_lists_each_with_a_line():
+    listed = values("policies")
+    assert set(POLICIES) <= set(listed)
+    assert {"coinflip+", "+next"} <= set(listed)
+    assert all(line and "\n" not in line for line in listed.values())
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("simulate", "--capacity", "5%,,10%"), "capacity '': give pages (1024) or a share"),
+        (("compare", "--capacity", "5%,x"), "capacity 'x'"),
+        (("simulate", "--writes", "sideways"), "write policy sideways: use one of back, through, around"),
+        (("compare", "--unit", "sector"), "admission unit sector: use one of page, segment, request"),
+        (("simulate", "--device", "none.yaml"), "none.yaml: not readable as YAML"),
+        (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG files"),
+        (("simulate", "--policy", "belady+next"), "belady is a bound"),
+        (("compare", "--policy", "twoq(kin=7)"), "kin = 7 is outside"),
+        (("sweep", "--workers", "0"), "--workers"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(trace, args, message):
+    done = run(args[0], trace, *args[1:], ok=False)
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
