@@ -1,5 +1,5 @@
 """The evictions that a composition can take, a module for each family."""
 
-from cachezoo.policies.evictions import adaptive, frequency, queues, recency
+from cachezoo.policies.evictions import adaptive, frequency, queues, recency, storage
 
-EVICTIONS = (*recency.EVICTIONS, *adaptive.EVICTIONS, *queues.EVICTIONS, *frequency.EVICTIONS)
+EVICTIONS = (*recency.EVICTIONS, *adaptive.EVICTIONS, *queues.EVICTIONS, *frequency.EVICTIONS, *storage.EVICTIONS)
