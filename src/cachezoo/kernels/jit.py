@@ -46,6 +46,7 @@ def njit(function: F) -> F:
     import numba
 
     config: Any = numba.config
+    config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # numba read the variable when it was first imported
     before = getattr(config, "CACHE_LOCATOR_CLASSES", "")
     config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
     try:

@@ -7,7 +7,7 @@ needs no special case. `after[sentinel]` is the list's head (most recent), `befo
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 I32 = npt.NDArray[np.int32]
 
@@ -18,14 +18,14 @@ def links(n_pages: int, lists: int) -> tuple[I32, I32]:
     return before, before.copy()
 
 
-@njit
+@step
 def unlink(before: I32, after: I32, node: int) -> None:
     """Take `node` out of its list."""
     after[before[node]] = after[node]
     before[after[node]] = before[node]
 
 
-@njit
+@step
 def link_head(before: I32, after: I32, sentinel: int, node: int) -> None:
     """Put `node` at the head of the list of `sentinel`; with a page in place of the sentinel, right after it."""
     first = after[sentinel]
@@ -35,7 +35,7 @@ def link_head(before: I32, after: I32, sentinel: int, node: int) -> None:
     after[sentinel] = node
 
 
-@njit
+@step
 def link_tail(before: I32, after: I32, sentinel: int, node: int) -> None:
     """Put `node` at the tail of the list of `sentinel`; with a page in place of the sentinel, right before it."""
     last = before[sentinel]

@@ -69,13 +69,6 @@ def _registered(policy_id: str, title: str, kind: Kind = "classic") -> Policy:
     return _composed(policy_id, kind, title, spec.composition(), spec)
 
 
-def _bound(bound_id: str, title: str, run: Callable[[Stream, int], Run]) -> Policy:
-    def hits(page_ids: I32, n_pages: int, capacity: int) -> U8:
-        return run(Stream.of_pages(page_ids, n_pages), capacity).outcome
-
-    return Policy(bound_id, "bound", title, run, hits)
-
-
 def build(entries: Iterable[Policy]) -> dict[str, Policy]:
     """Index policies by id.
 
@@ -95,7 +88,7 @@ POLICIES = build(
     (
         *(_registered(own.id, own.title, "online" if own.learn else "classic") for own in EVICTIONS),
         _registered("rejectx", "LRU, admission on the second miss within 4 capacities of accesses"),
-        *(_bound(bound.id, bound.title, bound.replay) for bound in BOUNDS),
+        *(Policy(bound.id, "bound", bound.title, bound.replay, bound.hits) for bound in BOUNDS),
     )
 )
 COMPOSED = {str(entry.spec): entry for entry in POLICIES.values() if entry.spec}

@@ -51,3 +51,11 @@ def test_any_edit_of_a_kernel_compiles_anew(folders: list[Path], tmp_path: Path)
     edited = run(folders[0], tmp_path / "cache")
     assert (first[1], edited[1]) == (0, 0)
     assert first[3] != edited[3]
+
+
+def test_numba_may_be_imported_before(folders: list[Path], tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(folders[0]), "CACHEZOO_CACHE_DIR": str(tmp_path / "cache")}
+    code = "import numba\nfrom cachezoo.kernels import devices, jit\nprint(devices.hdd_service_us.stats.cache_path)"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(tmp_path / "cache"))

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
@@ -11,12 +11,12 @@ class State(NamedTuple):
     nothing: int
 
 
-@njit
+@step
 def admit(state: State, page: int, i: int) -> bool:
     """Yes."""
     return True
 
 
-@njit
+@step
 def saw(state: State, page: int, i: int) -> None:
     """Nothing to note."""

@@ -49,7 +49,7 @@ def admit(state: State, page: int, i: int) -> bool:
     filters, bits = state.filters, state.bits
     young = state.counts[0] * state.stride
     old = state.stride - young
-    low, step = draw(0, page), draw(1, page) | 1
+    low, stride = draw(0, page), draw(1, page) | 1
     in_young, in_old = True, True
     place = low
     for _ in range(state.hashes):
@@ -57,7 +57,7 @@ def admit(state: State, page: int, i: int) -> bool:
         mask = 1 << (bit & 7)
         in_young = in_young and filters[young + (bit >> 3)] & mask != 0
         in_old = in_old and filters[old + (bit >> 3)] & mask != 0
-        place = (place + step) & 0xFFFFFFFF
+        place = (place + stride) & 0xFFFFFFFF
     if in_young or in_old:
         return True
     if state.counts[1] == state.entries:
@@ -71,7 +71,7 @@ def admit(state: State, page: int, i: int) -> bool:
     for _ in range(state.hashes):
         bit = (place * bits) >> 32
         filters[young + (bit >> 3)] |= np.uint8(1 << (bit & 7))
-        place = (place + step) & 0xFFFFFFFF
+        place = (place + stride) & 0xFFFFFFFF
     return False
 
 

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from cachezoo.kernels.admit.draws import draw
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
@@ -26,12 +26,12 @@ def make(p: float, seed: int) -> State:
     return State(seed, math.ceil(p * 2**32))
 
 
-@njit
+@step
 def admit(state: State, page: int, i: int) -> bool:
     """By the draw of this access."""
     return draw(state.seed, i) < state.below
 
 
-@njit
+@step
 def saw(state: State, page: int, i: int) -> None:
     """Nothing to note."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
@@ -26,18 +26,18 @@ def make(n_pages: int, capacity: int) -> State:
     return State(np.zeros(n_pages, np.uint8), ring, np.zeros(1, np.int64))
 
 
-@njit
+@step
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
     return bool(state.resident[page])
 
 
-@njit
+@step
 def touch(state: State, page: int, i: int) -> None:
     """Nothing: order of entry is all."""
 
 
-@njit
+@step
 def insert(state: State, page: int, i: int) -> int:
     """Into the slot of the page that entered first."""
     slot = state.slot[0]

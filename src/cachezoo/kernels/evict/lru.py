@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 
 
@@ -28,20 +28,20 @@ def make(n_pages: int, capacity: int) -> State:
     return State(*links(n_pages, 1), np.zeros(n_pages, np.uint8), np.zeros(1, np.int64), capacity)
 
 
-@njit
+@step
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
     return bool(state.resident[page])
 
 
-@njit
+@step
 def touch(state: State, page: int, i: int) -> None:
     """To the head."""
     unlink(state.before, state.after, page)
     link_head(state.before, state.after, state.resident.size, page)
 
 
-@njit
+@step
 def insert(state: State, page: int, i: int) -> int:
     """In at the head, out at the tail."""
     head = state.resident.size
