@@ -15,13 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.outcome import NONE, REFUSED
+from cachezoo.kernels.step import step
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
 
-# Outcomes of a page access, as in `cachezoo.kernels.classic`.
+# Outcomes of a page access, as in `cachezoo.kernels.outcome`.
 PASSED, TAKEN, HIT = 0, 1, 2
 ABSENT, SOON, MEAN, LATE = 0, 1, 2, 3
 QUEUES = 3
@@ -57,7 +59,7 @@ def reset(nodes: I32, stamps: I64, counters: I64) -> None:
         counters[TOP_LAST + q] = n_pages + q
 
 
-@njit
+@step
 def _balance(nodes: I32, counters: I64, q: int, percent: int) -> None:
     """Move the border of queue q until the top holds its share, rounded down."""
     n_pages = nodes.shape[1] - SENTINELS
@@ -75,7 +77,7 @@ def _balance(nodes: I32, counters: I64, q: int, percent: int) -> None:
         counters[TOP_LENGTH + q] += 1
 
 
-@njit
+@step
 def _link(nodes: I32, counters: I64, page: int, q: int, percent: int) -> None:
     """Put a page at the head of queue q's LRU list."""
     head = nodes.shape[1] - SENTINELS + q
@@ -93,7 +95,7 @@ def _link(nodes: I32, counters: I64, page: int, q: int, percent: int) -> None:
     _balance(nodes, counters, q, percent)
 
 
-@njit
+@step
 def _link_tail(nodes: I32, counters: I64, page: int, q: int, percent: int) -> None:
     """Put a page at the tail of queue q's LRU list."""
     head = nodes.shape[1] - SENTINELS + q
@@ -108,7 +110,7 @@ def _link_tail(nodes: I32, counters: I64, page: int, q: int, percent: int) -> No
     _balance(nodes, counters, q, percent)
 
 
-@njit
+@step
 def _unlink(nodes: I32, counters: I64, page: int, percent: int) -> None:
     """Take a page out of its queue's LRU list."""
     q = nodes[QUEUE, page] - 1
@@ -125,7 +127,7 @@ def _unlink(nodes: I32, counters: I64, page: int, percent: int) -> None:
     _balance(nodes, counters, q, percent)
 
 
-@njit
+@step
 def _clock_on(nodes: I32, stamps: I64, page: int, q: int, now: int) -> None:
     """Start a page's clock in queue q: it becomes the newest by entry."""
     head = nodes.shape[1] - SENTINELS + QUEUES + q
@@ -137,15 +139,15 @@ def _clock_on(nodes: I32, stamps: I64, page: int, q: int, now: int) -> None:
     stamps[page] = now
 
 
-@njit
+@step
 def _clock_off(nodes: I32, page: int) -> None:
     older, newer = nodes[OLDER, page], nodes[NEWER, page]
     nodes[NEWER, older] = newer
     nodes[OLDER, newer] = older
 
 
-@njit
-def _demote(nodes: I32, stamps: I64, counters: I64, period: int, percent: int) -> None:
+@step
+def demote(nodes: I32, stamps: I64, counters: I64, period: int, percent: int) -> None:
     """Move pages whose clock ran out one queue down; those in the top of their queue get another period."""
     now = counters[ACCESSES]
     n_pages = nodes.shape[1] - SENTINELS
@@ -164,23 +166,24 @@ def _demote(nodes: I32, stamps: I64, counters: I64, period: int, percent: int) -
             page = nodes[NEWER, head]
 
 
-@njit
-def _evict(nodes: I32, counters: I64, percent: int) -> None:
-    """Drop the tail of soon, else of mean, else of late."""
+@step
+def _evict(nodes: I32, counters: I64, percent: int) -> int:
+    """Drop the tail of soon, else of mean, else of late; returns the page."""
     n_pages = nodes.shape[1] - SENTINELS
     q = 0
     while counters[LENGTH + q] == 0:
         q += 1
-    page = nodes[BEFORE, n_pages + q]
+    page = int(nodes[BEFORE, n_pages + q])
     _unlink(nodes, counters, page, percent)
     _clock_off(nodes, page)
     counters[EVICTED] += 1
     counters[DIRTY_EVICTED] += nodes[DIRTY, page]
     nodes[DIRTY, page] = 0
     counters[USED] -= 1
+    return page
 
 
-@njit
+@step
 def _requeue(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, percent: int) -> None:
     """Move a resident page to the head of the queue decided on, or to the tail of soon, and start its clock anew."""
     _unlink(nodes, counters, page, percent)
@@ -192,12 +195,49 @@ def _requeue(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, perc
     _clock_on(nodes, stamps, page, nodes[QUEUE, page] - 1, counters[ACCESSES])
 
 
+@step
+def hit(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, limits: I64) -> None:
+    """Move a resident page to the head of its queue or, where a hit asks, to `queue`; arguments as `serve_request`."""
+    percent = limits[PERCENT]
+    if limits[REQUEUE]:
+        _requeue(nodes, stamps, counters, page, queue, percent)
+    else:
+        held = nodes[QUEUE, page]
+        _unlink(nodes, counters, page, percent)
+        _link(nodes, counters, page, held - 1, percent)
+    counters[HITS] += 1
+
+
+@step
+def enter(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, limits: I64) -> int:
+    """Put a missing page into `queue`, or keep it out; arguments as `serve_request`.
+
+    Returns:
+        The page driven out, or `NONE` or `REFUSED` of `cachezoo.kernels.outcome`.
+    """
+    capacity, percent = limits[CAPACITY], limits[PERCENT]
+    into = queue
+    if into == ABSENT and limits[FILL] and counters[USED] < capacity:
+        into = SOON
+    if into == ABSENT:
+        counters[BYPASSED] += 1
+        return REFUSED
+    victim = NONE
+    if counters[USED] == capacity:
+        victim = _evict(nodes, counters, percent)
+    _link(nodes, counters, page, into - 1, percent)
+    _clock_on(nodes, stamps, page, into - 1, counters[ACCESSES])
+    counters[USED] += 1
+    counters[ADMITTED] += 1
+    return victim
+
+
 @njit
 def _touch(
     nodes: I32, stamps: I64, counters: I64, pages: I32, write: int, queue: int, limits: I64, outcome: U8
 ) -> int:
     """Move resident pages within their queue or to another; returns how many pages are missing."""
-    missing, percent = 0, limits[PERCENT]
+    missing = 0
     for k in range(pages.size):
         page = pages[k]
         held = nodes[QUEUE, page]
@@ -205,12 +245,7 @@ def _touch(
         if held == ABSENT:
             missing += 1
             continue
-        if limits[REQUEUE]:
-            _requeue(nodes, stamps, counters, page, queue, percent)
-        else:
-            _unlink(nodes, counters, page, percent)
-            _link(nodes, counters, page, held - 1, percent)
-        counters[HITS] += 1
+        hit(nodes, stamps, counters, page, queue, limits)
         if write:
             counters[WRITE_HITS] += 1
             nodes[DIRTY, page] = 1
@@ -234,32 +269,19 @@ def serve_request(
             where free space is filled whatever the decision (then `ABSENT` enters soon); 1 where a hit moves a page to
             `queue`, and to the tail of soon if that is `ABSENT`, instead of to the head of its own; 1 where what is
             admitted always enters mean.
-        outcome: uint8[k], set to `PASSED`, `TAKEN` or `HIT`, the codes of `cachezoo.kernels.classic`.
+        outcome: uint8[k], set to `PASSED`, `TAKEN` or `HIT`, the codes of `cachezoo.kernels.outcome`.
 
     Returns:
         How many pages were missing.
     """
-    capacity, percent = limits[CAPACITY], limits[PERCENT]
     missing = _touch(nodes, stamps, counters, pages, write, queue, limits, outcome)
     for k in range(pages.size):
-        if outcome[k] == HIT:
+        if outcome[k] == HIT or enter(nodes, stamps, counters, pages[k], queue, limits) == REFUSED:
             continue
-        into = queue
-        if into == ABSENT and limits[FILL] and counters[USED] < capacity:
-            into = SOON
-        if into == ABSENT:
-            counters[BYPASSED] += 1
-            continue
-        if counters[USED] == capacity:
-            _evict(nodes, counters, percent)
-        _link(nodes, counters, pages[k], into - 1, percent)
-        _clock_on(nodes, stamps, pages[k], into - 1, counters[ACCESSES])
         nodes[DIRTY, pages[k]] = 1 if write else 0
-        counters[USED] += 1
-        counters[ADMITTED] += 1
         outcome[k] = TAKEN
     counters[ACCESSES] += pages.size
-    _demote(nodes, stamps, counters, limits[PERIOD], percent)
+    demote(nodes, stamps, counters, limits[PERIOD], limits[PERCENT])
     return missing
 
 
