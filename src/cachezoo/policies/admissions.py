@@ -3,11 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.errors import ConfigError
 from cachezoo.kernels.admit import always, bloom, coinflip, mask, rejectx
-from cachezoo.policies.parts import Admission, Parameter, Values
+from cachezoo.policies.decisions import for_each_access
+from cachezoo.policies.parts import Admission, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
-from cachezoo.policies.whole import Whole
 
 Bool = npt.NDArray[np.bool_]
 SEEDS = 2**31 - 2
@@ -57,24 +56,7 @@ def by_decision(decided: Bool, admission_id: str, title: str = "decided beforeha
     """
 
     def make(stream: Stream, capacity: int, values: Values) -> mask.State:
-        return mask.State(_for_each_access(decided, stream, admission_id))
+        each = for_each_access(np.asarray(decided, np.bool_), stream, admission_id)
+        return mask.State((each & stream.asked).astype(np.uint8))  # no admission is asked about a prefetch
 
     return Admission(admission_id, title, make, mask.admit, mask.saw)
-
-
-def _for_each_access(decided: Bool, stream: Stream, admission_id: str) -> npt.NDArray[np.uint8]:
-    """uint8[m]; a prefetch has the value 0, because no admission is asked about it."""
-    decisions = np.asarray(decided, np.bool_).astype(np.uint8)
-    if len(decisions) == len(stream):
-        return decisions
-    asked = stream.asked
-    accesses, requests = int(asked.sum()), int(stream.request_of[-1]) + 1 if len(stream) else 0
-    if len(decisions) not in (accesses, requests):
-        message = (
-            f"{admission_id}: {len(decisions)} decisions for a stream of {requests} requests and {accesses} accesses; "
-            "give one for each request or each access"
-        )
-        raise ConfigError(message)
-    each = np.zeros(len(stream), np.uint8)
-    each[asked] = decisions if len(decisions) == accesses else decisions[stream.request_of[asked]]
-    return each
