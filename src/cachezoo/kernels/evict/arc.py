@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 from cachezoo.kernels.outcome import NONE
 
@@ -42,13 +42,13 @@ def make(n_pages: int, capacity: int) -> State:
     return State(*links(n_pages, 4), place, np.zeros(5, np.int64), np.zeros(1), capacity)
 
 
-@njit
+@step
 def has(state: State, page: int) -> bool:
     """Is the page in T1 or T2?"""
     return bool(state.place[page] <= T2)
 
 
-@njit
+@step
 def touch(state: State, page: int, i: int) -> None:
     """To the head of T2."""
     unlink(state.before, state.after, page)
@@ -59,7 +59,7 @@ def touch(state: State, page: int, i: int) -> None:
     link_head(state.before, state.after, state.place.size + T2, page)
 
 
-@njit
+@step
 def _drop_tail(state: State, which: int) -> int:
     """Forget the least recent page of a list."""
     page = int(state.before[state.place.size + which])
@@ -69,7 +69,7 @@ def _drop_tail(state: State, which: int) -> int:
     return page
 
 
-@njit
+@step
 def _replace(state: State, was_in_b2: bool) -> int:
     """Drive a page out of T1 or T2 into its history."""
     recent, target = state.length[T1], state.target[0]
@@ -82,7 +82,7 @@ def _replace(state: State, was_in_b2: bool) -> int:
     return page
 
 
-@njit
+@step
 def _too_long(state: State) -> int:
     """The list whose least recent page is forgotten for a page that no list knows: Case IV; `NOWHERE` for none."""
     recent = state.length[T1] + state.length[B1]
@@ -91,20 +91,17 @@ def _too_long(state: State) -> int:
     return B2 if recent + state.length[T2] + state.length[B2] == 2 * state.capacity else NOWHERE
 
 
-@njit
+@step
 def _adapt(state: State, where: int) -> None:
-    """Move the target towards the history that was asked: Cases II and III.
-
-    That history holds a page; `max` says so to the compiler, which then leaves out what a division by zero would need.
-    """
+    """Move the target towards the history that was asked: Cases II and III."""
     b1, b2 = state.length[B1], state.length[B2]
     if where == B1:
-        state.target[0] = min(float(state.capacity), state.target[0] + max(1.0, b2 / max(b1, 1)))
+        state.target[0] = min(float(state.capacity), state.target[0] + max(1.0, b2 / b1))
     else:
-        state.target[0] = max(0.0, state.target[0] - max(1.0, b1 / max(b2, 1)))
+        state.target[0] = max(0.0, state.target[0] - max(1.0, b1 / b2))
 
 
-@njit
+@step
 def insert(state: State, page: int, i: int) -> int:
     """Into T1 if it is new, into T2 if a history knows it, which moves the target."""
     where = int(state.place[page])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 from cachezoo.kernels.outcome import NONE, REFUSED
 
@@ -43,13 +43,13 @@ def make(n_pages: int, capacity: int) -> State:
     return State(*links(n_pages, 2), place, np.zeros(2, np.int64), np.full(1, 0.1 * capacity), capacity)
 
 
-@njit
+@step
 def has(state: State, page: int) -> bool:
     """Is the page in the cache?"""
     return bool(state.place[page] == CACHE)
 
 
-@njit
+@step
 def touch(state: State, page: int, i: int) -> None:
     """To the head; the filter shrinks."""
     size, capacity = state.size[0], state.capacity
@@ -58,7 +58,7 @@ def touch(state: State, page: int, i: int) -> None:
     link_head(state.before, state.after, state.place.size + CACHE, page)
 
 
-@njit
+@step
 def _drop_tail(state: State, which: int) -> int:
     """Forget the least recent page of a list."""
     page = int(state.before[state.place.size + which])
@@ -68,7 +68,7 @@ def _drop_tail(state: State, which: int) -> int:
     return page
 
 
-@njit
+@step
 def _remember(state: State, page: int) -> None:
     """Into the filter, which drops its oldest id if that is one too many."""
     state.place[page] = FILTER
@@ -78,7 +78,7 @@ def _remember(state: State, page: int) -> None:
         _drop_tail(state, FILTER)
 
 
-@njit
+@step
 def insert(state: State, page: int, i: int) -> int:
     """Into the filter at first, from there into the cache; the filter grows."""
     size, capacity = state.size[0], state.capacity

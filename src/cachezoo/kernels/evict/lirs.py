@@ -14,7 +14,7 @@ that small bounds cost little; the bound is a parameter here.
 Parameters:
     hir 0.01: share of the capacity for resident HIR pages, at least one page; the paper's 1 %.
     stack 2.0: pages in the stack, resident or not, in multiples of the capacity; so at most 1.01 times the capacity
-        of ghosts at the defaults.
+        in ghosts at the defaults.
 
 Where it differs from libCacheSim's LIRS (`hir` and `stack` are its constants):
     what                            here                            libCacheSim
@@ -22,6 +22,8 @@ Where it differs from libCacheSim's LIRS (`hir` and `stack` are its constants):
     that has left the stack         the queue (the paper)           a page out and leaves a LIR place for the next new
                                                                     page, whatever it is
     stack too long                  the lowest HIR page leaves it   the ghost that was driven out first leaves it
+With both restated as libCacheSim has them the misses are equal. They matter little: on the ARC paper's OLTP trace with
+1,869 pages it is 533,531 misses of 914,145 here and 533,564 there, with 9,344 pages 368,848 and 368,846.
 """
 
 from typing import NamedTuple
@@ -29,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 
 # What a page is: LIR; HIR and resident, in the stack or not; HIR, gone, but in the stack; none of these.
@@ -66,20 +68,20 @@ def make(n_pages: int, capacity: int, hir: float = 0.01, stack: float = 2.0) -> 
     return State(*lists, kind, last, counts, capacity - hirs, hirs, int(stack * capacity))
 
 
-@njit
+@step
 def has(state: State, page: int) -> bool:
     """Is the page LIR, or HIR and resident?"""
     return bool(state.kind[page] <= QUEUED)
 
 
-@njit
+@step
 def _to_top(state: State, which: int, page: int, i: int) -> None:
     """On top of the stack."""
     state.last[page] = i
     link_head(state.before, state.after, state.kind.size + which, page)
 
 
-@njit
+@step
 def _drop_high(state: State, page: int) -> None:
     """Take a HIR page out of the stack."""
     unlink(state.before, state.after, page)
@@ -87,7 +89,7 @@ def _drop_high(state: State, page: int) -> None:
     state.kind[page] = NOWHERE if state.kind[page] == GHOST else QUEUED
 
 
-@njit
+@step
 def _prune(state: State) -> None:
     """Take out of the stack what lies below its lowest LIR page."""
     n_pages = state.kind.size
@@ -98,13 +100,13 @@ def _prune(state: State) -> None:
         page = state.before[n_pages + HIGH]
 
 
-@njit
+@step
 def _queue(state: State, page: int) -> None:
     """To the end of the queue."""
     link_head(state.queue_before, state.queue_after, state.kind.size, page)
 
 
-@njit
+@step
 def _promote(state: State, page: int, i: int) -> None:
     """A HIR page of the stack becomes LIR, the lowest LIR page becomes HIR and joins the queue."""
     n_pages = state.kind.size
@@ -119,7 +121,7 @@ def _promote(state: State, page: int, i: int) -> None:
     _prune(state)
 
 
-@njit
+@step
 def _stack_high(state: State, page: int, i: int) -> None:
     """A resident HIR page goes on top of the stack, which may then be too long."""
     if state.lirs == 0:
@@ -132,16 +134,14 @@ def _stack_high(state: State, page: int, i: int) -> None:
         _drop_high(state, state.before[state.kind.size + HIGH])
 
 
-@njit
-def touch(state: State, page: int, i: int) -> None:
-    """On top of the stack; a HIR page that was in it becomes LIR, another goes to the end of the queue."""
+@step
+def _touch_seldom(state: State, page: int, i: int) -> None:
+    """The hits that change more than the order of the LIR pages."""
     kind = state.kind[page]
     if kind == LIR:
-        lowest = state.after[page] == state.kind.size + LOW
         unlink(state.before, state.after, page)
         _to_top(state, LOW, page, i)
-        if lowest:
-            _prune(state)
+        _prune(state)
         return
     unlink(state.queue_before, state.queue_after, page)
     if kind == HIR:
@@ -151,7 +151,17 @@ def touch(state: State, page: int, i: int) -> None:
         _queue(state, page)
 
 
-@njit
+@step
+def touch(state: State, page: int, i: int) -> None:
+    """On top of the stack; a HIR page that was in it becomes LIR, another goes to the end of the queue."""
+    if state.kind[page] == LIR and state.after[page] != state.kind.size + LOW:
+        unlink(state.before, state.after, page)
+        _to_top(state, LOW, page, i)
+    else:
+        _touch_seldom(state, page, i)
+
+
+@step
 def _drive_out(state: State) -> int:
     """The front of the queue leaves the cache; in the stack it stays as a ghost."""
     page = int(state.queue_before[state.kind.size])
@@ -160,7 +170,7 @@ def _drive_out(state: State) -> int:
     return page
 
 
-@njit
+@step
 def insert(state: State, page: int, i: int) -> int:
     """LIR while there is room or if the stack remembers it, else HIR; the front of the queue makes room."""
     counts = state.counts

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.evict import arc
-from cachezoo.kernels.jit import njit
+from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 from cachezoo.kernels.outcome import REFUSED
 
@@ -85,13 +85,13 @@ def make(n_pages: int, capacity: int, window: float = 1.0, bounds: Thresholds | 
     return State(inner, *links(n_pages, 1), known, size, counts, accesses, bounds or Thresholds())
 
 
-@njit
+@step
 def has(state: State, page: int) -> bool:
     """Is the page in the cache?"""
     return arc.has(state.arc, page)
 
 
-@njit
+@step
 def _next(state: State) -> int:
     """The state that the end of a window calls for."""
     counts, bounds = state.counts, state.bounds
@@ -107,7 +107,7 @@ def _next(state: State) -> int:
     return UNSTABLE
 
 
-@njit
+@step
 def _judge(state: State) -> None:
     """The window ends."""
     counts = state.counts
@@ -124,7 +124,7 @@ def _judge(state: State) -> None:
     counts[RECENT] = counts[KNEW] = 0
 
 
-@njit
+@step
 def _count(state: State, hit: int, knew: int) -> None:
     """One more access: a hit, or a miss that the filter knew."""
     counts = state.counts
@@ -139,7 +139,7 @@ def _count(state: State, hit: int, knew: int) -> None:
         _judge(state)
 
 
-@njit
+@step
 def touch(state: State, page: int, i: int) -> None:
     """ARC's hit; the filter shrinks."""
     _count(state, 1, 0)
@@ -148,7 +148,7 @@ def touch(state: State, page: int, i: int) -> None:
     arc.touch(state.arc, page, i)
 
 
-@njit
+@step
 def _forget(state: State, page: int) -> None:
     """Out of the filter."""
     unlink(state.before, state.after, page)
@@ -156,7 +156,7 @@ def _forget(state: State, page: int) -> None:
     state.counts[FILTERED] -= 1
 
 
-@njit
+@step
 def _remember(state: State, page: int) -> None:
     """To the head of the filter, which drops what is too many."""
     state.known[page] = 1
@@ -166,7 +166,7 @@ def _remember(state: State, page: int) -> None:
         _forget(state, state.before[state.known.size])
 
 
-@njit
+@step
 def insert(state: State, page: int, i: int) -> int:
     """As ARC, unless the filter is asked and does not know the page; the filter grows."""
     length = state.arc.length
