@@ -1,5 +1,8 @@
 """The evictions that a composition can take, a module for each family."""
 
-from cachezoo.policies.evictions import adaptive, frequency, queues, recency, storage
+from cachezoo.policies.evictions import adaptive, frequency, queues, recency, sketch, storage
 
-EVICTIONS = (*recency.EVICTIONS, *adaptive.EVICTIONS, *queues.EVICTIONS, *frequency.EVICTIONS, *storage.EVICTIONS)
+EVICTIONS = (
+    *recency.EVICTIONS, *adaptive.EVICTIONS, *queues.EVICTIONS, *frequency.EVICTIONS, *storage.EVICTIONS,
+    *sketch.EVICTIONS,
+)  # fmt: skip
