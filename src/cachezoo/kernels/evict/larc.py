@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 from cachezoo.kernels.outcome import NONE, REFUSED
+from cachezoo.kernels.step import step
 
 CACHE, FILTER, NOWHERE = 0, 1, 2
 

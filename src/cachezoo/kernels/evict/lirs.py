@@ -8,8 +8,8 @@ The stack is held as two lists in order of access, the LIR pages and the HIR pag
 access; so pruning, the removal of HIR pages below the lowest LIR one, takes from the tail of the second list.
 
 Source: Jiang and Zhang, "LIRS: an efficient low inter-reference recency set replacement policy to improve buffer cache
-performance", SIGMETRICS 2002, Sec. 3. The paper bounds the stack by removing the lowest HIR pages from it and finds
-that small bounds cost little; the bound is a parameter here.
+performance", SIGMETRICS 2002, Sec. 3. What bounds the stack, which may otherwise grow with the pages that never come
+back, is a parameter: beyond it the lowest HIR page leaves the stack, whether resident or a ghost.
 
 Parameters:
     hir 0.01: share of the capacity for resident HIR pages, at least one page; the paper's 1 %.
@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.step import step
 
 # What a page is: LIR; HIR and resident, in the stack or not; HIR, gone, but in the stack; none of these.
 LIR, HIR, QUEUED, GHOST, NOWHERE = 0, 1, 2, 3, 4

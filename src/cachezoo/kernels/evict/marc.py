@@ -36,9 +36,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.evict import arc
-from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 from cachezoo.kernels.outcome import REFUSED
+from cachezoo.kernels.step import step
 
 UNSTABLE, STABLE, UNIQUE = 0, 1, 2
 # Places of `counts`.
