@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import oracle_cache as kernel
 from cachezoo.kernels.oracle_cache import OracleRun, decided_cache, oracle_cache, request_tags, useful_stays
-from cachezoo.kernels.ranked import belady_bypass
 from cachezoo.labels.benefit import Tags, belady_worth
+from cachezoo.policies.bounds import BELADY_BYPASS
 from cachezoo.traces.pages import PageAccesses
 from tests.oracles.oracle_cache import NaiveRun, naive_decided, naive_oracle, naive_tags, naive_useful
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests
@@ -81,7 +81,7 @@ def test_matches_the_naive_dictionary_on_a_longer_trace(capacity: int) -> None:
 @pytest.mark.parametrize("capacity", [1, 2, 17, 60])
 def test_next_use_as_worth_is_belady_with_bypass(capacity: int) -> None:
     run = oracle_cache(LONG.page_ids, belady_worth(LONG), LONG.n_pages, capacity)
-    optimum = belady_bypass(LONG.page_ids, LONG.n_pages, capacity)
+    optimum = BELADY_BYPASS.hits(LONG.page_ids, LONG.n_pages, capacity)
     assert run.hits == int((optimum == kernel.HIT).sum())
 
 

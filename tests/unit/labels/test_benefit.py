@@ -12,7 +12,6 @@ from cachezoo.errors import TraceError
 from cachezoo.io import read_table, write_table
 from cachezoo.kernels.benefit import page_benefit
 from cachezoo.kernels.oracle_cache import HIT, oracle_cache
-from cachezoo.kernels.ranked import belady_bypass
 from cachezoo.labels.benefit import (
     BELADY,
     Labels,
@@ -28,6 +27,7 @@ from cachezoo.labels.benefit import (
     teacher_names,
     write_benefit_labels,
 )
+from cachezoo.policies.bounds import BELADY_BYPASS
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from tests.oracles.benefit import naive_benefit
 from tests.oracles.oracle_cache import naive_decided, naive_oracle, naive_tags, naive_useful
@@ -80,7 +80,7 @@ def test_belady_is_the_optimum_and_no_oracle_beats_it() -> None:
     labels = label()
     for fraction in LABEL.capacities:
         capacity = capacity_pages(fraction, PAGES.n_pages)
-        optimum = (belady_bypass(PAGES.page_ids, PAGES.n_pages, capacity) == HIT).mean()
+        optimum = (BELADY_BYPASS.hits(PAGES.page_ids, PAGES.n_pages, capacity) == HIT).mean()
         ratios = {teacher: labels.hit_ratio[teacher, percent(fraction)] for teacher in teacher_names(LABEL)}
         assert ratios[BELADY] == optimum == max(ratios.values())
         decided = [labels.decided_hit_ratio[t, percent(fraction)] for t in teacher_names(LABEL)]

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels import classic
 from cachezoo.kernels.admit.draws import draw
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, PREFETCH, REQUEST, UNIT
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS, BLOOM, COIN_FLIP, REJECT_X, by_decision
-from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.engine import replay
 from cachezoo.policies.evictions.recency import FIFO, LRU
 from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
@@ -80,16 +79,6 @@ def test_equals_its_oracle_on_a_long_skewed_trace(admission):
 def test_any_capacity(admission, capacity):
     run = replay(Composition(LRU, admission), skewed(), capacity)
     assert (run.outcome == ADMITTED).any()
-
-
-@given(pages=PAGES, capacity=st.integers(1, 12), window=st.sampled_from([0, 1, 4]))
-@settings(deadline=None, max_examples=60)
-def test_rejectx_before_lru_is_the_kernel_that_has_both(pages, capacity, window):
-    stream = reads(pages)
-    composition = Composition(LRU, REJECT_X, admission_values={"window_capacities": window})
-    outcome = hits_only(composition, stream.page_ids, stream.n_pages, capacity)
-    want = classic.rejectx(stream.page_ids, stream.n_pages, capacity, window * capacity)
-    assert outcome.tolist() == want.tolist()
 
 
 @pytest.mark.parametrize("x", (1, 2, 3))
@@ -169,16 +158,6 @@ def test_bad_values_are_refused_in_one_line(admission):
 def test_counts_are_whole():
     with pytest.raises(ConfigError, match=r"rejectx: x = 1.5 is no whole number; misses that stay out"):
         replay(Composition(LRU, REJECT_X, admission_values={"x": 1.5}), reads([1]), 1)
-
-
-@given(pages=PAGES, capacity=st.integers(1, 12), data=st.data())
-@settings(deadline=None, max_examples=40)
-def test_decisions_before_lru_are_the_kernel_that_has_both(pages, capacity, data):
-    stream = reads(pages)
-    admit = np.array(data.draw(st.lists(st.booleans(), min_size=len(stream), max_size=len(stream))), np.bool_)
-    run = replay(Composition(LRU, by_decision(admit, "model")), stream, capacity)
-    want = classic.lru_admission(stream.page_ids, stream.n_pages, capacity, admit.astype(np.uint8))
-    assert run.outcome.tolist() == want.tolist()
 
 
 def test_decisions_for_requests_accesses_or_all():

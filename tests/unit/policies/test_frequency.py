@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels import heap, ranked
+from cachezoo.kernels import heap
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.engine import replay
 from cachezoo.policies.evictions.by_rank import eviction_by_rank
 from cachezoo.policies.evictions.frequency import INLFU, LFU, LRFU
 from cachezoo.policies.evictions.recency import LRU
@@ -94,15 +94,6 @@ class NaiveByRank:
     def _set(self, page, i, count, entered):
         self.pages[page] = (self.rank(page, i, count, self.last.get(page, -1), entered), count, i, entered)
         self.last[page] = i
-
-
-@given(pages=PAGES, capacity=st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
-def test_lfu_is_the_old_one(pages, capacity):
-    stream = reads(pages)
-    expected = ranked.lfu(stream.page_ids, stream.n_pages, capacity)
-    outcome = hits_only(Composition(LFU, ACCEPT_ALL), stream.page_ids, stream.n_pages, capacity)
-    assert outcome.tolist() == expected.tolist()
 
 
 def test_lfu_refuses_what_is_below_all_others():

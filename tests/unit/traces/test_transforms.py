@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.kernels.classic import HIT, lru
+from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.registry import POLICIES
 from cachezoo.traces import transforms
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
@@ -199,8 +200,8 @@ def test_the_sample_keeps_reuse_and_the_hit_ratio_of_lru(name):
         error = step(part, "sample")["expected_error"]
         for share in (0.05, 0.2, 0.4):
             capacity = int(whole.n_pages * share)
-            ratio = float((lru(whole.page_ids, whole.n_pages, capacity) == HIT).mean())
-            seen = float((lru(kept.page_ids, kept.n_pages, round(rate * capacity)) == HIT).mean())
+            ratio = float((POLICIES["lru"].hits(whole.page_ids, whole.n_pages, capacity) == HIT).mean())
+            seen = float((POLICIES["lru"].hits(kept.page_ids, kept.n_pages, round(rate * capacity)) == HIT).mean())
             # `error` bounds the standard error due to the choice of blocks, loosely, as no block has hits or misses
             # alone; half a point more for the pages of a block, which compete in the scaled cache together.
             assert abs(seen - ratio) < error + 0.005, f"seed {seed}: {seen} beside {ratio} at {capacity} pages"

@@ -95,7 +95,7 @@ def test_evaluation_serves_the_trained_model_on_a_trace_it_never_saw(folder: Pat
     assert run.figures["cached_balanced_accuracy"] > 0.9
     warmup = auto_warmup(test.pages, capacity)
     hits = {
-        name: int((policy(name).run(test.pages.page_ids, test.pages.n_pages, capacity)[warmup:] == 2).sum())
+        name: int((policy(name).hits(test.pages.page_ids, test.pages.n_pages, capacity)[warmup:] == 2).sum())
         for name in [*classics(), OPTIMUM]
     }
     mine = int((run.outcome[warmup:] == 2).sum())
