@@ -165,10 +165,16 @@ def serve_decisions(
         op: uint8[n], 0 read, 1 write.
         request_start: int64[n + 1] bounds of each request's page accesses.
         page_ids: int32[m] dense page ids.
-        queues: int32[n], the queue for what each request misses; 0 bypasses.
+        queues: int32[n], the queue for what each request misses, 1 to 3; 0 bypasses.
         cache: its threshold is not read; where it has a single queue, every admitted page enters that one.
         policy: as in a bundle's manifest.
+
+    Raises:
+        ConfigError: a queue that there is not, or what `manager_limits` refuses.
     """
+    if len(queues) and not 0 <= int(queues.min()) <= int(queues.max()) <= manager.QUEUES:
+        message = f"queues of {queues.min()} to {queues.max()}: there are 1 to {manager.QUEUES}, and 0 for none"
+        raise ConfigError(message)
     caches = _Caches(manager_limits(policy, [cache]), int(page_ids.max()) + 1, len(op), len(page_ids))
     admitted = np.where(queues > 0, manager.MEAN, manager.ABSENT) if cache.queues == "single" else queues
     caches.decisions[:, 0] = admitted

@@ -319,3 +319,10 @@ def test_rules() -> None:
             CachingServing(wrong, **good)
     with pytest.raises(ConfigError, match="page_bytes 8192"):
         CachingServing(FEATURES, **{**good, "geometry": {"page_bytes": 8192}})
+
+
+@pytest.mark.parametrize("queue", [-1, 4])
+def test_a_queue_that_there_is_not_is_refused(queue):
+    queues = np.full(450, queue, np.int32)
+    with pytest.raises(ConfigError, match=f"queues of {queue} to {queue}: there are 1 to 3"):
+        serve_decisions(TRACE.op, PAGES.request_start, PAGES.page_ids, queues, Cache(10, 0.5, "stay", "three"), POLICY)
