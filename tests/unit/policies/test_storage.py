@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.kernels.evict import hystor
 from cachezoo.kernels.evict.hystor import weights
 from cachezoo.kernels.evict.reca import kinds_of
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, METADATA, PREFETCH, REQUEST, UNIT, WRITE
@@ -113,6 +114,16 @@ def test_hystor_takes_writes_where_reads_would_be_refused():
     got = run(HYSTOR, stream, 10)
     assert got.outcome.tolist()[-6:] == [BYPASSED, ADMITTED, HIT, ADMITTED, ADMITTED, BYPASSED]
     assert got.victim.tolist()[-2:] == [9, -1]
+
+
+def test_hystors_worth_stops_short_of_the_bit_of_metadata():
+    state = hystor.make(np.full(3, REQUEST, np.uint8), 1, 1, 0.0)
+    hystor.insert(state, 0, 0)
+    state.own[0] = hystor.MOST_WORTH - 1 << hystor.WORTH_BIT
+    hystor.touch(state, 0, 1)
+    assert int(state.own[0]) == hystor.MOST_WORTH << hystor.WORTH_BIT | 1
+    hystor.touch(state, 0, 2)
+    assert int(state.own[0]) == hystor.MOST_WORTH << hystor.WORTH_BIT | 2
 
 
 def test_reca_is_lru_where_all_requests_are_of_a_kind():

@@ -15,6 +15,7 @@ from cachezoo.kernels.heap import I32, I64, rise, sink
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.step import step, uncounted
 
+OWN, COUNT, LAST, ENTERED = range(4)
 F64 = npt.NDArray[np.float64]
 Rank = Callable[[int, int, int, int, int], float]
 
@@ -22,19 +23,16 @@ Rank = Callable[[int, int, int, int, int], float]
 class State(NamedTuple):
     """An indexed heap of the resident pages, ranks and times beside them; what is known of each page.
 
-    Each of n_pages: `slot` is the page's place in the heap, -1 of one not resident; `own` its rank; `accesses` how many
-    since it entered; `last` the number of its last access, -1 of one never seen; `entered` that of the access at which
-    it entered. `used` int64[1] counts the heap's entries.
+    `slot` int32[n_pages] is a page's place in the heap, -1 of one not resident. `facts` float64[n_pages, 4] has a row
+    for each page, so that it is one place in memory: its rank; its accesses since it entered; the number of its last
+    access, -1 of one never seen; that of the access at which it entered. `used` int64[1] counts the heap's entries.
     """
 
     pages: I32
     ranks: F64
     times: I64
     slot: I32
-    own: F64
-    accesses: I64
-    last: I64
-    entered: I64
+    facts: F64
     used: I64
 
 
@@ -42,9 +40,9 @@ def make(n_pages: int, capacity: int) -> State:
     """An empty cache of `capacity` pages over ids in [0, n_pages)."""
     size = min(capacity, n_pages)
     pages, ranks, times = np.empty(size, np.int32), np.empty(size, np.float64), np.empty(size, np.int64)
-    slot, own = np.full(n_pages, -1, np.int32), np.zeros(n_pages, np.float64)
-    accesses, last, entered = np.zeros(n_pages, np.int64), np.full(n_pages, -1, np.int64), np.zeros(n_pages, np.int64)
-    return State(pages, ranks, times, slot, own, accesses, last, entered, np.zeros(1, np.int64))
+    facts = np.zeros((n_pages, 4), np.float64)
+    facts[:, LAST] = -1
+    return State(pages, ranks, times, np.full(n_pages, -1, np.int32), facts, np.zeros(1, np.int64))
 
 
 def rank(page: int, i: int, count: int, last: int, entered: int) -> float:
@@ -68,10 +66,11 @@ def has(state: State, page: int) -> bool:
 
 def touch(state: State, page: int, i: int) -> None:
     """Rank anew."""
-    state.accesses[page] += 1
-    worth = rank(page, i, state.accesses[page], state.last[page], state.entered[page])
-    state.own[page] = worth
-    state.last[page] = i
+    facts = state.facts[page]
+    facts[COUNT] += 1
+    worth = rank(page, i, int(facts[COUNT]), int(facts[LAST]), int(facts[ENTERED]))
+    facts[OWN] = worth
+    facts[LAST] = i
     k = state.slot[page]
     if worth < state.ranks[k]:
         state.ranks[k], state.times[k] = worth, i
@@ -82,12 +81,13 @@ def touch(state: State, page: int, i: int) -> None:
 def replace_least(state: State, page: int) -> int:
     """Put a page, whose rank is known, in the place of the resident one of least rank; returns that one."""
     pages, ranks, times, slot = state.pages, state.ranks, state.times, state.slot
-    while times[0] != state.last[pages[0]]:
-        ranks[0], times[0] = state.own[pages[0]], state.last[pages[0]]
+    facts = state.facts
+    while times[0] != int(facts[pages[0], LAST]):
+        ranks[0], times[0] = facts[pages[0], OWN], int(facts[pages[0], LAST])
         sink(pages, ranks, times, slot, pages.size)
     victim = pages[0]
     slot[victim] = -1
-    pages[0], ranks[0], times[0] = page, state.own[page], state.last[page]
+    pages[0], ranks[0], times[0] = page, facts[page, OWN], int(facts[page, LAST])
     sink(pages, ranks, times, slot, pages.size)
     return int(victim)
 
@@ -96,16 +96,18 @@ def replace_least(state: State, page: int) -> int:
 def add(state: State, page: int) -> None:
     """Put a page, whose rank is known, into a cache with room."""
     used = state.used[0]
-    state.pages[used], state.ranks[used], state.times[used] = page, state.own[page], state.last[page]
+    facts = state.facts[page]
+    state.pages[used], state.ranks[used], state.times[used] = page, facts[OWN], int(facts[LAST])
     state.used[0] = used + 1
     rise(state.pages, state.ranks, state.times, state.slot, used)
 
 
 def insert(state: State, page: int, i: int) -> int:
     """In for the page of least rank."""
-    state.accesses[page], state.entered[page] = 1, i
-    state.own[page] = rank(page, i, 1, state.last[page], i)
-    state.last[page] = i
+    facts = state.facts[page]
+    facts[COUNT], facts[ENTERED] = 1, i
+    facts[OWN] = rank(page, i, 1, int(facts[LAST]), i)
+    facts[LAST] = i
     if state.used[0] < state.pages.size:
         add(state, page)
         return -1

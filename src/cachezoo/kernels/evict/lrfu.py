@@ -9,7 +9,8 @@ need a heap.
 
 Source: Lee et al., "LRFU: a spectrum of policies that subsumes the least recently used and least frequently used
 policies", IEEE Transactions on Computers 50(12), 2001, Sec. 2 and 3; without the correlated period of Sec. 4.
-Parameter: decay, the paper's lambda, 0.001.
+Parameter: decay, the paper's lambda, 0.001: a use counts for half after 1000 accesses, so a cache of many thousand
+pages is nearly LRU; for frequency to count there, make it smaller.
 
 libCacheSim has no LRFU.
 """
