@@ -77,6 +77,19 @@ def test_sweep_writes_rows_of_every_trace(trace, tmp_path):
                            "--workers", "1").stdout  # fmt: skip
 
 
+def test_curves(trace, tmp_path):
+    found = values("curve", trace, "--policy", "lru", "--policy", "arc", "--points", "6", "--plot", tmp_path / "h.png")
+    assert (tmp_path / "h.png").read_bytes().startswith(PNG)
+    sizes = sorted({row["capacity"] for row in found["rows"]})
+    for row in found["rows"]:
+        same = values("simulate", trace, "--policy", row["policy"], "--capacity", str(row["capacity"]), "--warmup",
+                      str(found["warmup"]))["runs"][0]  # fmt: skip
+        assert row["hits"] == same["hits"]
+    assert len(found["rows"]) == 2 * len(sizes)
+    text = run("curve", trace, "--points", "3").stdout
+    assert "belady_bypass" in text and f"{sizes[-1]}" in text
+
+
 def test_policies_lists_each_with_a_line():
     listed = values("policies")
     assert set(POLICIES) <= set(listed)
@@ -96,6 +109,8 @@ def test_policies_lists_each_with_a_line():
         (("simulate", "--policy", "belady+next"), "belady is a bound"),
         (("compare", "--policy", "twoq(kin=7)"), "kin = 7 is outside"),
         (("sweep", "--workers", "0"), "--workers"),
+        (("curve", "--policy", "lru+next"), "a curve is of page accesses alone"),
+        (("curve", "--points", "1"), "--points"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(trace, args, message):

@@ -1,4 +1,4 @@
-"""Replaying traces through policies: `simulate`, `compare`, `sweep`, `policies`."""
+"""Replaying traces through policies: `simulate`, `compare`, `sweep`, `curve`, `policies`."""
 
 import json
 from pathlib import Path
@@ -216,6 +216,38 @@ def sweep(
         typer.echo(json.dumps(rows, allow_nan=False))
         return
     _table(rows, f"{len(rows)} runs", "", ["trace", "policy", "capacity", *_columns(rows)])
+
+
+@app.command()
+def curve(
+    trace: TracePath,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="As of simulate, repeatable; default LRU and the optimum.")
+    ] = None,
+    points: Annotated[int, typer.Option(min=2, max=1000, help="Capacities, a thousandth of the pages to all.")] = 24,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Page hit ratio over capacity; LRU at every capacity in one pass."""
+    from cachezoo.console import progress
+    from cachezoo.evaluation.curve import capacities_of, hit_ratio_curves
+    from cachezoo.policies.registry import OPTIMUM
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_any
+
+    ids, plot = _known(policy or ["lru", OPTIMUM]), _png(plot)
+    pages = expand_pages(read_any(trace))
+    capacities = capacities_of(pages, points)
+    with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
+        found = hit_ratio_curves(pages, ids, capacities, advance)
+    _draw(plot, found["rows"], trace.name)
+    if as_json:
+        typer.echo(json.dumps({"trace": trace.name, **found}, allow_nan=False))
+        return
+    ratios = {(row["policy"], row["capacity"]): row["hit_ratio"] for row in found["rows"]}
+    rows = [{"capacity": size, **{own: ratios[own, size] for own in ids}} for size in capacities.tolist()]
+    title = f"{trace.name}: page hit ratio, counted after {found['warmup']:,} of {len(pages.page_ids):,} page accesses"
+    _table(rows, title, "", ["capacity", *dict.fromkeys(ids)])
 
 
 @app.command()
