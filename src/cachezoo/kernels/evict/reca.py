@@ -119,7 +119,7 @@ def _measure(state: State, page: int, i: int) -> None:
     seen = state.seen[page]
     if seen >= 0 and i - (seen >> 2) <= state.reach:
         state.reused[seen & 3] += 1
-    kind = state.kinds[i]
+    kind = int(state.kinds[i])
     state.made[kind] += 1
     state.seen[page] = (i << 2) | kind
     state.counts[SINCE] += 1
@@ -155,7 +155,7 @@ def _least(state: State, i: int) -> int:
 def insert(state: State, page: int, i: int) -> int:
     """In at the head of its kind's queue, unless the kind is barred."""
     _measure(state, page, i)
-    kind = state.kinds[i]
+    kind = int(state.kinds[i])
     victim = -1
     if state.counts[USED] == state.capacity:
         if state.barred[kind]:
