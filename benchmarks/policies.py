@@ -47,8 +47,8 @@ def table(trace: Ids, ids: list[str]) -> None:
         print(line(policy_id, trace, seconds, misses, policy_id if policy_id in PEERS else None, capacity), flush=True)
         if policy_id == "belady":
             following = next_access(trace.page_ids, trace.n_pages)
-            nobody = np.empty(0, np.int32)
-            seconds, _ = best(lambda f=following, o=outcome: belady(trace.page_ids, f, capacity, o, nobody), REPEATS)
+            nobody = (outcome, np.empty(0, np.int32))
+            seconds, _ = best(lambda f=following, o=nobody: belady(trace.page_ids, f, capacity, *o), REPEATS)
             print(line("belady, next accesses given", trace, seconds, misses, "belady", capacity), flush=True)
 
 
@@ -59,8 +59,8 @@ def main() -> None:
     parser.add_argument("--trace", action="append", choices=list(CAPACITY))
     own = parser.parse_args()
     public = os.environ.get("CACHEZOO_PUBLIC_TRACES")
-    print(f"best of {REPEATS} runs in one process, one thread, compilation apart; libCacheSim at the best of hash powers "
-          f"{', '.join(map(str, HASHPOWERS))}")  # fmt: skip
+    print(f"best of {REPEATS} runs in one process, one thread, compilation apart; libCacheSim at the best of hash "
+          f"powers {', '.join(map(str, HASHPOWERS))}")  # fmt: skip
     if public is None:
         print("OLTP is left out: CACHEZOO_PUBLIC_TRACES is not set")
     with traces(*(own.trace or (["OLTP", "zipf"] if public else ["zipf"]))) as found:

@@ -43,8 +43,8 @@ def hit_ratio_curves(
         advance: told (points done, the policy at work).
 
     Returns:
-        JSON values: `warmup`, one index for all (when LRU has filled the largest cache, at most a third), and `rows` with
-        `policy`, `kind`, `capacity`, `hits`, `hit_ratio`.
+        JSON values: `warmup`, one index for all (when LRU has filled the largest cache, at most a third), and `rows`
+        of `policy`, `kind`, `capacity`, `hits`, `hit_ratio`.
 
     Raises:
         ConfigError: an unknown policy, or one that prefetches.
