@@ -1,0 +1,399 @@
+"""3L-Cache-like: pages from both ends of the cache are predicted by the batch, and leave by the order of a heap.
+
+Source: Zhou, Niu, Xiong, Fang, Wang, "3L-Cache: low overhead and precise learning-based eviction policy for caches",
+FAST 2025; behaviour where the paper is short of detail as in libCacheSim's copy of the authors' code.
+
+Training data: the window is the residents and a queue of evicted pages, at first as long as the cache. Every so often
+a uniform page of it is marked; the label is the logarithm of the accesses from the mark to the page's next one. A page
+that falls off the queue still marked gets its age plus the greatest age of any that fell off before the last training.
+The queue grows, to five caches at most, while more than 1 % as many hits lie in it, a cache's length of it, as in the
+cache (`cachezoo.policies.evictions.learned`).
+
+Eviction: bidirectional sampling draws a batch, 1,024 or 1 % of the residents. From the young end: what entered longest
+ago of the new pages, once these are more than a reserve. From the old end: a hand that walks the LRU list from its
+tail takes all pages of the first `tail` percent, and further on those accessed no more often than 99 % of what left in
+the pass before. The batch's predicted times of next access go to a heap; half as many pages as were predicted then
+leave, farthest first, before the next batch. An access makes a page's prediction void, a pass of the hand all of them.
+At the end of a pass, `tail` rises by 1 if a page taken there was more likely to leave than one taken later, else falls;
+the reserve rises by 1 percent of the cache if more of the leaving came from the hand than new pages wait, else halves.
+
+    where it differs     here                                         libCacheSim's ThreeLCache (the authors')
+    features             age, 3 intervals, accesses, page age         age, 3 intervals, accesses, size
+    missing intervals    a large number                               0
+    marks                every 4th access, all used                   every access, a quarter used once trained
+    training             the latest 16,384 rows, first after 2,048    65,536 rows, then the next 65,536
+    window               reviewed every 4 capacities of accesses      every 10**6
+    reserve              at most half the cache                       unbounded
+    99 % of what left    within the frequency's own power of two      within the one below
+    what left whence     kept for each page                           by its age against the hand's
+    before the forest    pages that entered are not counted new       same
+    heap runs dry        the list's tail leaves                       undefined
+    sizes                all pages are alike                          sizes weigh, for object miss ratios
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cachezoo.kernels.learning import (
+    ABSENT,
+    BEFORE,
+    COUNT,
+    F32,
+    F64,
+    I32,
+    I64,
+    LAST,
+    NUMBER,
+    OWN,
+    SAMPLE,
+    SLOT,
+    TREES,
+    U32,
+    UNMARKED,
+    USED,
+    Nodes,
+    blank_forest,
+    blank_numbers,
+    blank_pages,
+    blank_rows,
+    describe,
+    draw,
+    label,
+    link_head,
+    remember,
+    score,
+    unlink,
+)
+from cachezoo.kernels.step import step
+
+# Places in `numbers`: the hand's page, its steps in this pass, residents when the pass began; evictions left before the
+# next batch; entries of the heap; entries that ever came to and went from the queues of evicted and of new pages;
+# the pass's settings; the window in caches; ages of what falls off; accesses, hits and hits in the queue since the
+# window's last review; pages that left, and were predicted, by origin; pages that left, by log2 of their accesses.
+HAND, STEPS, LENGTH, LEFT, HEAP = range(OWN, OWN + 5)
+GONE_IN, GONE_OUT, NEW_IN, NEW_OUT = range(OWN + 5, OWN + 9)
+OFTEN, TAIL, RESERVE, WINDOW, FAR, FARTHEST = range(OWN + 9, OWN + 15)
+ACCESSES, HITS, NEAR_HITS = range(OWN + 15, OWN + 18)
+LEAVERS, ASKED, HISTOGRAM = OWN + 18, OWN + 21, OWN + 24
+YOUNG, OLD, FURTHER = range(3)
+PAGE, DUE, ORIGIN = range(3)
+BATCH = 1024
+WINDOWS = 6
+POWERS = 32
+
+
+class State(NamedTuple):
+    """Residents in an LRU list and in an array to draw from, what was evicted, what is new, what is predicted.
+
+    Attributes:
+        pages, decayed, rows, forest: see `cachezoo.kernels.learning`; a page's `NUMBER` is its entry in `fresh` while
+            resident, in `gone` while not.
+        numbers: as there, and as above.
+        board: float64[residents at most, 3], for each slot its page, when it is expected next (-1 unknown), and which
+            way it was drawn.
+        gone: int32, ring of evicted pages; an entry counts until its page enters again.
+        fresh: int32, ring of pages that entered; an entry counts until its page leaves.
+        heap: float64[entries, 2], time and page, the farthest on top; an entry counts while the board says the same.
+        drawn, work, at, scores: int32, float32[, features], uint32 and float64 for 2.5 batches, work space.
+        length: accesses of the stream.
+        capacity, sample_every: pages, accesses.
+        learning_rate, threads, seed: what the training takes.
+    """
+
+    pages: I32
+    decayed: F32
+    rows: F32
+    forest: Nodes
+    numbers: I64
+    board: F64
+    gone: I32
+    fresh: I32
+    heap: F64
+    drawn: I32
+    work: F32
+    at: U32
+    scores: F64
+    length: int
+    capacity: int
+    sample_every: int
+    learning_rate: float
+    threads: int
+    seed: int
+
+
+def make(
+    length: int, n_pages: int, capacity: int, *, sample_every: int, deltas: int, rows: int, trees: int, leaves: int,
+    learning_rate: float, threads: int, seed: int,
+) -> State:  # fmt: skip
+    """An empty cache of `capacity` pages over ids in [0, n_pages)."""
+    room = min(capacity, n_pages)
+    most = BATCH * 5 // 2
+    numbers = blank_numbers(seed)
+    numbers[[HAND, OFTEN, TAIL, RESERVE, WINDOW]] = n_pages, 1, 1, 2, 2
+    return State(
+        blank_pages(n_pages, deltas), np.zeros((n_pages, 0), np.float32), blank_rows(rows, deltas, 0),
+        blank_forest(trees, leaves), numbers, np.full((room, 3), -1.0), np.zeros((WINDOWS - 1) * room + 2, np.int32),
+        np.zeros(room + 2 * BATCH, np.int32), np.zeros((2 * room + 4 * BATCH, 2)),
+        np.zeros(most, np.int32), np.zeros((most, deltas + 3), np.float32), np.zeros(most, np.uint32), np.zeros(most),
+        length, capacity, sample_every, learning_rate, threads, seed,
+    )  # fmt: skip
+
+
+@step
+def has(state: State, page: int) -> bool:
+    """Is the page resident?"""
+    return bool(state.pages[page, SLOT] >= 0)
+
+
+@step
+def touch(state: State, page: int, i: int) -> None:
+    """Remember, void what was predicted, and to the list's head."""
+    pages, numbers = state.pages, state.numbers
+    numbers[ACCESSES] += 1
+    numbers[HITS] += 1
+    if pages[page, SAMPLE] != UNMARKED:
+        label(pages, state.decayed, state.rows, numbers, page, i - pages[page, SAMPLE])
+    remember(pages, state.decayed, page, i)
+    state.board[pages[page, SLOT], DUE] = -1.0
+    if numbers[HAND] == page:
+        numbers[HAND] = pages[page, BEFORE]
+    unlink(pages, page)
+    link_head(pages, page)
+    if i % state.sample_every == 0:
+        mark(pages, state.board, state.gone, numbers, i)
+
+
+@step
+def insert(state: State, page: int, i: int) -> int:
+    """In, and out with the farthest on the heap."""
+    pages, numbers, fresh = state.pages, state.numbers, state.fresh
+    numbers[ACCESSES] += 1
+    if pages[page, COUNT] > 0:
+        numbers[NEAR_HITS] += 1
+        if pages[page, SAMPLE] != UNMARKED:
+            label(pages, state.decayed, state.rows, numbers, page, i - pages[page, SAMPLE])
+    remember(pages, state.decayed, page, i)
+    victim = -1
+    slot = numbers[USED]
+    if slot == state.capacity:
+        victim = choose(state, i)
+        slot = pages[victim, SLOT]
+        retire(pages, state.gone, numbers, victim)
+    else:
+        numbers[USED] += 1
+    pages[page, SLOT] = slot
+    pages[page, NUMBER] = -1
+    state.board[slot, PAGE] = page
+    state.board[slot, DUE] = -1.0
+    link_head(pages, page)
+    if numbers[TREES] > 0:
+        numbers[NEW_OUT] += numbers[NEW_IN] - numbers[NEW_OUT] == fresh.size
+        pages[page, NUMBER] = numbers[NEW_IN]
+        fresh[numbers[NEW_IN] % fresh.size] = page
+        numbers[NEW_IN] += 1
+    if victim >= 0:
+        forget(pages, state.decayed, state.rows, state.gone, numbers, i)
+        if i % state.sample_every == 0:
+            mark(pages, state.board, state.gone, numbers, i)
+    return int(victim)
+
+
+@step
+def retire(pages: I32, gone: I32, numbers: I64, page: int) -> None:
+    """A resident goes to the queue of evicted pages."""
+    if numbers[HAND] == page:
+        numbers[HAND] = pages[page, BEFORE]
+    unlink(pages, page)
+    pages[page, SLOT] = ABSENT
+    pages[page, NUMBER] = numbers[GONE_IN]
+    gone[numbers[GONE_IN] % gone.size] = page
+    numbers[GONE_IN] += 1
+
+
+@step
+def forget(pages: I32, decayed: F32, rows: F32, gone: I32, numbers: I64, i: int) -> None:
+    """What the window no longer covers falls off the queue, with a label if it is marked."""
+    while numbers[GONE_IN] - numbers[GONE_OUT] > (numbers[WINDOW] - 1) * numbers[USED]:
+        page = gone[numbers[GONE_OUT] % gone.size]
+        if pages[page, SLOT] < 0 and pages[page, NUMBER] == numbers[GONE_OUT]:
+            age = i - pages[page, LAST]
+            if pages[page, SAMPLE] != UNMARKED:
+                label(pages, decayed, rows, numbers, page, numbers[FAR] + age)
+            numbers[FARTHEST] = max(numbers[FARTHEST], age)
+            pages[page, COUNT] = 0
+        numbers[GONE_OUT] += 1
+
+
+@step
+def mark(pages: I32, board: F64, gone: I32, numbers: I64, i: int) -> None:
+    """Mark a uniform page of the residents and the queue, unless it has a mark or the entry no longer counts."""
+    k = draw(numbers, numbers[USED] + numbers[GONE_IN] - numbers[GONE_OUT])
+    if k < numbers[USED]:
+        page = int(board[k, PAGE])
+    else:
+        entry = numbers[GONE_OUT] + k - numbers[USED]
+        page = gone[entry % gone.size]
+        if pages[page, SLOT] >= 0 or pages[page, NUMBER] != entry:
+            return
+    if pages[page, SAMPLE] == UNMARKED:
+        pages[page, SAMPLE] = i
+
+
+@step
+def choose(state: State, i: int) -> int:
+    """The resident to leave."""
+    pages, numbers, board = state.pages, state.numbers, state.board
+    oldest = pages[pages.shape[0] - 1, BEFORE]
+    if numbers[TREES] == 0:
+        return int(oldest)
+    if numbers[LEFT] <= 0 or numbers[HEAP] == 0:
+        count = predict(state, i)
+        numbers[LEFT] = max(1, count // 2)
+    numbers[LEFT] -= 1
+    while numbers[HEAP] > 0:
+        due, page = state.heap[0, 0], int(state.heap[0, 1])
+        pop(state.heap, numbers)
+        slot = pages[page, SLOT]
+        if slot >= 0 and board[slot, DUE] == due:
+            numbers[LEAVERS + int(board[slot, ORIGIN])] += 1
+            numbers[HISTOGRAM + power(pages[page, COUNT])] += 1
+            return page
+    return int(oldest)
+
+
+@step
+def power(count: int) -> int:
+    """Whole part of the logarithm to base 2."""
+    k = 0
+    while count > 1:
+        count >>= 1
+        k += 1
+    return k
+
+
+@step
+def predict(state: State, i: int) -> int:
+    """Draw a batch from both ends, predict it, and put it on the heap; how many pages it was."""
+    pages, numbers, board = state.pages, state.numbers, state.board
+    if numbers[LENGTH] == 0:
+        numbers[LENGTH] = numbers[USED]
+    batch = max(1, min(BATCH, numbers[USED] // 100 + 2, numbers[USED] // 2))
+    drawn, scores = state.drawn, state.scores
+    count = take_new(pages, numbers, board, state.fresh, drawn, batch + batch // 2)
+    if (numbers[NEW_IN] - numbers[NEW_OUT]) * 10 <= numbers[USED] * numbers[RESERVE]:
+        count = walk(pages, numbers, board, drawn, count, batch)
+    for k in range(count):
+        describe(pages, state.decayed, drawn[k], i, state.work, k)
+    score(state.forest, numbers[TREES], state.work, count, state.at, scores)
+    for k in range(count):
+        due = i + np.exp(scores[k])
+        board[pages[drawn[k], SLOT], DUE] = due
+        push(state.heap, numbers, due, drawn[k])
+    return int(count)
+
+
+@step
+def take_new(pages: I32, numbers: I64, board: F64, fresh: I32, drawn: I32, most: int) -> int:
+    """Of the new pages beyond the reserve those that entered first; how many."""
+    count = 0
+    while (numbers[NEW_IN] - numbers[NEW_OUT]) * 100 > numbers[USED] * numbers[RESERVE] and count < most:
+        page = fresh[numbers[NEW_OUT] % fresh.size]
+        slot = pages[page, SLOT]
+        if slot >= 0 and pages[page, NUMBER] == numbers[NEW_OUT]:
+            drawn[count] = page
+            board[slot, ORIGIN] = YOUNG
+            count += 1
+        numbers[NEW_OUT] += 1
+    numbers[ASKED + YOUNG] += count
+    return count
+
+
+@step
+def walk(pages: I32, numbers: I64, board: F64, drawn: I32, count: int, batch: int) -> int:
+    """The hand takes a batch on its way from the list's tail, at most once around; how many are drawn then."""
+    sentinel = pages.shape[0] - 1
+    most = count + batch
+    for _ in range(numbers[USED]):
+        if count == most:
+            break
+        if numbers[STEPS] >= numbers[LENGTH] or numbers[HAND] == sentinel:
+            tune(numbers)
+            numbers[HAND] = pages[sentinel, BEFORE]
+            numbers[LENGTH] = numbers[USED]
+        page = numbers[HAND]
+        old = numbers[STEPS] * 100 <= numbers[LENGTH] * numbers[TAIL]
+        if old or pages[page, COUNT] <= numbers[OFTEN]:
+            origin = OLD if old else FURTHER
+            drawn[count] = page
+            board[pages[page, SLOT], ORIGIN] = origin
+            numbers[ASKED + origin] += 1
+            count += 1
+        numbers[STEPS] += 1
+        numbers[HAND] = pages[page, BEFORE]
+    return count
+
+
+@step
+def tune(numbers: I64) -> None:
+    """The pass is over: settings of the next, from what left in this one; the heap is empty."""
+    total = 0
+    for k in range(POWERS):
+        total += numbers[HISTOGRAM + k]
+    if total > 0:
+        seen, k = 0, 0
+        while (seen + numbers[HISTOGRAM + k]) * 100 < total * 99:
+            seen += numbers[HISTOGRAM + k]
+            k += 1
+        share = (0.99 * total - seen) / numbers[HISTOGRAM + k]
+        numbers[OFTEN] = 2**k + int(np.ceil((2**k - 1) * share))
+        old, further = numbers[LEAVERS + OLD], numbers[LEAVERS + FURTHER]
+        better = old * numbers[ASKED + FURTHER] > further * numbers[ASKED + OLD]
+        numbers[TAIL] = min(100, numbers[TAIL] + 1) if better else max(1, numbers[TAIL] - 1)
+        wanted = old + further > numbers[NEW_IN] - numbers[NEW_OUT]
+        numbers[RESERVE] = min(50, numbers[RESERVE] + 1) if wanted else max(1, numbers[RESERVE] // 2)
+    for k in range(LEAVERS, HISTOGRAM + POWERS):
+        numbers[k] = 0
+    numbers[STEPS] = 0
+    numbers[HEAP] = 0
+
+
+@step
+def sooner(heap: F64, k: int, due: float, page: int) -> bool:
+    """Does what the heap holds at k leave before the page: is it expected later, or, of equals, has a lower id?"""
+    return bool(heap[k, 0] > due or (heap[k, 0] == due and heap[k, 1] < page))
+
+
+@step
+def push(heap: F64, numbers: I64, due: float, page: int) -> None:
+    """Onto the heap; nothing happens if it is full."""
+    k = numbers[HEAP]
+    if k == heap.shape[0]:
+        return
+    numbers[HEAP] += 1
+    while k > 0 and not sooner(heap, (k - 1) // 2, due, page):
+        heap[k, 0] = heap[(k - 1) // 2, 0]
+        heap[k, 1] = heap[(k - 1) // 2, 1]
+        k = (k - 1) // 2
+    heap[k, 0] = due
+    heap[k, 1] = page
+
+
+@step
+def pop(heap: F64, numbers: I64) -> None:
+    """The top off the heap."""
+    numbers[HEAP] -= 1
+    size = numbers[HEAP]
+    due, page = heap[size, 0], int(heap[size, 1])
+    k = 0
+    while 2 * k + 1 < size:
+        kid = 2 * k + 1
+        if kid + 1 < size and sooner(heap, kid + 1, heap[kid, 0], int(heap[kid, 1])):
+            kid += 1
+        if not sooner(heap, kid, due, page):
+            break
+        heap[k, 0] = heap[kid, 0]
+        heap[k, 1] = heap[kid, 1]
+        k = kid
+    heap[k, 0] = due
+    heap[k, 1] = page
