@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import heap
+from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import replay
+from cachezoo.policies.engine import hits_only, replay
 from cachezoo.policies.evictions.by_rank import eviction_by_rank
 from cachezoo.policies.evictions.frequency import INLFU, LFU, LRFU
 from cachezoo.policies.evictions.recency import LRU
 from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
+from cachezoo.traces.pages import expand_pages
 from tests.oracles import engine as naive
 from tests.oracles.evict import lrfu as naive_lrfu
+from tests.trace_data import read, sample
 
 numba = pytest.importorskip("numba")
 PAGES = st.lists(st.integers(0, 13), min_size=1, max_size=160)
@@ -153,6 +156,7 @@ def test_a_users_rank_is_not_kept_on_disk(tmp_path):
     """Of two ranks by the same names, in files apart or edited, each is its own."""
     script = """
 import numpy as np
+from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.engine import hits_only
 from cachezoo.policies.evictions.by_rank import eviction_by_rank
@@ -187,3 +191,13 @@ def test_the_heap_gives_pages_by_rank_then_time(ranks):
         order.append(int(pages[0]))
         heap.pop(pages, keys, times, used)
     assert order == sorted(range(n), key=lambda page: (ranks[page], page))
+
+
+@pytest.mark.needs("public_traces")
+def test_lfu_in_the_cache_has_libcachesims_misses():
+    """Of libCacheSim 0.3.5's LFU on OLTP, at 1 %, 5 %, 10 % and 20 % of its 186,880 pages."""
+    pages = expand_pages(read(sample("lbn/OLTP.lis.zst")))
+    for percent, misses in zip((1, 5, 10, 20), (752_915, 607_109, 506_796, 370_399), strict=True):
+        capacity = pages.n_pages * percent // 100
+        outcome = hits_only(Composition(INLFU, ACCEPT_ALL), pages.page_ids, pages.n_pages, capacity)
+        assert np.count_nonzero(outcome != HIT) == misses
