@@ -37,7 +37,7 @@ def test_simulate_takes_compositions_and_capacity_lists(trace, tmp_path):
     assert found["runs"][0]["prefetched"] > 0
     assert (tmp_path / "p.png").read_bytes().startswith(PNG)
     text = run(*asked).stdout
-    assert "prefetch_hits" in text and "mean_response_us" not in text
+    assert "prefetch hits" in text and "response" not in text
 
 
 def test_write_policies_units_and_a_device(trace):

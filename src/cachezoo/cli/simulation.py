@@ -31,6 +31,7 @@ RATIOS = ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
 PREFETCHED = ("prefetched", "prefetch_hits")
 RESPONSE = "mean_response_us"
+LEFT = ("trace", "policy", "kind")
 
 
 def _device(path: Path | None) -> "Device | None":
@@ -281,7 +282,8 @@ def _table(rows: list[dict[str, Any]], title: str, caption: str, columns: list[s
 
     table = Table(title=escape(title), caption=caption or None)
     for column in columns:
-        table.add_column(column, justify="left" if column in ("trace", "policy", "kind") else "right")
+        # Words that wrap: a dozen columns fit a terminal.
+        table.add_column(column.replace("_", " "), justify="left" if column in LEFT else "right")
     for row in rows:
         table.add_row(*(escape(cell(row[column])) for column in columns))
     out().print(table)

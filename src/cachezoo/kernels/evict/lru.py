@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.step import step
 from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.step import step
 
 
 class State(NamedTuple):
