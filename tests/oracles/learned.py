@@ -109,7 +109,8 @@ class Learner:
 class Lrb(Learner):
     def __init__(self, stream, capacity, values, fit):
         super().__init__(stream, capacity, values, fit)
-        self.window = max(1, round(values["window"] * capacity))
+        self.widest = max(1, round(values["window"] * capacity))
+        self.window, self.slid = 0, False
         self.due = {}
 
     def touch(self, page, i):
@@ -134,6 +135,8 @@ class Lrb(Learner):
         return victim
 
     def slide(self, i):
+        self.window = min(self.widest, max(2 * self.capacity, i // 2))
+        self.slid = self.slid or i >= self.window
         for page in sorted(self.times, key=lambda page: self.times[page][-1]):
             if self.times[page][-1] <= i - self.window:
                 self.label(page, 2 * self.window)
@@ -161,7 +164,7 @@ class Lrb(Learner):
         return max(drawn, key=lambda page: self.due[page][0])
 
     def learn(self, served):
-        if served > self.window and self.ready(served):
+        if self.slid and self.ready(served):
             self.train()
             self.due.clear()
 

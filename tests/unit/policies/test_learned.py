@@ -127,8 +127,8 @@ def test_labels_are_relaxed_belady():
     pages = np.random.default_rng(9).zipf(1.2, 1200) % 150
     _, ids = np.unique(pages, return_inverse=True)
     stream = Stream.of_pages(ids.astype(np.int32), int(ids.max()) + 1)
-    capacity, window = 12, 60
-    _, state = watched(often(LRB), stream, capacity, {**LRB_SMALL, "window": 5, "rows": 4096, "deltas": 1})
+    capacity, window = 30, 60  # two capacities, so the same from the start
+    _, state = watched(often(LRB), stream, capacity, {**LRB_SMALL, "window": 2, "rows": 4096, "deltas": 1})
     count = state.numbers[learning.WRITTEN]
     rows, labels = state.rows[:count, :-1], np.exp(state.rows[:count, -1])
     beyond = np.isclose(labels, 2 * window)

@@ -1,17 +1,18 @@
 """LRB-like: of some residents drawn at random, the page leaves that a forest expects to be asked for last.
 
 Source: Song, Berger, Li, Lloyd, "Learning relaxed Belady for content distribution network caching", NSDI 2020.
-A sliding memory window of W accesses. Of the pages last accessed within it (resident or not) one is drawn now and then
-and marked; when it is accessed, the logarithm of the accesses since the mark is the label of a training row, and when
-it leaves the window without an access, log 2W: beyond the relaxed Belady boundary all pages are alike. A resident that
-has left the window leaves the cache first; else a forest, trained anew as rows come in (see
-`cachezoo.policies.evictions.learned`), predicts the next access of a sample of the residents. LRU until it is trained.
+A sliding memory window of W accesses, shorter at first: half of what was seen, but at least two capacities. Of the
+pages last accessed within it (resident or not) one is drawn now and then and marked; when it is accessed, the
+logarithm of the accesses since the mark is the label of a training row, and when it leaves the window without an
+access, log 2W: beyond the relaxed Belady boundary all pages are alike. A resident that has left the window leaves the
+cache first; else a forest, trained anew as rows come in (see `cachezoo.policies.evictions.learned`), predicts the
+next access of a sample of the residents. LRU until it is trained.
 
 Parameters: window W in capacities, 8; candidates 64, the sample; sample_every 8, accesses for each draw of a page to
 mark; patience 0.25; deltas, counters: features, see `cachezoo.kernels.learning`; and the forest's.
 
     where it differs     here                                         libCacheSim's LRB (the authors')
-    memory window        a parameter, in capacities                   2**26 accesses unless set
+    memory window        a parameter, in capacities; grows to that    2**26 accesses unless set
     features             8 intervals, 5 EDC by 4x, page age           31 intervals, 10 EDC by 2x, size
     missing intervals    a large number                               0
     marks                every 8th access, one a page at a time       every access, any number a page
@@ -128,7 +129,8 @@ def has(state: State, page: int) -> bool:
 def touch(state: State, page: int, i: int) -> None:
     """Remember, and to the list's head."""
     pages, decayed, numbers = state.pages, state.decayed, state.numbers
-    slide(pages, decayed, state.rows, numbers, state.page_ids, state.window, i)
+    window = reach(state.window, state.capacity, i)
+    slide(pages, decayed, state.rows, numbers, state.page_ids, window, i)
     if pages[page, SAMPLE] != UNMARKED:
         label(pages, decayed, state.rows, numbers, page, i - pages[page, SAMPLE])
     remember(pages, decayed, page, i)
@@ -136,22 +138,23 @@ def touch(state: State, page: int, i: int) -> None:
     unlink(pages, page)
     link_head(pages, page)
     if i % state.sample_every == 0:
-        mark(pages, state.page_ids, numbers, state.window, i)
+        mark(pages, state.page_ids, numbers, window, i)
 
 
 @step
 def insert(state: State, page: int, i: int) -> int:
     """In, and out with whom the forest expects last."""
     pages, decayed, numbers = state.pages, state.decayed, state.numbers
-    slide(pages, decayed, state.rows, numbers, state.page_ids, state.window, i)
+    window = reach(state.window, state.capacity, i)
+    slide(pages, decayed, state.rows, numbers, state.page_ids, window, i)
     victim = -1
     slot = numbers[USED]
     if slot == state.capacity:
-        victim = choose(state, i)
+        victim = choose(state, i, window)
         slot = pages[victim, SLOT]
         pages[victim, SLOT] = ABSENT
         unlink(pages, victim)
-        if pages[victim, LAST] <= i - state.window:
+        if pages[victim, LAST] <= i - window:
             pages[victim, COUNT] = 0
     else:
         numbers[USED] += 1
@@ -163,8 +166,14 @@ def insert(state: State, page: int, i: int) -> int:
     state.board[slot, UNTIL] = 0
     link_head(pages, page)
     if i % state.sample_every == 0:
-        mark(pages, state.page_ids, numbers, state.window, i)
+        mark(pages, state.page_ids, numbers, window, i)
     return int(victim)
+
+
+@step
+def reach(window: int, capacity: int, i: int) -> int:
+    """The window at access i: half of what was seen, from two capacities on."""
+    return min(window, max(2 * capacity, i // 2))
 
 
 @step
@@ -194,11 +203,11 @@ def mark(pages: I32, page_ids: I32, numbers: I64, window: int, i: int) -> None:
 
 
 @step
-def choose(state: State, i: int) -> int:
+def choose(state: State, i: int, window: int) -> int:
     """The resident to leave."""
     pages, numbers, board = state.pages, state.numbers, state.board
     oldest = pages[pages.shape[0] - 1, BEFORE]
-    if numbers[TREES] == 0 or pages[oldest, LAST] <= i - state.window:
+    if numbers[TREES] == 0 or pages[oldest, LAST] <= i - window:
         return int(oldest)
     chosen, asked, scores = state.chosen, state.asked, state.scores
     count = 0

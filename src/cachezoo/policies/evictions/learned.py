@@ -120,8 +120,8 @@ def _ready(state: State, length: int, served: int) -> bool:
 
 
 def learn_lrb(state: lrb.State, served: int) -> None:
-    """Train anew if there are enough new rows; not within the first window, when only near accesses have a label."""
-    if served > state.window and _ready(state, len(state.page_ids), served):
+    """Train anew if there are enough new rows; not before the first page left the window: till then all are near."""
+    if state.numbers[lrb.CURSOR] > 0 and _ready(state, len(state.page_ids), served):
         _train(state)
         state.board[:, lrb.UNTIL] = 0
 
@@ -177,7 +177,7 @@ FORESTS = (
 LRB = Eviction(
     "lrb", "learned relaxed Belady (NSDI 2020), LRB-like", _make_lrb, lrb.has, lrb.touch, lrb.insert,
     (
-        Parameter("window", 8, 0.01, 2**20, "memory window in accesses, over the capacity"),
+        Parameter("window", 8, 0.01, 2**20, "greatest memory window in accesses, over the capacity"),
         Whole("candidates", 64, 1, 4096, "residents drawn for each eviction"),
         Parameter("patience", 0.25, 0, 1, "share of the predicted time for which a prediction stands"),
         Whole("sample_every", 8, 1, 2**20, "accesses for each page that is marked to become a row"),
