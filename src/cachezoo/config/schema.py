@@ -196,6 +196,8 @@ class Evaluate(_Strict):
     Attributes:
         capacity_fraction: cache size as a part of a trace's distinct pages.
         policies: what is shown besides every classic and the optimum, such as further bounds.
+        tuned: classics with other values than their defaults, as `cachezoo.policies.spec` writes them; validation
+            chooses among them and the classics, and the chosen one runs on the test traces too.
         decision_cost_us: what models' decisions cost; classics cost nothing.
         bootstrap_blocks: time blocks of the bootstrap.
         bootstrap_samples: its resamples.
@@ -204,6 +206,7 @@ class Evaluate(_Strict):
     capacity_fraction: float = Field(gt=0, le=1)
     decision_cost_us: DecisionCost
     policies: list[str] = Field(min_length=1)
+    tuned: list[str] = []
     bootstrap_blocks: int = Field(ge=20)
     bootstrap_samples: int = Field(ge=100)
 

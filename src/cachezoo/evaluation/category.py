@@ -1,5 +1,6 @@
 """A category's test traces: classics, bounds and models in one page cache."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,9 @@ def _row(
     }
 
 
-def evaluate_trace(params: Params, category: str, key: str, models: list[TrainedModel]) -> dict[str, Any]:
+def evaluate_trace(
+    params: Params, category: str, key: str, models: list[TrainedModel], tuned: Sequence[str] = ()
+) -> dict[str, Any]:
     """Every classic, policy of params.yaml and model on one trace, best hit ratio first.
 
     Args:
@@ -107,12 +110,14 @@ def evaluate_trace(params: Params, category: str, key: str, models: list[Trained
         category: the trace's.
         key: the trace.
         models: trained admission and caching models to run beside the policies.
+        tuned: classics with values of their own to run as well; the best classic is one with its defaults.
     """
     bench = _Bench(params, category, key)
-    ids = dict.fromkeys([*classics(), *params.evaluate.policies, OPTIMUM])
+    ids = dict.fromkeys([*classics(), *params.evaluate.policies, OPTIMUM, *tuned])
     ran = {policy_id: bench.by_id(policy_id) for policy_id in ids}
     best = min((ran[policy_id] for policy_id in classics()), key=lambda result: (-result.hits, result.policy))
-    rows = [_row(bench, result, policy(policy_id).kind, best, ran[OPTIMUM]) for policy_id, result in ran.items()]
+    kinds = {policy_id: "classic" if policy_id in tuned else policy(policy_id).kind for policy_id in ids}
+    rows = [_row(bench, result, kinds[policy_id], best, ran[OPTIMUM]) for policy_id, result in ran.items()]
     tags = {}
     for model in models:
         if model.kind == "caching":
@@ -149,7 +154,7 @@ def _row_of(result: dict[str, Any], policy_id: str, choice: str | None) -> dict[
 
 
 def _validation_choice(traces: dict[str, dict[str, Any]]) -> str | None:
-    """The classic with the best mean hit ratio over the validation traces: what one would have deployed."""
+    """The classic, tuned or not, with the best mean hit ratio on validation: what one would have deployed."""
     totals: dict[str, float] = {}
     for result in traces.values():
         if result["role"] == "validation":
@@ -172,10 +177,14 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
     kinds = ["admission", "caching"] if category in params.page_categories else ["admission"]
     ids = [f"{kind}.{category}.{getattr(params.model, kind).arch}" for kind in kinds]
     models = [read_trained(paths.trained(model_id)) for model_id in ids]
-    keys = [key for role in ("validation", "test") for key in params.traces_of(category, role)]
     judged = params.traces_of(category, "test")
-    traces = {key: evaluate_trace(params, category, key, models if key in judged else []) for key in keys}
+    tuned = [policy(text).id for text in params.evaluate.tuned]
+    traces = {
+        key: evaluate_trace(params, category, key, [], tuned) for key in params.traces_of(category, "validation")
+    }
     choice = _validation_choice(traces)
+    chosen = [choice] if choice in tuned else []
+    traces |= {key: evaluate_trace(params, category, key, models, chosen) for key in judged}
     return {
         "category": category,
         "capacity_fraction": params.evaluate.capacity_fraction,

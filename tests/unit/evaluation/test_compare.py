@@ -8,7 +8,7 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.errors import ConfigError
-from cachezoo.evaluation.category import _row_of, evaluate_trace
+from cachezoo.evaluation.category import _row_of, _validation_choice, evaluate_trace
 from cachezoo.evaluation.compare import compare, contenders
 from cachezoo.evaluation.sweep import Asked, Bench, run_row
 from cachezoo.io import write_table
@@ -82,6 +82,22 @@ def test_evaluation_runs_every_classic_whatever_is_listed(project: Path) -> None
     classic = [row for row in found["rows"] if row["kind"] == "classic"]
     assert found["best_classic"] == max(classic, key=lambda row: row["hit_ratio"])["policy"]
     assert evaluated(["fifo"])["best_classic"] == found["best_classic"]
+
+
+def test_tuned_classics_stand_beside_the_others_and_validation_chooses_among_all(project: Path) -> None:
+    params = SimpleNamespace(
+        evaluate=PARAMS.evaluate.model_copy(update={"policies": ["belady"], "bootstrap_samples": 20}),
+        label=PARAMS.label, seed=1, traces={"one": SimpleNamespace(role="validation")},
+    )  # fmt: skip
+    tuned = ["hystor(write_share=0.5)", "rejectx+arc"]
+    found = evaluate_trace(params, "web", "one", [], tuned)  # type: ignore[arg-type]
+    rows = {row["policy"]: row for row in found["rows"]}
+    assert {rows[name]["kind"] for name in tuned} == {"classic"}
+    assert found["best_classic"] in classics()
+    best = [{**row, "hit_ratio": 1.0 if row["policy"] == tuned[1] else row["hit_ratio"]} for row in found["rows"]]
+    crowned = {**found, "rows": best}
+    assert _validation_choice({"one": crowned}) == tuned[1]
+    assert _validation_choice({"one": {**crowned, "role": "test"}}) is None
 
 
 @pytest.mark.parametrize(("ratio", "above"), [(0.5, True), (0.395, True), (0.38, False)])
