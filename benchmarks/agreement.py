@@ -27,38 +27,44 @@ def misses(policy_id: str, trace: Ids, capacity: int) -> int:
     return int((policy(policy_id).hits(trace.page_ids, trace.n_pages, capacity) != HIT).sum())
 
 
-def compare(trace: Ids, capacity: int) -> list[str]:
-    """Print a row for each pair; returns what is out of its limit, or below the optimum."""
-    m, failed, ours = len(trace.page_ids), [], {}
+def cell(own: str, peer_id: str, limit: float | None, trace: Ids, capacity: int) -> tuple[str, bool]:
+    """The miss ratio, with libCacheSim's in brackets where it is another, and whether it is within the limit."""
+    count, m = misses(own, trace, capacity), len(trace.page_ids)
+    theirs = trace.peer(peer_id, capacity)
+    equal = round(theirs * m) == count
+    well = limit is None or equal or abs(100 * (count / m - theirs)) <= limit
+    return f"{count / m:.4f}{'' if equal else f' ({theirs:.4f})'}{'' if well else ' **out**'}", well
+
+
+def compare(trace: Ids, capacities: list[int]) -> list[str]:
+    """Print a trace's table; returns what is out of its limit, or below the optimum."""
+    print(f"\n**{trace.name}**, {len(trace.page_ids):,} accesses to {trace.n_pages:,} pages\n")
+    print(f"| policy | may differ by | {' | '.join(f'{capacity:,} pages' for capacity in capacities)} |")
+    print("|---|---|" + "---|" * len(capacities))
+    failed = []
     for own, peer_id, limit in COMPARED:
-        ours[own] = misses(own, trace, capacity)
-        theirs = trace.peer(peer_id, capacity)
-        points = 100 * (ours[own] / m - theirs)
-        off = limit is not None and (round(theirs * m) != ours[own] if limit == 0 else abs(points) > limit)
-        said = {None: "", 0.0: "equal"}.get(limit, f"{limit}")
-        print(f"| {trace.name} | {capacity:,} | {own} | {ours[own] / m:.4f} | {theirs:.4f} | {points:+.2f} | {said}"
-              f"{' **out**' if off else ''} |", flush=True)  # fmt: skip
-        failed += [f"{own} on {trace.name} at {capacity:,}"] if off else []
-    ours |= {own: misses(own, trace, capacity) for own in [*classics(), OPTIMUM] if own not in ours}
-    return failed + [
-        f"{own} misses less than {OPTIMUM} on {trace.name} at {capacity:,}"
-        for own, count in ours.items() if count < ours[OPTIMUM]
-    ]  # fmt: skip
+        cells = [cell(own, peer_id, limit, trace, capacity) for capacity in capacities]
+        said = {None: "any", 0.0: "nothing"}.get(limit, f"{limit} points")
+        print(f"| {own} | {said} | {' | '.join(text for text, _ in cells)} |", flush=True)
+        failed += [f"{own} on {trace.name}"] if not all(well for _, well in cells) else []
+    for capacity in capacities:
+        least = misses(OPTIMUM, trace, capacity)
+        failed += [f"{own} misses less than {OPTIMUM} on {trace.name} at {capacity:,}"
+                   for own in [*classics(), "belady"] if misses(own, trace, capacity) < least]  # fmt: skip
+    return failed
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trace", action="append", choices=list(PUBLIC))
     parser.add_argument("--share", action="append", type=float, help="capacity as a part of the distinct pages")
     given = parser.parse_args()
     failed = []
-    print("| trace | capacity | policy | miss ratio | libCacheSim | difference, points | limit |")
-    print("|---|---|---|---|---|---|---|")
+    print("Miss ratios; libCacheSim's in brackets where it does not miss exactly as often.")
     with traces(*(given.trace or PUBLIC)) as found:
         for trace in found:
-            for share in given.share or SHARES:
-                failed += compare(trace, max(1, round(share * trace.n_pages)))
+            failed += compare(trace, [max(1, round(share * trace.n_pages)) for share in given.share or SHARES])
     well = f"All within their limits, and none of {len(classics())} classics misses less than {OPTIMUM}."
     print(f"\n{'; '.join(failed) or well}")
     sys.exit(bool(failed))

@@ -15,7 +15,7 @@ def test_the_table_of_agreement_holds_on_oltp():
     command = [sys.executable, "benchmarks/agreement.py", "--trace", "OLTP", "--share", "0.1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("| equal |") == 7 and done.stdout.count("| 0.3 |") == 4
+    assert done.stdout.count("| nothing |") == 7 and done.stdout.count("| 0.3 points |") == 4
     assert "none of" in done.stdout
 
 
@@ -26,7 +26,7 @@ def test_a_table_that_does_not_hold_ends_with_status_1(tmp_path):
         "agreement.COMPARED = (('fifo', 'lru', 0.0),)\n"
         "ids = np.random.default_rng(1).zipf(1.2, 5000).astype(np.int32) % 500\n"
         "ids = np.unique(ids, return_inverse=True)[1].astype(np.int32)\n"
-        f"print(agreement.compare(peers.Ids('x', ids, Path({str(tmp_path)!r})), 50))\n"
+        f"print(agreement.compare(peers.Ids('x', ids, Path({str(tmp_path)!r})), [50]))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "**out**" in done.stdout and "fifo on x at 50" in done.stdout
+    assert "**out**" in done.stdout and "fifo on x" in done.stdout
