@@ -61,18 +61,20 @@ def test_compare_takes_both_kinds(bundle_of: Callable[[str], Path], tmp_path: Pa
     write_trace(make_trace(600, 21), tmp_path / "t.parquet")
     bundles = [bundle_of(kind) for kind in ("admission", "caching")]
     options = [text for path in bundles for text in ("--bundle", str(path))]
-    command = ["compare", str(tmp_path / "t.parquet"), "--capacity", "20%", *options, "--policy", "lru", "--json"]
+    command = ["compare", str(tmp_path / "t.parquet"), "--capacity", "20%,5%", *options, "--policy", "lru", "--json"]
     done = subprocess.run(
         [sys.executable, "-c", "from cachezoo.cli import main; main()", *command],
         env={**os.environ, "PYTHONPATH": "src"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    rows = {row["policy"]: row for row in result["rows"]}
     trace = make_trace(600, 21)
     pages = expand_pages(trace)
-    for path in bundles:
-        row = rows[path.name]
-        want = simulate_bundle(path, trace, pages, result["capacity"], result["warmup"])
-        assert (row["hits"], row["ssd_writes"], row["kind"]) == (want.hits, want.ssd_writes, "model")
-        assert row["gap_points"] is not None
+    runs = json.loads(done.stdout)["runs"]
+    assert runs[0]["capacity"] > runs[1]["capacity"]
+    for result in runs:
+        rows = {row["policy"]: row for row in result["rows"]}
+        for path in bundles:
+            row = rows[path.name]
+            want = simulate_bundle(path, trace, pages, result["capacity"], result["warmup"])
+            assert (row["hits"], row["ssd_writes"], row["kind"]) == (want.hits, want.ssd_writes, "model")
+            assert row["gap_points"] is not None
