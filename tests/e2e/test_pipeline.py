@@ -264,7 +264,7 @@ def test_compare_agrees_with_what_evaluate_found(first, category):
     bundles = [word for model_id in ids for word in ("--bundle", f"models/bundles/{model_id}")]
     done = cachezoo(first, "compare", requests, *bundles, "--json")
     assert done.returncode == 0, done.stderr
-    table = json.loads(done.stdout)
+    table = json.loads(done.stdout)["runs"][0]
     metrics = json.loads((first / f"metrics/{category}.json").read_text())["traces"][f"{category}_test"]
     found = {row["policy"]: row for row in table["rows"]}
     expected = {row["policy"]: row for row in metrics["rows"]}

@@ -8,14 +8,13 @@ import pytest
 import yaml
 
 from cachezoo.config.load import load_params
-from cachezoo.evaluation.compare import compare
 from cachezoo.evaluation.flash_load import load_windows, measure, resamples, time_scale
 from cachezoo.labels.episode_file import footprint
 from cachezoo.labels.episodes import label_problem
 from cachezoo.labels.flash_problem import flash_problem
 from cachezoo.policies.flash import rejectx
-from cachezoo.policies.registry import classics
-from cachezoo.policies.simulate import auto_warmup, parse_capacity
+from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.policies.simulate import Replay, auto_warmup, parse_capacity
 from cachezoo.traces.capture.recipe import load_recipe
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
@@ -92,10 +91,9 @@ def test_there_is_something_to_gain(paged: Trace) -> None:
     pages = expand_pages(paged)
     assert 70_000 <= pages.n_pages <= 270_000
     capacity = parse_capacity("10%", pages.n_pages)
-    rows = compare(paged, pages, classics(), capacity, auto_warmup(pages, capacity), [])["rows"]
-    best = max(row["hit_ratio"] for row in rows if row["kind"] == "classic")
-    optimum = next(row["hit_ratio"] for row in rows if row["kind"] == "bound")
-    assert optimum - best >= 0.06
+    replay, warmup = Replay(paged, pages), auto_warmup(pages, capacity)
+    best = max(replay.run(name, capacity, warmup).hit_ratio for name in classics())
+    assert replay.run(OPTIMUM, capacity, warmup).hit_ratio - best >= 0.06
 
 
 def test_blobs_are_large_accesses_of_several_volumes(blobs: Trace) -> None:
