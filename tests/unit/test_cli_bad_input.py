@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace capture": (("database", *OUT, "--recipe", "recipe.yaml"),),
     "simulate": (("trace.parquet",), ("raw.csv",)),
     "compare": (("trace.parquet",), ("good.parquet", "--bundle", "bundle.zip")),
+    "sweep": (("trace.parquet", "--workers", "1"),),
+    "curve": (("trace.parquet",),),
     "bundle verify": (("bundle.zip",),),
     "bundle inspect": (("bundle.zip",),),
     "results": (("metrics/web.json",),),
