@@ -1,4 +1,4 @@
-"""docs/howto-add-a-policy.md runs as it stands, top to bottom in one namespace."""
+"""docs/howto-add-a-policy.md and docs/policies.md run as they stand, each top to bottom in one namespace."""
 
 import re
 import sys
@@ -7,7 +7,14 @@ from types import ModuleType
 
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "howto-add-a-policy.md"
+from cachezoo.policies.admissions import ADMISSIONS
+from cachezoo.policies.evictions import EVICTIONS
+from cachezoo.policies.prefetches import PREFETCHES
+from cachezoo.policies.registry import POLICIES
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = DOCS / "howto-add-a-policy.md"
+POLICIES_PAGE = DOCS / "policies.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -21,11 +28,13 @@ def test_every_fence_is_a_python_block():
     assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(blocks(text)) > 10
 
 
-def test_the_page_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", [PAGE, POLICIES_PAGE], ids=lambda page: page.stem)
+def test_the_page_runs(page, tmp_path, monkeypatch):
     """Each block is a file, as numba's cache wants it, with the page's own line numbers."""
     module = ModuleType("howto")
     monkeypatch.setitem(sys.modules, "howto", module)
-    for number, (before, code) in enumerate(blocks(PAGE.read_text())):
+    monkeypatch.chdir(DOCS.parent)
+    for number, (before, code) in enumerate(blocks(page.read_text())):
         file = tmp_path / f"block{number}.py"
         file.write_text("\n" * before + code)
         exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
@@ -43,3 +52,15 @@ def test_what_it_names_is_there():
     named = {path for path in re.findall(r"`((?:src|tests)/[^`<]*)`", text)}
     assert named
     assert not [path for path in named if not (root / path).exists()]
+
+
+def test_every_policy_and_part_has_its_line():
+    text = POLICIES_PAGE.read_text()
+    named = [*POLICIES, *(part.id for part in (*ADMISSIONS, *PREFETCHES))]
+    assert not [name for name in named if f"`{name}`" not in text and f"`{name}(" not in text]
+    for eviction in EVICTIONS:
+        line = next(line for line in text.splitlines() if line.startswith(f"| `{eviction.id}` |"))
+        if eviction.learn is None and len(line.split("|")[4].split("`")) > 1:
+            given = re.findall(r"`(\w+)` ([0-9.]+)", line.split("|")[4])
+            defaults = {own.name: own.default for own in eviction.parameters}
+            assert {name: float(value) for name, value in given}.items() <= defaults.items()
