@@ -21,7 +21,8 @@ U8 = npt.NDArray[np.uint8]
 Ranks = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 # A rank of two parts, as one number: the greater part above, an access number below; unequal for unequal accesses.
-TIME_BITS = 32
+# A stream has at most 2**31 - 1 accesses, so 31 bits hold a number and 31 more a count, below `azor`'s bit 62.
+TIME_BITS = 31
 
 
 @step

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.kernels.evict import hystor
+from cachezoo.kernels.evict import azor, hystor
 from cachezoo.kernels.evict.hystor import weights
 from cachezoo.kernels.evict.reca import kinds_of
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, METADATA, PREFETCH, REQUEST, UNIT, WRITE
@@ -98,6 +98,15 @@ def test_request_sizes_do_not_count_prefetches():
 def test_hystors_weight_is_the_inverse_bitmap(pages, weight):
     stream = stream_of((list(range(pages)), 0))
     assert set(weights(stream.flags).tolist()) == {weight}
+
+
+def test_azors_count_stops_short_of_the_bit_of_metadata():
+    state = azor.make(np.full(1, REQUEST, np.uint8), 1, 1)
+    most, last = 2**31 - 2, 2**31 - 2  # a stream's accesses are numbered up to here
+    state.own[0] = most << azor.TIME_BITS | last
+    azor.touch(state, 0, 0)
+    assert int(state.own[0]) == (most + 1) << azor.TIME_BITS
+    assert int(state.own[0]) >> azor.META_BIT == 0
 
 
 def test_hystor_prefers_what_small_requests_ask_for():

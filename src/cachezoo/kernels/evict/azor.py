@@ -28,7 +28,7 @@ NO_LIMIT = 2**63 - 1
 class State(NamedTuple):
     """Heap of the resident pages, and each page's rank.
 
-    `own` int64[n_pages] is metadata << 62 | count << 32 | access number of the last use, 0 of a page never seen. `used`
+    `own` int64[n_pages] is metadata << 62 | count << 31 | access number of the last use, 0 of a page never seen. `used`
     int64[1] counts the heap's entries. `flags` uint8[m] are the stream's.
     """
 

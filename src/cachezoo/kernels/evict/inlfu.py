@@ -28,7 +28,7 @@ class State(NamedTuple):
     """Ring of the pages used once, as they entered, and heap of the others; each page's rank.
 
     `stage` uint8[n_pages] is 0 of a page not resident, `ONCE` or `AGAIN`. `own` int64[n_pages], of a resident page, is
-    count << 32 | access number of the last use. `counts` int64[3]: entries of the heap, entries of the ring, and where
+    count << 31 | access number of the last use. `counts` int64[3]: entries of the heap, entries of the ring, and where
     the ring's first one is.
     """
 

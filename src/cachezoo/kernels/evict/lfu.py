@@ -22,7 +22,7 @@ from cachezoo.kernels.step import step
 class State(NamedTuple):
     """Heap of the resident pages, and each page's rank.
 
-    `own` int64[n_pages] is count << 32 | access number of the last use, 0 of a page never seen. `used` int64[1] counts
+    `own` int64[n_pages] is count << 31 | access number of the last use, 0 of a page never seen. `used` int64[1] counts
     the heap's entries.
     """
 

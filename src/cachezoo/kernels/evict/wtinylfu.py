@@ -3,8 +3,8 @@
 A page missed enters the window. What falls out of the window is compared with what would leave the main part: the
 one that was asked for more often, as far as a sketch of recent accesses knows, stays. The main part is an LRU in two
 segments: pages enter on probation, a hit there makes them protected, and what the protected segment has no room for
-goes back to probation. When `sample` times capacity accesses are counted, their number and all
-counts are halved, so that old fame fades.
+goes back to probation. When `sample` times capacity accesses (rounded down, at least 2) are counted,
+their number and all counts are halved, so that old fame fades.
 
 Source: Einziger, Friedman, Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", ACM Transactions on Storage
 13(4), 2017: the sketch with its halving and small counters, the window of 1 %, the 80 % that are protected. The length
