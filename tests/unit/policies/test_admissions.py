@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.admit.draws import draw
+from cachezoo.kernels.admit.draws import draw, scaled
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, PREFETCH, REQUEST, UNIT
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS, BLOOM, COIN_FLIP, REJECT_X, by_decision
 from cachezoo.policies.engine import replay
@@ -128,6 +128,12 @@ def test_draws_are_uniform_and_the_same_everywhere():
     plain = getattr(draw, "py_func", draw)
     for seed, number in ((0, 0), (0, 1), (7, 2**31 - 1), (2**31 - 2, 12345)):
         assert draw(seed, number) == plain(seed, np.int32(number)) == mixed(mixed(number) ^ mixed(seed ^ 0x5BD1E995))
+
+
+@pytest.mark.parametrize("size", (1, 8, 65_535, 65_536, 10**9 + 7, 2**31 + 1, 2**32, 64 * 2**31))
+def test_draws_are_scaled_to_filters_of_any_size(size):
+    for value in (0, 1, 12_345, 2**31 - 1, 2**31, 2**32 - 1):
+        assert scaled(value, size) == value * size // 2**32
 
 
 def test_bloom_remembers_one_to_two_filters_of_pages():

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.admit.draws import draw
+from cachezoo.kernels.admit.draws import draw, scaled
 from cachezoo.kernels.step import step
 
 LN2 = 0.6931471805599453
@@ -53,7 +53,7 @@ def admit(state: State, page: int, i: int) -> bool:
     in_young, in_old = True, True
     place = low
     for _ in range(state.hashes):
-        bit = (place * bits) >> 32
+        bit = scaled(place, bits)
         mask = 1 << (bit & 7)
         in_young = in_young and filters[young + (bit >> 3)] & mask != 0
         in_old = in_old and filters[old + (bit >> 3)] & mask != 0
@@ -69,7 +69,7 @@ def admit(state: State, page: int, i: int) -> bool:
     state.counts[1] += 1
     place = low
     for _ in range(state.hashes):
-        bit = (place * bits) >> 32
+        bit = scaled(place, bits)
         filters[young + (bit >> 3)] |= np.uint8(1 << (bit & 7))
         place = (place + stride) & 0xFFFFFFFF
     return False

@@ -20,6 +20,12 @@ def mix(value: int) -> int:
 
 
 @njit
+def scaled(value: int, size: int) -> int:
+    """The 32-bit `value` times `size` / 2**32, rounded down; in two steps, so that 63 bits do for sizes up to 2**46."""
+    return (value * (size >> 16) + (value * (size & 0xFFFF) >> 16)) >> 16
+
+
+@njit
 def draw(seed: int, number: int) -> int:
     """Draw `number` of those of `seed`, both within 31 bits: uniform in [0, 2**32)."""
     return int(mix(mix(int(number)) ^ mix(seed ^ APART)))
