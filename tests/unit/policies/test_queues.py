@@ -65,6 +65,12 @@ def test_clock_counter_that_is_too_small():
         run(CLOCK, [0], 1, initial=2)
 
 
+@pytest.mark.parametrize(("eviction", "name"), [(CLOCK, "bits"), (CLOCK, "initial"), (S3FIFO, "promote")])
+def test_counts_are_whole(eviction, name):
+    with pytest.raises(ConfigError, match=f"{name} = 1.5 is no whole number"):
+        run(eviction, [0], 1, **{name: 1.5})
+
+
 def victims(eviction, pages, capacity):
     return [page for page in run(eviction, pages, capacity).victim.tolist() if page >= 0]
 

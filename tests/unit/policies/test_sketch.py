@@ -103,6 +103,8 @@ def test_cacheus_depends_on_its_seed_alone():
     (WTINYLFU, {"sample": 0.5}, "sample = 0.5"),
     (CACHEUS, {"seed": -1}, "seed = -1"),
     (CACHEUS, {"window": 0.1}, "takes no window"),
+    (CACHEUS, {"seed": 0.5}, "seed = 0.5 is no whole number"),
+    (WTINYLFU, {"libcachesim": 0.5}, "libcachesim = 0.5 is no whole number"),
 ])  # fmt: skip
 def test_refusals(eviction, values, named):
     with pytest.raises(ConfigError, match=named):

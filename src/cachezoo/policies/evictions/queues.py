@@ -2,7 +2,7 @@
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.evict import clock, s3fifo, sieve, twoq
-from cachezoo.policies.parts import Eviction, Parameter, Values
+from cachezoo.policies.parts import Eviction, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
 
 
@@ -17,8 +17,8 @@ def _clock(stream: Stream, capacity: int, values: Values) -> clock.State:
 CLOCK = Eviction(
     "clock", "second chance: first in, first out past what was used", _clock, clock.has, clock.touch, clock.insert,
     (
-        Parameter("bits", 1, 1, 7, "of a page's reference counter"),
-        Parameter("initial", 0, 0, 127, "counter of a page that enters, below 2^bits"),
+        Whole("bits", 1, 1, 7, "of a page's reference counter"),
+        Whole("initial", 0, 0, 127, "counter of a page that enters, below 2^bits"),
     ),
 )  # fmt: skip
 SIEVE = Eviction(
@@ -34,7 +34,7 @@ S3FIFO = Eviction(
     (
         Parameter("small", 0.1, 0, 1, "the small queue's share of the capacity"),
         Parameter("ghost", 0.9, 0, 10, "ghosts, as a multiple of the capacity"),
-        Parameter("promote", 2, 1, 3, "hits in the small queue that take a page to the main one"),
+        Whole("promote", 2, 1, 3, "hits in the small queue that take a page to the main one"),
     ),
 )  # fmt: skip
 TWOQ = Eviction(

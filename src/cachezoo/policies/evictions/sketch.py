@@ -3,7 +3,7 @@
 import numpy as np
 
 from cachezoo.kernels.evict import cacheus, wtinylfu
-from cachezoo.policies.parts import Eviction, Parameter, Values
+from cachezoo.policies.parts import Eviction, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
 
 
@@ -23,14 +23,14 @@ WTINYLFU = Eviction(
         Parameter("window", 0.01, 0.0, 0.99, "share of the capacity that is the LRU window, at least a page"),
         Parameter("protected", 0.8, 0.0, 1.0, "share of the main part that is protected"),
         Parameter("sample", 10.0, 1.0, 1000.0, "capacities of accesses after which the counts are halved"),
-        Parameter("libcachesim", 0.0, 0.0, 1.0, "1 counts and admits as libCacheSim 0.3.5 does, for comparison"),
+        Whole("libcachesim", 0.0, 0.0, 1.0, "1 counts and admits as libCacheSim 0.3.5 does, for comparison"),
     ),
 )  # fmt: skip
 CACHEUS = Eviction(
     "cacheus", "CACHEUS: SR-LRU and CR-LFU, weighted as they err", _cacheus, cacheus.has, cacheus.touch, cacheus.insert,
     (
         Parameter("scan", 0.01, 0.0, 1.0, "SR's share of the capacity at the start, at least a page"),
-        Parameter("seed", 0.0, 0.0, 2.0**31 - 1, "seed of what is drawn"),
+        Whole("seed", 0.0, 0.0, 2.0**31 - 1, "seed of what is drawn"),
     ),
 )  # fmt: skip
 EVICTIONS = (WTINYLFU, CACHEUS)

@@ -1,7 +1,7 @@
 """Evictions of SSD caches in front of disks: they look at requests, not at pages alone."""
 
 from cachezoo.kernels.evict import azor, hystor, reca
-from cachezoo.policies.parts import Eviction, Parameter
+from cachezoo.policies.parts import Eviction, Parameter, Whole
 
 RECA = Eviction(
     "reca", "kinds of requests characterised online, reconfigured each window (like ReCA, 2018)",
@@ -14,7 +14,7 @@ RECA = Eviction(
         Parameter("window", 1, 0.01, 1000, "accesses between two reconfigurations, in capacities"),
         Parameter("reach", 2, 0.01, 1000, "accesses within which a page is used again if at all, in capacities"),
         Parameter("bar", 0.25, 0, 1, "a kind of request is kept out below this part of the mean chance of reuse"),
-        Parameter("sequential", 16, 2, 65536, "a request of at least so many pages is sequential"),
+        Whole("sequential", 16, 2, 65536, "a request of at least so many pages is sequential"),
     ),
 )  # fmt: skip
 AZOR = Eviction(
