@@ -119,6 +119,15 @@ def atomic_file(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def check_file(path: Path) -> None:
+    """Refuse what `atomic_file` would refuse, before the work that ends in the file.
+
+    Raises:
+        CachezooError: `path` cannot be written.
+    """
+    _temporary_name(path).unlink(missing_ok=True)
+
+
 @contextmanager
 def atomic_dir(path: Path) -> Iterator[Path]:
     """Yield a temporary folder; on success it replaces `path`, on any error it is removed and `path` left alone.

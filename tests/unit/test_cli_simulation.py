@@ -2,13 +2,21 @@
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import PAGE_BYTES
 from tests.page_data import seeded_trace
 from tests.unit.test_cli import run
 
@@ -22,6 +30,11 @@ def trace(tmp_path_factory):
     own = seeded_trace(500, 80, 4)
     write_trace(own, path, expand_pages(own))
     return path
+
+
+def refused(args, said, status=1):
+    done = run(*args, ok=False)
+    assert done.returncode == status and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
 def values(*args):
@@ -117,3 +130,64 @@ def test_what_cannot_be_is_refused_in_one_line(trace, args, message):
     done = run(args[0], trace, *args[1:], ok=False)
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.fixture
+def ends_in_one_request(tmp_path):
+    own = seeded_trace(3, 80, 4)
+    own = replace(own, size=np.array([1, 1, 40]) * PAGE_BYTES)
+    write_trace(own, tmp_path / "last.parquet", expand_pages(own))
+    return tmp_path / "last.parquet"
+
+
+def test_where_no_request_is_counted_there_is_no_mean_response(ends_in_one_request, tmp_path):
+    asked = (ends_in_one_request, "--warmup", "30", "--device", DEVICE, "--policy", "lru")
+    assert values("simulate", *asked)["runs"][0]["mean_response_us"] is None
+    assert values("sweep", *asked, "--workers", "1")[0]["mean_response_us"] is None
+    assert values("compare", *asked)["runs"][0]["rows"][0]["mean_response_us"] is None
+
+
+def test_what_cannot_be_is_refused_before_anything_runs(trace, tmp_path):
+    refused(("simulate", trace, "--decision-us", "inf", "--device", DEVICE), "--decision-us", status=2)
+    (tmp_path / "file").write_text("")
+    # The capacity is no one's, and would be refused as soon as a trace is read.
+    late = ("--capacity", "9" * 30)
+    refused(("sweep", trace, *late, "--out", tmp_path / "file" / "o.csv"), "cannot be written")
+    refused(("sweep", trace, *late, "--out", tmp_path), "is a folder")
+    refused(("sweep", trace, tmp_path / "none.parquet", *late), "none.parquet: no such file")
+    for command in ("simulate", "compare", "curve"):
+        more = () if command == "curve" else late
+        refused((command, trace, *more, "--plot", tmp_path / "file" / "o.png"), "cannot be written")
+
+
+def test_help_says_how_policies_are_composed():
+    for command in ("simulate", "compare"):
+        assert run(command, "--help").returncode == 0
+    assert "[admission+]eviction[+prefetch]" in "".join(run("simulate", "--help").stdout.replace("│", "").split())
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
+    from rich.console import Console
+
+    from cachezoo import console
+    from cachezoo.cli import simulation
+
+    monkeypatch.setattr(console, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
+    found = values("compare", trace, "--policy", "coinflip(p=0.3)+arc+next", "--device", DEVICE)["runs"][0]["rows"]
+    columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *simulation._columns(found)[1:]]
+    simulation._table(found, "title", "below", columns)
+    text = capsys.readouterr().out
+    assert "…" not in text and "coinflip(p=0.3)+arc+next" in text
+    assert max(map(len, text.splitlines())) <= width
+    assert "no room for" in text
+
+
+def test_an_interrupted_sweep_ends_at_once_in_one_line(trace):
+    command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "sweep", *[str(trace)] * 40,
+               "--workers", "2"]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as sweep:
+        time.sleep(2.5)
+        os.killpg(sweep.pid, signal.SIGINT)
+        _, said = sweep.communicate(timeout=20)
+    assert (sweep.returncode, said.decode().splitlines()) == (130, ["cachezoo: interrupted"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.common import Json, cell, print_values
-from cachezoo.errors import ConfigError
+from cachezoo.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Device
@@ -24,7 +24,9 @@ UnitOption = Annotated[str, typer.Option("--unit", help="What one admission deci
 DeviceOption = Annotated[
     Path | None, typer.Option("--device", help="A device profile (YAML): report mean response times as well.")
 ]
-DecisionUs = Annotated[float, typer.Option(min=0.0, help="Microseconds a decision takes, charged to each request.")]
+DecisionUs = Annotated[
+    float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
+]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG file.")]
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.")]
 RATIOS = ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")
@@ -32,6 +34,7 @@ COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
 PREFETCHED = ("prefetched", "prefetch_hits")
 RESPONSE = "mean_response_us"
 LEFT = ("trace", "policy", "kind")
+CELL_EDGES, LEAST_COLUMNS = 3, 3  # a blank at both sides and a line; columns shown in a terminal however narrow
 
 
 def _device(path: Path | None) -> "Device | None":
@@ -67,6 +70,14 @@ def _known(ids: list[str]) -> list[str]:
     return [policy(policy_id).id for policy_id in ids]
 
 
+def _present(traces: list[Path]) -> None:
+    """A trace that is not there is refused before the others run."""
+    for path in traces:
+        if not path.exists():
+            message = f"{path}: no such file"
+            raise TraceError(message)
+
+
 def _bench(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
     """The trace, ready; says where a capacity is above its working set."""
     from cachezoo.console import err
@@ -89,7 +100,7 @@ def _bench(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
 @app.command()
 def simulate(
     trace: TracePath,
-    policy: Annotated[str, typer.Option(help="Policy id or [admission+]eviction[+prefetch]; see policies.")] = "lru",
+    policy: Annotated[str, typer.Option(help="Id, or \\[admission+] eviction [+prefetch]; see policies.")] = "lru",
     capacity: Capacities = "10%",
     warmup: Warmup = "0",
     writes: WritesOption = "back",
@@ -199,9 +210,13 @@ def sweep(
     """Run policies at several capacities over several traces, in processes."""
     from cachezoo.console import progress
     from cachezoo.evaluation.sweep import sweep as run
+    from cachezoo.io import check_file
     from cachezoo.policies.registry import OPTIMUM, classics
 
     ids = _known(policy or [*classics(), OPTIMUM])
+    _present(traces)
+    if out is not None:
+        check_file(out)
     capacities = _list(capacity)
     asked = _asked(warmup, writes, unit, device, decision_us)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
@@ -248,7 +263,7 @@ def curve(
     ratios = {(row["policy"], row["capacity"]): row["hit_ratio"] for row in found["rows"]}
     rows = [{"capacity": size, **{own: ratios[own, size] for own in ids}} for size in capacities.tolist()]
     title = f"{trace.name}: page hit ratio, counted after {found['warmup']:,} of {len(pages.page_ids):,} page accesses"
-    _table(rows, title, "", ["capacity", *dict.fromkeys(ids)])
+    _table(rows, title, "", ["capacity", *dict.fromkeys(ids)], tuple(ids))
 
 
 @app.command()
@@ -274,26 +289,49 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     return columns
 
 
-def _table(rows: list[dict[str, Any]], title: str, caption: str, columns: list[str]) -> None:
+def _table(
+    rows: list[dict[str, Any]], title: str, caption: str, columns: list[str], policies: tuple[str, ...] = ()
+) -> None:
+    """Print the columns that the terminal has room for; headers are in words, but those of policies are ids."""
+    from textwrap import fill
+
     from rich.markup import escape
     from rich.table import Table
 
     from cachezoo.console import out
 
-    table = Table(title=escape(title), caption=caption or None)
-    for column in columns:
-        # Words that wrap: a dozen columns fit a terminal.
-        table.add_column(column.replace("_", " "), justify="left" if column in LEFT else "right")
-    for row in rows:
-        table.add_row(*(escape(cell(row[column])) for column in columns))
-    out().print(table)
+    heads = {column: column if column in policies else column.replace("_", " ") for column in columns}
+    cells = {column: [cell(row[column]) for row in rows] for column in columns}
+    # Headers wrap at words, so that a dozen columns fit a terminal; a column without room for its cells is left out.
+    least = {column: max(map(len, (*heads[column].split(), *cells[column]))) + CELL_EDGES for column in columns}
+    shown = list(columns)
+    while out().is_terminal and len(shown) > LEAST_COLUMNS and sum(map(least.__getitem__, shown)) >= out().width:
+        shown.pop()
+    if len(shown) < len(columns):
+        left_out = f"no room for {', '.join(heads[column] for column in columns[len(shown) :])}; see --json"
+        caption = f"{caption} · {left_out}" if caption else left_out
+    table = Table(title=escape(title), caption=escape(caption) if caption else None)
+    roomy = sum(max(least[column], len(heads[column]) + CELL_EDGES) for column in shown) < out().width
+    for column in shown:
+        table.add_column(
+            heads[column] if roomy else fill(heads[column], least[column] - CELL_EDGES, break_long_words=False),
+            justify="left" if column in LEFT else "right", overflow="fold",
+        )  # fmt: skip
+    for k in range(len(rows)):
+        table.add_row(*(escape(cells[column][k]) for column in shown))
+    room = out().width if out().is_terminal else max(out().width, sum(least.values()) + 1)
+    out().print(table, width=room, crop=False)
 
 
 def _png(plot: Path | None) -> Path | None:
-    """Where to draw; refused before anything runs where it is no PNG."""
+    """Where to draw; refused before anything runs where it is no PNG, or cannot be written."""
     if plot is not None and plot.suffix != ".png":
         message = f"{plot}: plots are PNG files; give a name that ends in .png"
         raise ConfigError(message)
+    if plot is not None:
+        from cachezoo.io import check_file
+
+        check_file(plot)
     return plot
 
 

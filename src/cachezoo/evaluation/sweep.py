@@ -1,11 +1,14 @@
 """Policies by capacities by traces, in processes: the same rows in the same order however many there are."""
 
 import os
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +63,9 @@ class Bench:
 
     def row(self, kind: str, found: Simulation, decision_us: float) -> Row:
         """A simulation as JSON values."""
-        response = None if self.times is None else found.mean_response_us(*self.times, decision_us)
+        response = None
+        if self.times is not None and found.requests:  # none begins after a warm-up that ends within the last one
+            response = found.mean_response_us(*self.times, decision_us)
         return {
             "policy": found.policy,
             "kind": kind,
@@ -126,7 +131,7 @@ def sweep(
         A row for each run, by trace, policy and capacity in the order given: the keys of `Bench.row`, and `trace`.
 
     Raises:
-        CachezooError: what a run raises; runs not yet begun are dropped.
+        CachezooError: what a run raises; the other runs are ended, as they are by an interrupt.
     """
     for policy_id in policies:
         policy(policy_id)
@@ -139,14 +144,32 @@ def sweep(
             if advance is not None:
                 advance(done + 1, policy_id)
         return rows
+    others = active_children()
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        futures = {pool.submit(_job, path, policy_id, capacities, asked): policy_id for path, policy_id in jobs}
+        with _interrupts_ignored():
+            futures = {pool.submit(_job, path, policy_id, capacities, asked): policy_id for path, policy_id in jobs}
         try:
             _wait(futures, advance)
         except BaseException:
+            for worker in active_children():
+                if worker not in others:
+                    worker.terminate()
             pool.shutdown(cancel_futures=True)
             raise
     return [row for future in futures for row in future.result()]
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that begin here leave Ctrl-C to this one, which ends them; else each would print a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _wait(futures: dict[Future[list[Row]], str], advance: Advance | None) -> None:

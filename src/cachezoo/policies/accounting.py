@@ -31,7 +31,7 @@ class Simulation:
         byte_hits: bytes of the page hits.
         ssd_writes: pages admitted, prefetched, or written on a hit.
         prefetched: pages prefetched.
-        prefetch_hits: those of them that were hit before they left.
+        prefetch_hits: prefetched pages hit before they left, those prefetched before counting began among them.
         replacements: pages driven out; None where the cache does not say.
         dirty_evictions: those of them that had to be written to the disk; None likewise.
         disk_writes: pages written to the disk, by eviction or past the cache; None likewise.
