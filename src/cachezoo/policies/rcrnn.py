@@ -137,7 +137,7 @@ def manager_limits(policy: Mapping[str, Any], caches: Sequence[Cache]) -> I64:
     """Limits of each lane's cache, int64[L, N_LIMITS], from a bundle's policy (see `kernels.manager.serve_request`).
 
     Raises:
-        ConfigError: no cache, one of no page, or a rule that this release does not know.
+        ConfigError: no cache, one of no page, a rule that this release does not know, or no time till demotion.
     """
     if min((cache.capacity for cache in caches), default=0) < 1:
         message = f"capacities {[cache.capacity for cache in caches]}: a cache has at least one page"
@@ -146,6 +146,9 @@ def manager_limits(policy: Mapping[str, Any], caches: Sequence[Cache]) -> I64:
         if cache.on_hit not in ON_HIT or cache.queues not in QUEUE_RULES:
             message = f"on_hit {cache.on_hit}, queues {cache.queues}: not among {ON_HIT} and {QUEUE_RULES}"
             raise ConfigError(message)
+    if int(policy["demote_capacities"]) < 1:
+        message = f"demote_capacities {policy['demote_capacities']}: a page stays in a queue for 1 capacity at least"
+        raise ConfigError(message)
     limits = np.zeros((len(caches), manager.N_LIMITS), np.int64)
     limits[:, manager.CAPACITY] = [cache.capacity for cache in caches]
     limits[:, manager.PERIOD] = int(policy["demote_capacities"]) * limits[:, manager.CAPACITY]

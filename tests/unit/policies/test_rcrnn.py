@@ -326,3 +326,10 @@ def test_a_queue_that_there_is_not_is_refused(queue):
     queues = np.full(450, queue, np.int32)
     with pytest.raises(ConfigError, match=f"queues of {queue} to {queue}: there are 1 to 3"):
         serve_decisions(TRACE.op, PAGES.request_start, PAGES.page_ids, queues, Cache(10, 0.5, "stay", "three"), POLICY)
+
+
+def test_a_page_stays_in_a_queue_for_a_while():
+    queues = np.full(450, 2, np.int32)
+    policy = {**POLICY, "demote_capacities": 0.5, "protected_percent": 100}
+    with pytest.raises(ConfigError, match=r"demote_capacities 0\.5: a page stays"):
+        serve_decisions(TRACE.op, PAGES.request_start, PAGES.page_ids, queues, Cache(10, 0.5, "stay", "three"), policy)
