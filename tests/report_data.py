@@ -37,6 +37,7 @@ def page_trace(role: str, *models: dict[str, Any]) -> dict[str, Any]:
         row("belady_bypass", "bound", OPTIMUM, 44.5, 900.5),
         row("lru", "classic", BEST, 99.5, 1500.25),
         row("fifo", "classic", 0.28, 98.5, 1600.75),
+        row("lrb", "online", 0.29, 97.5, 1550.5),
         *models,
     ]
     facts = {"capacity": 10, "warmup": 5, "best_classic": "lru", "optimum": "belady_bypass", "tags": {}}

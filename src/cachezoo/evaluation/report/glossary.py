@@ -11,8 +11,9 @@ TERMS = (
         "classic",
         "A policy that a cache could run and that learns nothing beforehand: FIFO, LRU, ARC … The best classic is "
         "the one with the most hits on the very trace, which nobody knows beforehand; the one that validation "
-        "would have chosen is what one could have deployed.",
+        "would have chosen, with its defaults or with values of its own, is what one could have deployed.",
     ),
+    ("online", "A policy that learns while it runs, from the trace that it serves, and is not counted as a classic."),
     (
         "bound, optimum",
         "Sees the future: no cache can run it. The optimum is Belady's MIN with bypass; it bounds page hits, not "

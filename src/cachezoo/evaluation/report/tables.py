@@ -27,7 +27,7 @@ PREFETCH_COLUMNS = [
     Column("prefetch", "mode chosen on validation", numeric=False),
     Column("prefetched used", "of the segments prefetched"),
 ]
-KINDS = ("model", "classic", "bound")
+KINDS = ("model", "online", "classic", "bound")
 
 
 def card_anchor(model_id: str) -> str:
