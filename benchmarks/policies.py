@@ -13,7 +13,9 @@ from peers import HASHPOWERS, PEERS, Ids, best, traces
 from cachezoo.kernels.bounds.belady import belady
 from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.parts import settle
 from cachezoo.policies.registry import POLICIES
+from cachezoo.policies.stream import Stream
 
 REPEATS = 3
 CAPACITY = {"zipf": 50_000, "OLTP": 18_688}
@@ -52,11 +54,29 @@ def table(trace: Ids, ids: list[str]) -> None:
             print(line("belady, next accesses given", trace, seconds, misses, "belady", capacity), flush=True)
 
 
+def state_bytes(policy_id: str, trace: Ids, capacity: int) -> int:
+    """What a composition's eviction keeps, in bytes; what it reads of the stream is not counted."""
+    stream = Stream.of_pages(trace.page_ids, trace.n_pages)
+    eviction = POLICIES[policy_id].spec.composition().eviction
+    state = eviction.make(stream, capacity, settle(policy_id, eviction.parameters, {}))
+    kept = [part for part in state if isinstance(part, np.ndarray)]
+    return sum(part.nbytes for part in kept if part is not stream.page_ids and part is not stream.flags)
+
+
+def memory(trace: Ids, ids: list[str]) -> None:
+    """Bytes of each eviction's state for each distinct page."""
+    capacity = CAPACITY[trace.name]
+    print(f"\n{trace.name}: bytes of state for each of {trace.n_pages:,} distinct pages, capacity {capacity:,}\n")
+    sizes = {own: state_bytes(own, trace, capacity) / trace.n_pages for own in ids if POLICIES[own].spec}
+    print(", ".join(f"{own} {size:.1f}" for own, size in sorted(sizes.items(), key=lambda item: item[1])))
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("policies", nargs="*", default=list(POLICIES), help="ids; all where none is given")
     parser.add_argument("--trace", action="append", choices=list(CAPACITY))
+    parser.add_argument("--memory", action="store_true", help="the memory alone")
     own = parser.parse_args()
     public = os.environ.get("CACHEZOO_PUBLIC_TRACES")
     print(f"best of {REPEATS} runs in one process, one thread, compilation apart; libCacheSim at the best of hash "
@@ -65,7 +85,9 @@ def main() -> None:
         print("OLTP is left out: CACHEZOO_PUBLIC_TRACES is not set")
     with traces(*(own.trace or (["OLTP", "zipf"] if public else ["zipf"]))) as found:
         for trace in found:
-            table(trace, own.policies)
+            if not own.memory:
+                table(trace, own.policies)
+            memory(trace, own.policies)
 
 
 if __name__ == "__main__":
