@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "compare": (("trace.parquet",), ("good.parquet", "--bundle", "bundle.zip")),
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),
+    "bounds": (("trace.parquet",),),
     "bundle verify": (("bundle.zip",),),
     "bundle inspect": (("bundle.zip",),),
     "results": (("metrics/web.json",),),

@@ -191,3 +191,11 @@ def test_an_interrupted_sweep_ends_at_once_in_one_line(trace):
         os.killpg(sweep.pid, signal.SIGINT)
         _, said = sweep.communicate(timeout=20)
     assert (sweep.returncode, said.decode().splitlines()) == (130, ["cachezoo: interrupted"])
+
+
+def test_bounds(trace):
+    found = values("bounds", trace, "--capacity", "5%,20%", "--device", DEVICE)["runs"]
+    assert found[0]["optimum"] < found[1]["optimum"]
+    assert found[0]["time_saved_upper"] >= found[0]["time_saved_lower"] > 0
+    text = run("bounds", trace, "--capacity", "5%").stdout
+    assert "byte hit ratio" in text and "time saved" not in text

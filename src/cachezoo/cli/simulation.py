@@ -1,4 +1,4 @@
-"""Replaying traces through policies: `simulate`, `compare`, `sweep`, `curve`, `policies`."""
+"""Replaying traces through policies: `simulate`, `compare`, `sweep`, `curve`, `bounds`, `policies`."""
 
 import json
 from pathlib import Path
@@ -264,6 +264,34 @@ def curve(
     rows = [{"capacity": size, **{own: ratios[own, size] for own in ids}} for size in capacities.tolist()]
     title = f"{trace.name}: page hit ratio, counted after {found['warmup']:,} of {len(pages.page_ids):,} page accesses"
     _table(rows, title, "", ["capacity", *dict.fromkeys(ids)], tuple(ids))
+
+
+@app.command()
+def bounds(
+    trace: TracePath,
+    capacity: Capacities = "1%,5%,10%,20%",
+    warmup: Warmup = "auto",
+    writes: WritesOption = "back",
+    device: DeviceOption = None,
+    as_json: Json = False,
+) -> None:
+    """What the best cache could reach: page hits, byte hits, and with a device the time saved."""
+    from cachezoo.console import progress
+    from cachezoo.evaluation.bounds import bounds_row
+
+    capacities = _list(capacity)
+    asked = _asked(warmup, writes, "page", device, 0.0)
+    bench = _bench(trace, asked, capacities)
+    rows = []
+    with progress(f"bounds of {trace.name}", len(capacities)) as advance:
+        for done, text in enumerate(capacities):
+            advance(done, text)
+            rows.append(bounds_row(bench, text, warmup))
+    if as_json:
+        typer.echo(json.dumps({"trace": trace.name, "runs": rows}, allow_nan=False))
+        return
+    columns = [name for name in rows[0] if rows[0][name] is not None]
+    _table(rows, trace.name, "shares of what is asked for; the best cache lies between lower and upper", columns)
 
 
 @app.command()

@@ -1,0 +1,49 @@
+"""What the best cache could reach on a trace: by pages, by bytes, and by the disk time that hits save."""
+
+from typing import Any
+
+import numpy as np
+
+from cachezoo.evaluation.sweep import Bench
+from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
+from cachezoo.policies.registry import OPTIMUM, policy
+from cachezoo.policies.simulate import capacity_of, counted_from
+
+
+def bounds_row(bench: Bench, capacity: str, warmup: str) -> dict[str, Any]:
+    """Bounds at one capacity.
+
+    Args:
+        bench: the trace, with its response times where a device is given.
+        capacity: pages, or N% of the distinct pages.
+        warmup: page accesses replayed before counting, or ``auto``.
+
+    Returns:
+        JSON values: `capacity`, `warmup`; `optimum` and `static_hindsight`, page hit ratios; `byte_hit_ratio_lower` and
+        `byte_hit_ratio_upper`, between which the best cache's lies; `time_saved_lower` and `time_saved_upper`, the same
+        of the time that hits save, as a share of what an SSD for everything would. There each page hit saves its part
+        of its request's time, so the upper one also bounds a cache whose requests are fast only if all their pages are
+        resident; None without a device. Sources: `cachezoo.policies.bounds`.
+
+    Raises:
+        ConfigError: a capacity or warm-up that cannot be.
+    """
+    pages = bench.replay.pages
+    size = capacity_of(capacity, pages)
+    first = counted_from(warmup, pages, size)
+    stream = bench.replay.stream(policy(OPTIMUM))
+    counted = np.arange(len(stream)) >= first
+    row: dict[str, Any] = {"capacity": size, "warmup": first}
+    for name, bound in (("optimum", BELADY_BYPASS), ("static_hindsight", STATIC_HINDSIGHT)):
+        row[name] = float((bound.replay(stream, size).outcome[first:] == HIT).mean())
+    worths = {"byte_hit_ratio": stream.page_bytes.astype(np.float64)}
+    if bench.times is not None:
+        each = np.maximum(bench.times[0] - bench.times[1], 0) / np.diff(pages.request_start)
+        worths["time_saved"] = np.repeat(each, np.diff(pages.request_start))
+    for name in ("byte_hit_ratio", "time_saved"):
+        row |= {f"{name}_lower": None, f"{name}_upper": None}
+    for name, worth in worths.items():
+        found, total = weighted_bounds(stream, worth * counted, size), float(worth[first:].sum())
+        row |= {f"{name}_lower": found.lower / max(total, 1e-9), f"{name}_upper": found.upper / max(total, 1e-9)}
+    return row

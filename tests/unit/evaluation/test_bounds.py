@@ -1,0 +1,45 @@
+"""Bounds of a trace: no policy is outside them, in pages, bytes or time saved."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.config.load import read_device
+from cachezoo.evaluation.bounds import bounds_row
+from cachezoo.evaluation.sweep import Bench
+from cachezoo.policies.registry import classics
+from cachezoo.policies.simulate import Replay, counted_from
+from cachezoo.traces.pages import expand_pages
+from tests.page_data import seeded_trace
+
+ROOT = Path(__file__).resolve().parents[3]
+TRACE = seeded_trace(700, 120, 3)
+PAGES = expand_pages(TRACE)
+DEVICE = read_device(ROOT / "conf/device/wdredpro2tb_850pro.yaml")
+
+
+@pytest.mark.parametrize("writes", ["back", "around"])
+@pytest.mark.parametrize("capacity", ["3%", "20%"])
+def test_no_policy_is_above_its_bound(writes, capacity):
+    bench = Bench.of(Replay(TRACE, PAGES, writes), DEVICE)
+    row = bounds_row(bench, capacity, "auto")
+    assert 0 <= row["byte_hit_ratio_lower"] <= row["byte_hit_ratio_upper"] <= 1
+    assert 0 <= row["time_saved_lower"] <= row["time_saved_upper"] <= 1
+    counts = np.diff(PAGES.request_start)
+    saved = np.repeat(np.maximum(bench.times[0] - bench.times[1], 0) / counts, counts)
+    first = counted_from("auto", PAGES, row["capacity"])
+    for policy_id in (*classics(), "belady_bypass"):
+        found = bench.replay.run(policy_id, row["capacity"], first)
+        assert found.hit_ratio <= row["optimum"] + 1e-12
+        assert found.byte_hit_ratio <= row["byte_hit_ratio_upper"] + 1e-12
+        hits = found.outcome[first:] == 2
+        assert saved[first:][hits].sum() <= row["time_saved_upper"] * saved[first:].sum() * (1 + 1e-12)
+
+
+def test_without_a_device_no_time_is_saved_and_whole_pages_weigh_alike():
+    pages = replace(TRACE, offset=TRACE.offset // 4096 * 4096, size=np.full(len(TRACE), 4096, np.int64))
+    row = bounds_row(Bench.of(Replay(pages, expand_pages(pages)), None), "10%", "0")
+    assert row["time_saved_lower"] is row["time_saved_upper"] is None
+    assert row["byte_hit_ratio_lower"] <= row["optimum"] <= row["byte_hit_ratio_upper"] + 1e-12
