@@ -76,6 +76,12 @@ def test_compare_at_several_capacities(trace, tmp_path):
     assert run("compare", trace, "--capacity", "5%,20%", "--policy", "lru").stdout.count("best classic") == 2
 
 
+def test_compare_charges_no_classic_for_deciding(trace):
+    asked = ("compare", trace, "--policy", "lru", "--device", DEVICE)
+    free, charged = (values(*asked, *more)["runs"][0]["rows"] for more in ((), ("--decision-us", "50")))
+    assert [row["mean_response_us"] for row in free] == [row["mean_response_us"] for row in charged]
+
+
 def test_sweep_writes_rows_of_every_trace(trace, tmp_path):
     out = tmp_path / "rows.csv"
     found = values("sweep", trace, trace, "--capacity", "5%,10%", "--policy", "lru", "--policy", "arc", "--workers",
@@ -122,6 +128,8 @@ def test_policies_lists_each_with_a_line():
         (("simulate", "--policy", "belady+next"), "belady is a bound"),
         (("compare", "--policy", "twoq(kin=7)"), "kin = 7 is outside"),
         (("sweep", "--workers", "0"), "--workers"),
+        (("compare", "--bundle", "b", "--writes", "around"), "leave --writes and --unit out beside --bundle"),
+        (("compare", "--bundle", "b", "--unit", "request"), "leave --writes and --unit out beside --bundle"),
         (("curve", "--policy", "lru+next"), "a curve is of page accesses alone"),
         (("curve", "--points", "1"), "--points"),
     ],

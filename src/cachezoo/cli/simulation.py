@@ -1,6 +1,7 @@
 """Replaying traces through policies: `simulate`, `compare`, `sweep`, `curve`, `bounds`, `policies`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,7 +138,9 @@ def compare(
     writes: WritesOption = "back",
     unit: UnitOption = "page",
     device: DeviceOption = None,
-    decision_us: DecisionUs = 0.0,
+    decision_us: Annotated[
+        float, typer.Option(min=0.0, max=1e9, help="Microseconds a bundle's decision takes, charged to each request.")
+    ] = 0.0,
     plot: Plot = None,
     workers: Workers = 1,
     as_json: Json = False,
@@ -149,9 +152,12 @@ def compare(
     ids, plot = _known(policy or classics()), _png(plot)
     capacities = _list(capacity)
     asked = _asked(warmup, writes, unit, device, decision_us)
+    if bundle and (asked.writes, asked.unit) != ("back", "page"):
+        message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
+        raise ConfigError(message)
     bench = _bench(trace, asked, capacities)
     models = [_bundle_rows(path, bench, capacities, asked) for path in bundle or []]
-    rows = _all_rows(trace, ids, capacities, asked, workers)
+    rows = _all_rows(trace, ids, capacities, replace(asked, decision_us=0.0), workers)
     runs = []
     for k in range(len(capacities)):
         own = [row for index, row in enumerate(rows) if index % len(capacities) == k]

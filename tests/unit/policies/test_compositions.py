@@ -30,7 +30,7 @@ from tests.oracles.admit.acceptall import Gate
 from tests.oracles.evict.threequeues import Cache as NaiveCache
 from tests.page_data import seeded_trace
 from tests.request_data import traces
-from tests.unit.policies.test_evictions import streams
+from tests.stream_data import streams
 
 RULES = [(on_hit, queues, fill) for on_hit in ("stay", "requeue") for queues in ("three", "single") for fill in (0, 1)]
 GEOMETRY = Geometry(16 * 4096, 4096)
