@@ -27,6 +27,8 @@ CHECKS = {
     "capture": lambda: all(shutil.which(name) for name in CAPTURE_PROGRAMS),
     "gcc": lambda: shutil.which("gcc") is not None,
     "git": lambda: shutil.which("git") is not None,
+    "fio": lambda: shutil.which("fio") is not None,
+    "nbdkit": lambda: shutil.which("nbdkit") is not None and os.path.exists("/usr/include/nbdkit-plugin.h"),
     "chromium": lambda: shutil.which("chromium") is not None,
     "public_traces": lambda: os.path.isdir(os.environ.get("CACHEZOO_PUBLIC_TRACES", "")),
 }
@@ -41,7 +43,7 @@ def pytest_sessionstart(session):
             pytest.exit(f"CZ_REQUIRE names {name}, and this machine lacks it", returncode=2)
 
 
-SYSTEM = {"loop", "cgroup", "tracefs", "capture"}
+SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
 
 
 @pytest.fixture(scope="module", autouse=True)

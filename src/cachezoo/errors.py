@@ -20,6 +20,10 @@ class CaptureError(CachezooError):
     """A capture cannot start, lost events, or was interrupted."""
 
 
+class DeviceError(CachezooError):
+    """A device cannot be replayed on, refuses, or cannot be modelled from what was measured."""
+
+
 class TrainingError(CachezooError):
     """A model cannot be trained on what it was given."""
 

@@ -11,7 +11,7 @@ from cachezoo.cli.common import Json, cell, print_values
 from cachezoo.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
-    from cachezoo.config.schema import Device
+    from cachezoo.config.device import AnalyticDevice
     from cachezoo.evaluation.sweep import Asked, Bench
 
 app = typer.Typer()
@@ -38,12 +38,12 @@ LEFT = ("trace", "policy", "kind")
 CELL_EDGES, LEAST_COLUMNS = 3, 3  # a blank at both sides and a line; columns shown in a terminal however narrow
 
 
-def _device(path: Path | None) -> "Device | None":
+def _device(path: Path | None) -> "AnalyticDevice | None":
     if path is None:
         return None
-    from cachezoo.config.load import read_device
+    from cachezoo.config.load import read_model
 
-    return read_device(path)
+    return read_model(path)
 
 
 def _asked(warmup: str, writes: str, unit: str, device: Path | None, decision_us: float) -> "Asked":

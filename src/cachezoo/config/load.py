@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from cachezoo import paths
-from cachezoo.config.schema import Device, Params
+from cachezoo.config.device import AnalyticDevice, Device
+from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M")
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
@@ -26,9 +27,9 @@ def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
         raise ConfigError(message) from error
 
 
-def _validate(schema: type[M], value: Any, where: str, mend: str) -> M:  # noqa: ANN401 - any YAML value
+def _validate(schema: TypeAdapter[M], value: Any, where: str, mend: str) -> M:  # noqa: ANN401 - any YAML value
     try:
-        return schema.model_validate(value)
+        return schema.validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -43,7 +44,7 @@ def validate_params(value: Any, where: str) -> Params:  # noqa: ANN401 - any YAM
     Raises:
         ConfigError: unknown or missing key, or a value out of range; the first of them is named.
     """
-    return _validate(Params, value, where, "mend it in conf/")
+    return _validate(TypeAdapter(Params), value, where, "mend it in conf/")
 
 
 def read_device(path: Path) -> Device:
@@ -52,7 +53,21 @@ def read_device(path: Path) -> Device:
     Raises:
         ConfigError: missing, not YAML, or not what the schema allows.
     """
-    return _validate(Device, read_yaml(path), str(path), "conf/device holds profiles to copy from")
+    adapter: TypeAdapter[Device] = TypeAdapter(Device)
+    return _validate(adapter, read_yaml(path), str(path), "conf/device holds profiles to copy from")
+
+
+def read_model(path: Path) -> AnalyticDevice:
+    """A device profile whose source is `analytic`.
+
+    Raises:
+        ConfigError: as for `read_device`, or of another source.
+    """
+    device = read_device(path)
+    if not isinstance(device, AnalyticDevice):
+        message = f"{path}: source is {device.source}; give a profile whose source is analytic"
+        raise ConfigError(message)
+    return device
 
 
 def load_params(path: Path = paths.PARAMS) -> Params:

@@ -16,6 +16,7 @@ from cachezoo.config.baleen import (
     PrefetchModel,
     PrefetchTrain,
 )
+from cachezoo.config.device import Device
 from cachezoo.config.export import Export
 from cachezoo.config.rcrnn import (
     BenefitLabel,
@@ -114,34 +115,6 @@ class Data(_Strict):
                 message = f"{said}: training comes first in time: give the train trace the earlier part of {one.path}"
                 raise ValueError(message)
         return self
-
-
-class Hdd(_Strict):
-    """`device.hdd`: seek is base + root * sqrt(distance as a part of the capacity); the rate falls linearly inwards."""
-
-    capacity_bytes: int = Field(gt=0)
-    rotation_us: float = Field(gt=0)
-    seek_base_us: float = Field(ge=0)
-    seek_root_us: float = Field(ge=0)
-    outer_mb_s: float = Field(gt=0)
-    inner_mb_s: float = Field(gt=0)
-
-
-class Ssd(_Strict):
-    """`device.ssd`: a fixed cost per operation and a rate."""
-
-    read_us: float = Field(ge=0)
-    write_us: float = Field(ge=0)
-    read_mb_s: float = Field(gt=0)
-    write_mb_s: float = Field(gt=0)
-
-
-class Device(_Strict):
-    """`device`: where response times come from."""
-
-    source: Literal["analytic"]
-    hdd: Hdd
-    ssd: Ssd
 
 
 class Label(_Strict):

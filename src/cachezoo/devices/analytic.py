@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cachezoo.config.schema import Device, Hdd, Ssd
+from cachezoo.config.device import AnalyticDevice, Hdd, Ssd
 from cachezoo.io import dump_json, write_table
 from cachezoo.kernels.devices import hdd_service_us
 from cachezoo.traces.table import OP_READ, Trace
@@ -36,7 +36,7 @@ def t_ssd_us(trace: Trace, ssd: Ssd) -> F64:
     return fixed + trace.size / np.where(read, ssd.read_mb_s, ssd.write_mb_s)
 
 
-def write_responses(trace: Trace, device: Device, path: Path) -> None:
+def write_responses(trace: Trace, device: AnalyticDevice, path: Path) -> None:
     """Write `t_hdd_us` and `t_ssd_us`, rows as in the requests, with the profile as provenance."""
     table = pa.table({"t_hdd_us": t_hdd_us(trace, device.hdd), "t_ssd_us": t_ssd_us(trace, device.ssd)})
     metadata = {

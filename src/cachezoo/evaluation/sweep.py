@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.schema import Device
+from cachezoo.config.device import AnalyticDevice
 from cachezoo.console import Advance
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import policy
@@ -41,7 +41,7 @@ class Asked:
     warmup: str = "auto"
     writes: Writes = "back"
     unit: Unit = "page"
-    device: Device | None = None
+    device: AnalyticDevice | None = None
     decision_us: float = 0.0
 
 
@@ -53,7 +53,7 @@ class Bench:
     times: tuple[F64, F64] | None
 
     @classmethod
-    def of(cls, replay: Replay, device: Device | None) -> "Bench":
+    def of(cls, replay: Replay, device: AnalyticDevice | None) -> "Bench":
         """The bench of a replay."""
         if device is None:
             return cls(replay, None)
@@ -95,7 +95,7 @@ def _bench(path: Path, writes: Writes, unit: Unit, device: str) -> Bench:
 
     trace = read_any(path)
     return Bench.of(Replay(trace, expand_pages(trace), writes, unit),
-                    Device.model_validate_json(device) if device else None)  # fmt: skip
+                    AnalyticDevice.model_validate_json(device) if device else None)  # fmt: skip
 
 
 def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
