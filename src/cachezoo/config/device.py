@@ -64,7 +64,7 @@ class Hdd(_Strict):
     read_us: float = Field(0.0, ge=0)
     write_us: float = Field(0.0, ge=0)
     interface_mb_s: float = Field(600.0, gt=0)
-    read_buffer: ReadBuffer = ReadBuffer()
+    read_buffer: ReadBuffer = ReadBuffer(segments=0, segment_bytes=0, behind_bytes=0)
     write_buffer_bytes: int = Field(0, ge=0)
     scheduler: Literal["fcfs", "sstf"] = "fcfs"
 

@@ -11,11 +11,12 @@ ROOT = Path(__file__).resolve().parents[3]
 CODE = """
 import json
 import numpy as np
-from cachezoo.kernels import devices, jit
-kernel = devices.hdd_service_us
-times = kernel(np.zeros(2, np.int64), np.full(2, 4096), 10**6, 8333.0, 800.0, 1000.0, np.array([100.0, 50.0]))
+from cachezoo.kernels import hdd, jit
+kernel = hdd.hdd_service_us
+disk = hdd.make_disk(0, capacity=10**6, rotation=8333.0, seek_base=800.0, seek_root=1000.0, outer=100.0, inner=50.0)
+times = kernel(disk, np.zeros(2, np.int64), np.full(2, 4096), np.zeros(2, np.uint8), np.empty(0))
 hits = sum(kernel.stats.cache_hits.values())
-print(json.dumps([devices.__file__, hits, times.tolist(), jit._cache_folder().name]))
+print(json.dumps([hdd.__file__, hits, times.tolist(), jit._cache_folder().name]))
 """
 
 
@@ -33,7 +34,7 @@ def folders(tmp_path: Path) -> list[Path]:
         (folder / "cachezoo").mkdir(parents=True)
         shutil.copy(ROOT / "src/cachezoo/__init__.py", folder / "cachezoo")
         shutil.copytree(ROOT / "src/cachezoo/kernels", folder / "cachezoo/kernels")
-    os.utime(made[1] / "cachezoo/kernels/devices.py", (1, 1))
+    os.utime(made[1] / "cachezoo/kernels/hdd.py", (1, 1))
     return made
 
 
@@ -55,7 +56,7 @@ def test_any_edit_of_a_kernel_compiles_anew(folders: list[Path], tmp_path: Path)
 
 def test_numba_may_be_imported_before(folders: list[Path], tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(folders[0]), "CACHEZOO_CACHE_DIR": str(tmp_path / "cache")}
-    code = "import numba\nfrom cachezoo.kernels import devices, jit\nprint(devices.hdd_service_us.stats.cache_path)"
+    code = "import numba\nfrom cachezoo.kernels import hdd, jit\nprint(hdd.hdd_service_us.stats.cache_path)"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path / "cache"))
