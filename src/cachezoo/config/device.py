@@ -16,17 +16,18 @@ class ReadBuffer(_Strict):
     Attributes:
         segments: how many runs of addresses it holds, the least recently used leaves; 0: no read buffer.
         segment_bytes: the longest run; the disk reads on after a miss until its segment is full.
-        behind_bytes: how much before a missed address comes with it, because the head settles before it.
+        track_bytes: the disk reads whole tracks of about this length: what lies before a missed address on its track
+            comes with it, and reading on ends where the track does; 0: it begins at the address.
     """
 
     segments: int = Field(0, ge=0, le=64)
     segment_bytes: int = Field(0, ge=0)
-    behind_bytes: int = Field(0, ge=0)
+    track_bytes: int = Field(0, ge=0)
 
     @model_validator(mode="after")
     def _holds(self) -> "ReadBuffer":
-        if self.segments and self.segment_bytes <= self.behind_bytes:
-            message = f"segment_bytes {self.segment_bytes} holds nothing beside behind_bytes {self.behind_bytes}"
+        if self.segments and self.segment_bytes < max(self.track_bytes, 512):
+            message = f"segment_bytes {self.segment_bytes} is less than a track ({self.track_bytes}) or a sector"
             raise ValueError(message)
         return self
 
@@ -64,7 +65,7 @@ class Hdd(_Strict):
     read_us: float = Field(0.0, ge=0)
     write_us: float = Field(0.0, ge=0)
     interface_mb_s: float = Field(600.0, gt=0)
-    read_buffer: ReadBuffer = ReadBuffer(segments=0, segment_bytes=0, behind_bytes=0)
+    read_buffer: ReadBuffer = ReadBuffer(segments=0, segment_bytes=0, track_bytes=0)
     write_buffer_bytes: int = Field(0, ge=0)
     scheduler: Literal["fcfs", "sstf"] = "fcfs"
 

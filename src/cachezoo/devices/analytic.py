@@ -36,7 +36,7 @@ def disk_at_rest(hdd: Hdd) -> hdd_kernel.Disk:
         write_fixed=hdd.write_us,
         interface=hdd.interface_mb_s,
         segment=buffer.segment_bytes,
-        behind=buffer.behind_bytes,
+        track=buffer.track_bytes,
         write_buffer=hdd.write_buffer_bytes,
     )
 

@@ -25,7 +25,7 @@ DISK = np.dtype(
     [
         (name, kind)
         for kind, names in (
-            (np.int64, "capacity segment behind write_buffer zones by_position"),
+            (np.int64, "capacity segment track write_buffer zones by_position"),
             (np.float64, "rotation seek_base seek_root seek_linear write_settle outer inner"),
             (np.float64, "read_fixed write_fixed interface"),
             (np.int64, "head ahead limit held uses first waiting dirty"),
@@ -193,6 +193,16 @@ def buffered_write(disk: Disk, offset: int, size: int, now: float) -> float:
 
 
 @njit
+def read_limit(disk: Disk, offset: int, end: int) -> int:
+    """Where the disk stops reading on after it was asked for [offset, end)."""
+    if disk.track > 0:
+        limit = end + (-end) % disk.track
+    else:
+        limit = max(offset + disk.segment, end)
+    return max(min(limit, disk.capacity), end)
+
+
+@njit
 def from_segments(disk: Disk, offset: int, size: int, now: float) -> float:
     """µs from `now` of a read that the read buffer holds, or that its read-ahead will reach; -1: neither."""
     for at in range(disk.held):
@@ -209,7 +219,7 @@ def from_segments(disk: Disk, offset: int, size: int, now: float) -> float:
         if active:  # reading goes on, a segment's length ahead of what was asked for
             if wait > 0.0 or end >= disk.limit:
                 disk.since = now + wait
-            disk.limit = max(disk.limit, min(offset + disk.segment, disk.capacity))
+            disk.limit = max(disk.limit, read_limit(disk, offset, offset + size))
         return float(wait + disk.read_fixed + size / disk.interface)
     return -1.0
 
@@ -221,13 +231,13 @@ def new_segment(disk: Disk, offset: int, size: int, now: float) -> None:
     for other in range(1, disk.held):
         if disk.segments[other, 2] < disk.segments[at, 2]:
             at = other
-    start = max(offset - disk.behind, 0)
+    start = offset - offset % disk.track if disk.track > 0 else offset
     disk.uses += 1
     disk.segments[at, 0] = max(start, offset + size - disk.segment)
     disk.segments[at, 1] = offset + size
     disk.segments[at, 2] = disk.uses
     disk.ahead = at
-    disk.limit = min(max(start + disk.segment, offset + size), disk.capacity)
+    disk.limit = read_limit(disk, offset, offset + size)
     disk.since = now
 
 
