@@ -42,11 +42,14 @@ class Hdd(_Strict):
             sector comes under the head, by the clock.
         seek_base_us, seek_root_us, seek_linear_us: a seek over the part d of the capacity takes
             base + root * sqrt(d) + linear * d; none if d is 0.
+        cylinder_bytes, switch_us: what is no further than this takes a switch of heads instead of a seek.
         write_settle_us: what a write's seek takes longer.
         outer_mb_s, inner_mb_s: media rate (10**6 bytes/s) at the first and the last address.
         zones: the rate falls in so many steps of equal capacity; 0: evenly.
         read_us, write_us: the controller's time for each request.
         interface_mb_s: rate of what comes from the read buffer or goes into the write buffer.
+        overlap: reads from the media go through the interface while they are read, so that the slower of the two
+            counts; false: one after the other.
         read_buffer: none by default.
         write_buffer_bytes: writes end when they are in it; 0: when they are on the disk.
         scheduler: which of the waiting requests is next: the first, or that with the shortest seek.
@@ -58,6 +61,8 @@ class Hdd(_Strict):
     seek_base_us: float = Field(ge=0)
     seek_root_us: float = Field(ge=0)
     seek_linear_us: float = 0.0
+    cylinder_bytes: int = Field(0, ge=0)
+    switch_us: float = Field(0.0, ge=0)
     write_settle_us: float = Field(0.0, ge=0)
     outer_mb_s: float = Field(gt=0)
     inner_mb_s: float = Field(gt=0)
@@ -65,6 +70,7 @@ class Hdd(_Strict):
     read_us: float = Field(0.0, ge=0)
     write_us: float = Field(0.0, ge=0)
     interface_mb_s: float = Field(600.0, gt=0)
+    overlap: bool = True
     read_buffer: ReadBuffer = ReadBuffer(segments=0, segment_bytes=0, track_bytes=0)
     write_buffer_bytes: int = Field(0, ge=0)
     scheduler: Literal["fcfs", "sstf"] = "fcfs"

@@ -25,8 +25,8 @@ DISK = np.dtype(
     [
         (name, kind)
         for kind, names in (
-            (np.int64, "capacity segment track write_buffer zones by_position"),
-            (np.float64, "rotation seek_base seek_root seek_linear write_settle outer inner"),
+            (np.int64, "capacity segment track write_buffer zones by_position cylinder overlap"),
+            (np.float64, "rotation seek_base seek_root seek_linear switch write_settle outer inner"),
             (np.float64, "read_fixed write_fixed interface"),
             (np.int64, "head ahead limit held uses first waiting dirty"),
             (np.float64, "free since"),
@@ -108,7 +108,9 @@ def positioning(disk: Disk, head: int, start: int, write: bool, now: float) -> f
     time = 0.0
     if distance > 0:
         part = distance / disk.capacity
-        time = disk.seek_base + disk.seek_root * math.sqrt(part) + disk.seek_linear * part
+        time = disk.switch
+        if distance > disk.cylinder:
+            time = disk.seek_base + disk.seek_root * math.sqrt(part) + disk.seek_linear * part
         if write:
             time += disk.write_settle
         if not disk.by_position:
@@ -154,6 +156,15 @@ def move(disk: Disk, offset: int, size: int, write: bool, now: float) -> float:
     time = positioning(disk, disk.head, start, write, now) + size / rate_at(disk, start)
     disk.head = (start + size) % disk.capacity
     disk.free = now + time
+    return float(time)
+
+
+@njit
+def after_media(disk: Disk, offset: int, size: int) -> float:
+    """µs that the interface takes longer than the media."""
+    time = size / disk.interface
+    if disk.overlap:
+        time = max(time - size / rate_at(disk, offset), 0.0)
     return time
 
 
@@ -199,7 +210,7 @@ def read_limit(disk: Disk, offset: int, end: int) -> int:
         limit = end + (-end) % disk.track
     else:
         limit = max(offset + disk.segment, end)
-    return max(min(limit, disk.capacity), end)
+    return int(max(min(limit, disk.capacity), end))
 
 
 @njit
@@ -259,9 +270,11 @@ def serve(disk: Disk, offset: int, size: int, write: bool, now: float) -> float:
         settle(disk, math.inf)
     wait = max(disk.free - now, 0.0)
     time = float(wait + fixed) + move(disk, offset, size, write, now + wait + fixed)
-    if not write and disk.held > 0:
+    if write:  # what is written went through the interface while the arm moved
+        return time
+    if disk.held > 0:
         new_segment(disk, offset, size, now + time)
-    return time
+    return time + after_media(disk, offset, size)
 
 
 @njit
