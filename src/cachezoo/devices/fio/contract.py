@@ -20,7 +20,7 @@ class ReplayTarget(Protocol):
 
     @property
     def engine(self) -> str:
-        """fio's I/O engine."""
+        """Fio's I/O engine."""
 
     @property
     def data_offset(self) -> int:

@@ -1,0 +1,226 @@
+"""What the kernel knows of a disk: its partitions and holders, who uses it, what it is."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SYSFS = Path("/sys/dev/block")
+MEMORY = {"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"}
+# vd, xvd: paravirtual disks; sr is not a disk, and a name alone does not betray a hypervisor's SCSI or NVMe disk.
+VIRTUAL_NAME = re.compile(r"(vd|xvd|loop|nbd|zram|ram|pmem|ublkb|rbd|drbd|null)")
+VIRTUAL_MODEL = re.compile(
+    r"qemu|virtual|vbox|vmware|elastic block|persistent ?disk|msft|scsi_debug|block volume|ephemeral", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A line of /proc/self/mountinfo: device number, where, filesystem type, and from what."""
+
+    number: str
+    place: str
+    kind: str
+    source: str
+
+
+def _plain(text: str) -> str:
+    """A name as it is: the kernel writes blanks and the like in octal."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def mounts(table: Path = Path("/proc/self/mountinfo")) -> list[Mount]:
+    """What is mounted, in the order of mounting."""
+    found = []
+    for line in table.read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        fields, rest = left.split(), right.split()
+        found.append(Mount(fields[2], _plain(fields[4]), rest[0], _plain(rest[1])))
+    return found
+
+
+def mount_of(path: str) -> Mount:
+    """The mount that a file is on: of the longest place above it the last, which hides the ones before."""
+    real = os.path.realpath(path)
+    best = Mount("0:0", "", "", "")
+    for mount in mounts():
+        inside = mount.place == "/" or real == mount.place or real.startswith(mount.place + "/")
+        if inside and len(mount.place) >= len(best.place):
+            best = mount
+    return best
+
+
+def number_text(device: int) -> str:
+    """`major:minor` of a device number."""
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+def block_number(path: str) -> str | None:
+    """`major:minor` of a block device's file; None if it is not one."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return number_text(found.st_rdev) if stat.S_ISBLK(found.st_mode) else None
+
+
+def device_under(path: str) -> str | None:
+    """`major:minor` of the block device that is named, or that the file's filesystem is on; None if there is none."""
+    own = block_number(path)
+    if own is not None:
+        return own
+    number = number_text(os.stat(path).st_dev)
+    if (SYSFS / number).exists():
+        return number
+    # btrfs and the like number their files' devices themselves.
+    return block_number(mount_of(path).source)
+
+
+def _folder(number: str) -> Path | None:
+    link = SYSFS / number
+    return link.resolve() if link.exists() else None
+
+
+def whole_disks(number: str | None) -> frozenset[str]:
+    """Names of the disks that a block device lies on: a partition's disk, and what a mapped device is made of."""
+    folder = _folder(number) if number else None
+    if folder is None:
+        return frozenset()
+    disk = folder.parent if (folder / "partition").exists() else folder
+    parts = sorted((disk / "slaves").iterdir()) if (disk / "slaves").is_dir() else []
+    if not parts:
+        return frozenset({disk.name})
+    found: set[str] = set()
+    for part in parts:
+        found |= whole_disks((part / "dev").read_text().strip())
+    return frozenset(found)
+
+
+def on_root_disk(path: str) -> bool:
+    """Whether a file or device shares a disk with the root filesystem, as far as the kernel tells."""
+    if block_number(path) is None and mount_of(path).place == "/":
+        return True
+    return bool(whole_disks(device_under(path)) & whole_disks(device_under("/")))
+
+
+def relatives(number: str) -> Iterator[tuple[str, str]]:
+    """(major:minor, name) of a block device, of its partitions, and of every device that is made of one of these."""
+    folder = _folder(number)
+    if folder is None:
+        yield number, number
+        return
+    yield number, folder.name
+    for child in sorted(folder.iterdir()):
+        if child.is_dir() and (child / "partition").exists():
+            yield from relatives((child / "dev").read_text().strip())
+    if (folder / "holders").is_dir():
+        for holder in sorted((folder / "holders").iterdir()):
+            yield from relatives((holder / "dev").read_text().strip())
+
+
+def in_use(path: str) -> str:
+    """Who uses a block device or a file: text for an error, empty if nobody does."""
+    swaps = [_plain(line.split()[0]) for line in Path("/proc/swaps").read_text().splitlines()[1:]]
+    number = block_number(path)
+    if number is None:
+        if os.path.realpath(path) in (os.path.realpath(swap) for swap in swaps):
+            return "is swap space"
+        return _behind_a_loop(path)
+    family = dict(relatives(number))
+    for mount in mounts():
+        source = mount.number if mount.number in family else block_number(mount.source)
+        if source in family:
+            return f"is mounted ({family[source]} at {mount.place})"
+    for swap in swaps:
+        if block_number(swap) in family:
+            return f"is swap space ({swap})"
+    holders = [name for other, name in family.items() if other != number and not _is_part(other, number)]
+    if holders:
+        return f"is part of {holders[0]}"
+    return _claimed(path)
+
+
+def _is_part(part: str, disk: str) -> bool:
+    folder, whole = _folder(part), _folder(disk)
+    return folder is not None and folder.parent == whole
+
+
+def _behind_a_loop(path: str) -> str:
+    real = os.path.realpath(path)
+    for file in sorted(Path("/sys/block").glob("loop*/loop/backing_file")):
+        try:
+            if file.read_text().strip() == real:
+                return f"is behind /dev/{file.parent.parent.name}"
+        except OSError:  # detached meanwhile
+            continue
+    return ""
+
+
+def _claimed(path: str) -> str:
+    """The kernel's own word: it knows of mounts in other namespaces too."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        return f"is in use ({error.strerror})"
+    return ""
+
+
+def logical_block_bytes(number: str) -> int | None:
+    """The logical block of a device's disk; None if the kernel does not say."""
+    text = _queue(number, "logical_block_size")
+    return int(text) if text else None
+
+
+def _queue(number: str, name: str) -> str:
+    folder = _folder(number)
+    if folder is None:
+        return ""
+    disk = folder.parent if (folder / "partition").exists() else folder
+    try:
+        return (disk / "queue" / name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def read_only(number: str) -> bool:
+    """Whether the kernel refuses writes to a block device."""
+    folder = _folder(number)
+    return folder is not None and (folder / "ro").exists() and (folder / "ro").read_text().strip() == "1"
+
+
+def facts(number: str | None) -> dict[str, str]:
+    """What is known of the disks under a device: `disk`, `model`, `rotational`, and `virtual` with the reason."""
+    names = sorted(whole_disks(number))
+    found = {"disk": " ".join(names) or "unknown"}
+    models, rotational, virtual = [], [], []
+    for name in names:
+        folder = Path("/sys/block") / name
+        model = _line(folder / "device" / "model")
+        vendor = _line(folder / "device" / "vendor")
+        # virtio's vendor is a number of the bus.
+        models.append(f"{'' if vendor.startswith('0x') else vendor} {model}".strip() or "unknown")
+        rotational.append(_line(folder / "queue" / "rotational") or "?")
+        if VIRTUAL_NAME.match(name):
+            virtual.append(f"virtual disk ({name})")
+        elif VIRTUAL_MODEL.search(model):
+            virtual.append(f"virtual disk ({model})")
+        elif _hypervisor():
+            virtual.append(f"disk {name} of a virtual machine")
+    found["model"] = ", ".join(models) or "unknown"
+    found["rotational"] = ",".join(rotational) or "?"
+    if virtual:
+        found["virtual"] = "; ".join(virtual) + ": neither an HDD nor a bare SSD"
+    return found
+
+
+def _line(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _hypervisor() -> bool:
+    return " hypervisor" in _line(Path("/proc/cpuinfo"))
