@@ -26,11 +26,13 @@ enum { SPIN_NS = 60000 };
 
 enum { HDD = 1, SSD = 2 };
 
-static int mode, position; /* position: the rotation is a matter of the clock, else its mean */
+static int mode;
+static bool position, overlap; /* rotation by the clock, else its mean; media and interface at once, else in turn */
 static int64_t size, capacity, slow_start, slow_end, zones;
 static double rotation_us = NAN, seek_base_us, seek_root_us, seek_linear_us, write_settle_us;
-static double outer_mb_s = NAN, inner_mb_s = NAN, read_mb_s = NAN, write_mb_s = NAN; /* 1 MB/s is 1 byte/µs */
-static double read_us, write_us, slow_us;
+static double cylinder_bytes, switch_us; /* no further than this takes a switch of heads, not a seek */
+static double outer_mb_s = NAN, inner_mb_s = NAN, interface_mb_s = NAN; /* 1 MB/s is 1 byte/µs */
+static double read_mb_s = NAN, write_mb_s = NAN, read_us, write_us, slow_us;
 static FILE *intended; /* what the model wants of each request */
 
 static int64_t head; /* where the last request ended */
@@ -46,9 +48,12 @@ static const struct number {
     {"seek_base_us", &seek_base_us, -HUGE_VAL, HDD, 0},
     {"seek_root_us", &seek_root_us, -HUGE_VAL, HDD, 0},
     {"seek_linear_us", &seek_linear_us, -HUGE_VAL, HDD, 0},
+    {"cylinder_bytes", &cylinder_bytes, 0, HDD, 0},
+    {"switch_us", &switch_us, 0, HDD, 0},
     {"write_settle_us", &write_settle_us, 0, HDD, 0},
     {"outer_mb_s", &outer_mb_s, 0, HDD, HDD},
     {"inner_mb_s", &inner_mb_s, 0, HDD, HDD},
+    {"interface_mb_s", &interface_mb_s, 0, HDD, HDD},
     {"read_mb_s", &read_mb_s, 0, SSD, SSD},
     {"write_mb_s", &write_mb_s, 0, SSD, SSD},
     {"read_us", &read_us, 0, HDD | SSD, 0},
@@ -106,20 +111,34 @@ static double revolutions(int64_t start) {
   return bytes_us / rotation_us;
 }
 
+/* Time in µs for the arm to get from address to address. */
+static double seek_us(int64_t distance, bool write) {
+  double part = (double)distance / (double)capacity, us = switch_us;
+  if (distance == 0)
+    return 0;
+  if ((double)distance > cylinder_bytes)
+    us = seek_base_us + seek_root_us * sqrt(part) + seek_linear_us * part;
+  return us + (write ? write_settle_us : 0);
+}
+
+/* What is read goes through the interface too, while it comes from the media or afterwards. */
+static double interface_us(uint32_t count, double media_us) {
+  double us = count / interface_mb_s;
+  if (!overlap)
+    return us;
+  return us > media_us ? us - media_us : 0;
+}
+
 /* Service time in µs of a request that the disk takes up at `entry`; the head moves. */
 static double disk_us(uint32_t count, int64_t start, bool write, int64_t entry) {
-  double us = write ? write_us : read_us;
   int64_t distance = start > head ? start - head : head - start;
-  if (distance > 0) {
-    double part = (double)distance / (double)capacity;
-    us += seek_base_us + seek_root_us * sqrt(part) + seek_linear_us * part + (write ? write_settle_us : 0);
-  }
+  double us = (write ? write_us : read_us) + seek_us(distance, write), media_us = count / rate_at(start);
   if (position)
     us += fraction(revolutions(start) - fraction(((double)entry / 1000 + us) / rotation_us)) * rotation_us;
   else if (distance > 0)
     us += rotation_us / 2;
   head = (start + count) % capacity;
-  return us + count / rate_at(start);
+  return us + media_us + (write ? 0 : interface_us(count, media_us));
 }
 
 static double flash_us(uint32_t count, bool write) {
@@ -176,12 +195,23 @@ static int parse_bytes(const char *key, const char *text, int64_t *value) {
   return *value > 0 ? 0 : -1;
 }
 
-static int parse_choice(const char *key, const char *text, const char *first, const char *second, int *value) {
-  if (strcmp(text, first) && strcmp(text, second)) {
-    nbdkit_error("%s=%s: %s or %s", key, text, first, second);
+/* Which of two words, 0 or 1; -1: neither. */
+static int parse_choice(const char *key, const char *text, const char *first, const char *second) {
+  if (!strcmp(text, first) || !strcmp(text, second))
+    return strcmp(text, first) ? 1 : 0;
+  nbdkit_error("%s=%s: %s or %s", key, text, first, second);
+  return -1;
+}
+
+static int parse_zones(const char *text) {
+  int steps;
+  if (nbdkit_parse_int("zones", text, &steps) == -1)
+    return -1;
+  if (steps < 0) {
+    nbdkit_error("zones=%s: must be at least 0", text);
     return -1;
   }
-  *value = strcmp(text, first) ? 2 : 1;
+  zones = steps;
   return 0;
 }
 
@@ -218,26 +248,29 @@ static int open_log(const char *path) {
 }
 
 static int disk_config(const char *key, const char *text) {
-  int chosen, steps;
+  int chosen;
   for (int i = 0; i < NUMBERS; i++)
     if (!strcmp(key, numbers[i].key)) {
       given[i] = true;
       return parse_number(key, text, numbers[i].least, numbers[i].value);
     }
-  if (!strcmp(key, "mode"))
-    return parse_choice(key, text, "hdd", "ssd", &mode);
+  if (!strcmp(key, "mode")) {
+    chosen = parse_choice(key, text, "hdd", "ssd");
+    mode = chosen ? SSD : HDD;
+    return chosen < 0 ? -1 : 0;
+  }
   if (!strcmp(key, "rotation")) {
-    int wrong = parse_choice(key, text, "mean", "position", &chosen);
-    position = !wrong && chosen == 2;
-    return wrong;
+    chosen = parse_choice(key, text, "mean", "position");
+    position = chosen == 1;
+    return chosen < 0 ? -1 : 0;
   }
-  if (!strcmp(key, "zones")) {
-    int wrong = nbdkit_parse_int(key, text, &steps);
-    zones = wrong ? 0 : steps;
-    if (zones < 0)
-      nbdkit_error("zones=%s: must be at least 0", text);
-    return wrong || zones < 0 ? -1 : 0;
+  if (!strcmp(key, "overlap")) {
+    chosen = nbdkit_parse_bool(text);
+    overlap = chosen == 1;
+    return chosen < 0 ? -1 : 0;
   }
+  if (!strcmp(key, "zones"))
+    return parse_zones(text);
   if (!strcmp(key, "size"))
     return parse_bytes(key, text, &size);
   if (!strcmp(key, "capacity_bytes"))

@@ -21,8 +21,8 @@ READY_S = 20.0
 POLL_S = 0.005
 SOCKET_PATH_BYTES = 107  # the kernel's limit
 HDD_KEYS = (
-    "capacity_bytes rotation_us rotation seek_base_us seek_root_us seek_linear_us write_settle_us outer_mb_s "
-    "inner_mb_s zones read_us write_us"
+    "capacity_bytes rotation_us rotation seek_base_us seek_root_us seek_linear_us cylinder_bytes switch_us "
+    "write_settle_us outer_mb_s inner_mb_s zones read_us write_us interface_mb_s overlap"
 ).split()
 
 

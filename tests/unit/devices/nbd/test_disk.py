@@ -27,20 +27,24 @@ FAST = Hdd(
     seek_base_us=20.0,
     seek_root_us=300.0,
     seek_linear_us=-50.0,
+    cylinder_bytes=3 * MIB,
+    switch_us=8.0,
     write_settle_us=40.0,
     outer_mb_s=4000.0,
     inner_mb_s=1500.0,
     read_us=10.0,
     write_us=15.0,
+    interface_mb_s=2000.0,
 )
 FLASH = Ssd(read_us=90.0, write_us=20.0, read_mb_s=550.0, write_mb_s=500.0, waf=2.5, program_mb_s=900.0)
 
 
 def requests(count, seed=1):
-    """Random ones, every third where the one before it ended, some across the end of the capacity."""
+    """Random ones, every third near where the one before it ended, if not there, and one across the capacity's end."""
     source, rows, end = random.Random(seed), [(CAPACITY - 4096, 65536, OP_READ)], 0
     while len(rows) < count:
-        offset = end if len(rows) % 3 == 0 else source.randrange(CAPACITY // 512) * 512
+        near = (end + source.choice([0, 0, 512, 2 * MIB, 4 * MIB])) % CAPACITY
+        offset = near if len(rows) % 3 == 0 else source.randrange(CAPACITY // 512) * 512
         size = source.choice([512, 4096, 65536])
         rows.append((offset, size, source.choice([OP_READ, OP_WRITE])))
         end = (offset + size) % CAPACITY
@@ -83,9 +87,9 @@ def check_time(taken, intended):
     assert np.median(taken - intended) < 1000
 
 
-@pytest.mark.parametrize("zones", [0, 1, 7])
-def test_disk_takes_what_the_analytic_model_says(zones, tmp_path):
-    model = FAST.model_copy(update={"zones": zones})
+@pytest.mark.parametrize(("zones", "overlap"), [(0, True), (1, True), (7, True), (7, False)])
+def test_disk_takes_what_the_analytic_model_says(zones, overlap, tmp_path):
+    model = FAST.model_copy(update={"zones": zones, "overlap": overlap})
     rows = requests(300)
     taken, intended, _ = run(model, rows, tmp_path)
     np.testing.assert_allclose(intended, t_hdd_us(as_trace(rows), model), atol=0.002)
@@ -121,7 +125,8 @@ def passing_us(model, start):
 
 @pytest.mark.parametrize("zones", [0, 1, 7])
 def test_disk_waits_for_the_sector_by_the_clock(zones, tmp_path):
-    model = FAST.model_copy(update={"zones": zones, "rotation": "position"})
+    changes = {"zones": zones, "rotation": "position", "cylinder_bytes": 0, "interface_mb_s": 1e9}
+    model = FAST.model_copy(update=changes)
     rows = requests(200)
     _, intended, entry = run(model, rows, tmp_path)
     expected, head = [], 0
@@ -187,6 +192,7 @@ HDD = {
     "rotation_us": "8000",
     "outer_mb_s": "160",
     "inner_mb_s": "80",
+    "interface_mb_s": "600",
 }
 
 
@@ -203,6 +209,7 @@ HDD = {
         ({"rotation_us": "fast"}, "rotation_us=fast: not a number"),
         ({"rotation_us": "1e999"}, "rotation_us=1e999: not a number"),
         ({"inner_mb_s": "-1"}, "inner_mb_s=-1: must be at least 0"),
+        ({"overlap": "half"}, "could not decipher boolean (half)"),
         ({"rotation": "often"}, "rotation=often: mean or position"),
         ({"zones": "-1"}, "zones=-1: must be at least 0"),
         ({"read_mb_s": "5"}, "read_mb_s: not a parameter of mode=hdd"),

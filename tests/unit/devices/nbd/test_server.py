@@ -155,3 +155,11 @@ def test_models_that_the_disk_does_not_know_are_refused(model, key):
         serving(model, SIZE),
     ):
         pass
+
+
+def test_every_key_of_the_models_is_emulated_harmless_or_refused():
+    refused = {"read_buffer", "write_buffer_bytes", "scheduler"}
+    assert set(Hdd.model_fields) == set(server.HDD_KEYS) | refused
+    harmless = {"channels", "stripe_bytes"}  # to one request at a time
+    emulated = {"read_us", "write_us", "read_mb_s", "write_mb_s", "program_mb_s", "waf"}
+    assert set(Ssd.model_fields) == emulated | harmless | {"write_buffer_bytes"}
