@@ -32,6 +32,11 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),
     "bounds": (("trace.parquet",),),
+    "device profile": (("recipe.yaml",),),
+    "device response": (
+        ("trace.parquet", "--device", "exosx20_990pro", "--depth", "2"),
+        ("good.parquet", "--device", "recipe.yaml"),
+    ),
     "bundle verify": (("bundle.zip",),),
     "bundle inspect": (("bundle.zip",),),
     "results": (("metrics/web.json",),),

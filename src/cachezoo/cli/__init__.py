@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import report, simulation, trace, transform
+from cachezoo.cli import device, report, simulation, trace, transform
 from cachezoo.cli.common import Json, print_values, project
 from cachezoo.errors import CachezooError, os_message
 
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 trace.app.add_typer(transform.app)
 app.add_typer(trace.app, name="trace")
+app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
 app.add_typer(report.app)
 bundle_app = typer.Typer(no_args_is_help=True, help="Verify and inspect bundles.")

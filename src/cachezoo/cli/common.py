@@ -47,3 +47,15 @@ def project() -> Path:
         message = f"{folder}: no project here (neither dvc.yaml nor conf/); run this in the project's folder"
         raise ConfigError(message)
     return folder
+
+
+def png_path(plot: Path | None) -> Path | None:
+    """Where to draw; refused before anything runs where it is no PNG, or cannot be written."""
+    if plot is not None and plot.suffix != ".png":
+        message = f"{plot}: plots are PNG files; give a name that ends in .png"
+        raise ConfigError(message)
+    if plot is not None:
+        from cachezoo.io import check_file
+
+        check_file(plot)
+    return plot

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, cell, print_values
+from cachezoo.cli.common import Json, cell, png_path, print_values
 from cachezoo.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def simulate(
     """Replay a trace through one policy, at one capacity or several."""
     from cachezoo.evaluation.sweep import run_row
 
-    policy, plot = _known([policy])[0], _png(plot)
+    policy, plot = _known([policy])[0], png_path(plot)
     capacities = _list(capacity)
     asked = _asked(warmup, writes, unit, device, decision_us)
     bench = _bench(trace, asked, capacities)
@@ -149,7 +149,7 @@ def compare(
     from cachezoo.evaluation.compare import compare as beside
     from cachezoo.policies.registry import classics
 
-    ids, plot = _known(policy or classics()), _png(plot)
+    ids, plot = _known(policy or classics()), png_path(plot)
     capacities = _list(capacity)
     asked = _asked(warmup, writes, unit, device, decision_us)
     if bundle and (asked.writes, asked.unit) != ("back", "page"):
@@ -257,7 +257,7 @@ def curve(
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
-    ids, plot = _known(policy or ["lru", OPTIMUM]), _png(plot)
+    ids, plot = _known(policy or ["lru", OPTIMUM]), png_path(plot)
     pages = expand_pages(read_any(trace))
     capacities = capacities_of(pages, points)
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
@@ -355,18 +355,6 @@ def _table(
         table.add_row(*(escape(cells[column][k]) for column in shown))
     room = out().width if out().is_terminal else max(out().width, sum(least.values()) + 1)
     out().print(table, width=room, crop=False)
-
-
-def _png(plot: Path | None) -> Path | None:
-    """Where to draw; refused before anything runs where it is no PNG, or cannot be written."""
-    if plot is not None and plot.suffix != ".png":
-        message = f"{plot}: plots are PNG files; give a name that ends in .png"
-        raise ConfigError(message)
-    if plot is not None:
-        from cachezoo.io import check_file
-
-        check_file(plot)
-    return plot
 
 
 def _draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:

@@ -1,0 +1,170 @@
+"""Devices: `cachezoo device …`."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cachezoo.cli.common import Json, cell, png_path
+from cachezoo.console import progress
+
+app = typer.Typer(no_args_is_help=True, help="Disks and SSDs: what their models say, and response times under load.")
+
+PROFILE_HELP = "A device profile's YAML file, or its name in conf/device."
+MS = 1000.0
+PLOT_STEPS = 1
+HEADS = {f"{name}_us": f"{name}, µs" for name in ("mean", "p50", "p90", "p99", "max")}
+HEADS |= {"iops": "IOPS", "mb_s": "MB/s", "duration_s": "duration, s"}
+
+
+@app.command("profile")
+def profile(
+    given: Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)],
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a profile's models say: response times by size and distance, random and sequential throughput.
+
+    All at queue depth 1. Of a disk that knows the angle of its addresses, the mean over a revolution.
+    """
+    from cachezoo.devices import profile as models
+
+    device, picture, name = models.load_profile(given), png_path(plot), Path(given).stem
+    rows = len(models.OPS) * len(models.SIZES)
+    found: dict[str, list[dict[str, Any]]] = {"distances": [], "accesses": []}
+    with progress(f"profile {name}", 5 * rows + PLOT_STEPS) as advance:
+        made = (("distances", models.distance_rows(device.hdd)), ("accesses", models.access_rows(device)))
+        for kind, source in made:
+            for row in source:
+                found[kind].append(row)
+                advance(sum(map(len, found.values())), kind)
+        if picture is not None:
+            from cachezoo.devices.profile_plot import draw_profile
+
+            draw_profile(device, found["accesses"], f"{name}: what its models say", picture)
+    seeks = {op: models.average_seek_us(device.hdd, op == "write") for op in models.OPS}
+    if as_json:
+        about = {"profile": name, "source": device.source, "average_seek_us": seeks}
+        typer.echo(json.dumps(about | found, allow_nan=False))
+        return
+    _print_distances(name, found["distances"], seeks)
+    _print_accesses(name, found["accesses"])
+
+
+def _print_distances(name: str, rows: list[dict[str, Any]], seeks: dict[str, float]) -> None:
+    """The disk's response times in ms: a row for each operation and size, a column for each distance."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from cachezoo.console import out
+    from cachezoo.devices.profile import size_text
+
+    said = " · ".join(f"{op} {seek / MS:.2f} ms" for op, seek in seeks.items())
+    table = Table(
+        title=escape(f"{name}, disk: response times in ms by distance, in parts of the capacity"),
+        caption=f"average seek: {said} · distance 0: back to back in a run",
+    )
+    table.add_column("")
+    table.add_column("size", justify="right")
+    for distance in rows[0]["response_us"]:
+        table.add_column(distance, justify="right")
+    for row in rows:
+        if row["op"] != rows[0]["op"] and row["size_bytes"] == rows[0]["size_bytes"]:
+            table.add_section()
+        times = ("-" if time is None else f"{time / MS:.3f}" for time in row["response_us"].values())
+        table.add_row(row["op"], size_text(row["size_bytes"]), *times)
+    out().print(table)
+
+
+def _print_accesses(name: str, rows: list[dict[str, Any]]) -> None:
+    """Throughput: a row for each device, pattern and size; reads and writes side by side."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from cachezoo.console import out
+    from cachezoo.devices.profile import OPS, size_text
+
+    table = Table(title=escape(f"{name}: throughput at queue depth 1"))
+    for column in ("", "", "size"):
+        table.add_column(column, justify="right" if column else "left")
+    for op in OPS:
+        for unit in ("µs", "IOPS", "MB/s"):
+            table.add_column(f"{op}, {unit}", justify="right")
+    keys = ("device", "pattern", "size_bytes")
+    by_key = {(row["op"], *(row[key] for key in keys)): row for row in rows}
+    order = {(row["device"], row["pattern"]): None for row in rows}
+    sizes = sorted({row["size_bytes"] for row in rows})
+    for device, pattern in order:
+        for size in sizes:
+            own = (by_key[op, device, pattern, size] for op in OPS)
+            figures = (_rate(row[key]) for row in own for key in ("response_us", "iops", "mb_s"))
+            table.add_row(device, pattern, size_text(size), *figures)
+        table.add_section()
+    out().print(table)
+
+
+def _rate(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= MS else f"{value:.4g}"
+
+
+@app.command("response")
+def response(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
+    given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="Requests outstanding in a closed loop, else as captured; in an open loop "
+                                           "how many the disk chooses from, else 32."),
+    ] = None,
+    loop: Annotated[str, typer.Option(help="closed: a fixed number outstanding; open: the trace's own arrivals.")]
+    = "closed",
+    scheduler: Annotated[str | None, typer.Option(help="Of the disk: fcfs or sstf; else the profile's.")] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Response times of a trace under load, waiting included, on a profile's disk and on its SSD.
+
+    The captured depth is how many requests were outstanding on average while any was. An open loop that would keep a
+    device busy for more than 90 % of the time is stretched until it does not.
+    """
+    from cachezoo.devices.profile import load_profile
+    from cachezoo.devices.queueing import Asked, known_loop, known_scheduler
+    from cachezoo.devices.queueing import response as run
+    from cachezoo.traces.read import read_any
+
+    asked = Asked(known_loop(loop), depth, known_scheduler(scheduler))
+    device = load_profile(given)
+    rows = read_any(trace)
+    with progress(f"response times of {trace.name}", 2.0) as advance:
+        found = run(rows, device, asked, advance)
+    about = {"trace": trace.name, "profile": Path(given).stem}
+    if as_json:
+        typer.echo(json.dumps({**about, **found}, allow_nan=False))
+        return
+    _print_response(about, found)
+
+
+def _print_response(about: dict[str, str], found: dict[str, Any]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from cachezoo.console import out
+
+    table = Table(title=escape(f"{about['trace']} on {about['profile']}"))
+    table.add_column("")
+    for name in found["devices"]:
+        table.add_column(name, justify="right")
+    for key in next(iter(found["devices"].values())):
+        table.add_row(HEADS.get(key, key), *(cell(own[key]) for own in found["devices"].values()))
+    out().print(table)
+    queue = f"{found['loop']} loop, depth {found['depth']:,}, disk {found['scheduler']}"
+    said = [f"{found['requests']:,} requests, {queue}"]
+    if found["captured_depth"] is not None:
+        said.append(f"captured: {found['captured_depth']:.2f} requests outstanding on average while any was")
+    for name, own in found["devices"].items():
+        if own.get("stretched", 1.0) > 1.0:
+            said.append(f"{name}: arrivals stretched {own['stretched']:.4g} times, to a load of {own['load']:.2f}")
+    for line in said:
+        out().print(line, soft_wrap=True, markup=False, highlight=False)
