@@ -24,6 +24,7 @@ I64 = npt.NDArray[np.int64]
 Model = Hdd | Ssd
 
 PUBLISHED = "DiskSim's modules, as published: 2 to 15 %"
+OF_WRITES = ("write_us", "write_settle_us", "write_buffer_bytes")
 # What a class holds up to and with; its last edge is open.
 DISTANCES = (0.0, 0.001, 0.01, 0.1, 1 / 3)
 DISTANCE_NAMES = ("sequential", "to 0.1 %", "to 1 %", "to 10 %", "to a third", "further")
@@ -135,8 +136,26 @@ def fit_baseline(samples: Samples) -> Baseline:
 
 
 def fit(samples: Samples, start: Model) -> Model:
-    """The model of `start`'s kind that comes nearest to the samples."""
-    return fit_hdd(samples, start) if isinstance(start, Hdd) else fit_ssd.fit_ssd(samples, start)
+    """The model of `start`'s kind that comes nearest to the samples; without writes those stay as they were.
+
+    Raises:
+        DeviceError: there are no reads, all requests are of one size, or what the fit says.
+    """
+    if samples.write.all():
+        message = f"all {len(samples)} requests are writes; a fit takes reads as well"
+        raise DeviceError(message)
+    if not np.ptp(samples.size):
+        message = (
+            f"all {len(samples)} requests are of {samples.size[0]} bytes, which does not tell a rate from a fixed "
+            "time; add other sizes"
+        )
+        raise DeviceError(message)
+    if isinstance(start, Ssd):
+        return fit_ssd.fit_ssd(samples, start)
+    found = fit_hdd(samples, start)
+    if not samples.write.any():
+        return found.model_copy(update={name: getattr(start, name) for name in OF_WRITES})
+    return found
 
 
 def times_of(samples: Samples, model: Model) -> F64:

@@ -4,14 +4,18 @@ Both halves of a sequence hold the same cells with other addresses, so that a mo
 the other. Cells come in random order, because a disk warms up and a drive tires; within a run the order is the point.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.devices.fio.contract import ReplayTarget
+from cachezoo.devices.fio.replay import Settings, replay
+from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
+from cachezoo.traces.table import Coded, Trace, TraceMeta
 
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
@@ -32,6 +36,7 @@ RUN_BYTES = 64 * KIB
 BURST_BYTES = MIB
 BURST_SHARE = 0.4  # of the requests to an SSD that may be written to
 LEAST_BYTES = 64 * MIB
+BETWEEN_US = 20.0  # what fio takes from the end of a request to the next
 
 
 @dataclass(frozen=True)
@@ -159,3 +164,36 @@ def design(kind: Kind, capacity_bytes: int, requests: int = 3000, writes: bool =
         rows += _half(kind, maker, count, writes)
     offset, size, write = zip(*rows, strict=True)
     return Design(np.array(offset, np.int64), np.array(size, np.int64), np.array(write, np.uint8))
+
+
+def measure(
+    target: ReplayTarget, settings: Settings, kind: Kind, requests: int = 3000, writes: bool = False, seed: int = 0
+) -> tuple[Samples, dict[str, str]]:
+    """Replay designed requests on a target, one at a time and each once.
+
+    Each once, because the median of repetitions would lie near the middle of the rotation, where no single request is.
+
+    Args:
+        target: what passed its checks.
+        settings: of the replay; repetitions, writes, mode and depth are set here.
+        kind: what the target is.
+        requests: how many.
+        writes: also write, which destroys what the target holds.
+        seed: the project's base seed.
+
+    Returns:
+        The service times, and where, when and how they were measured.
+
+    Raises:
+        DeviceError: too small a target, or the replay's own.
+    """
+    asked = design(kind, target.data_bytes, requests, writes, seed)
+    count = len(asked)
+    meta = TraceMeta("microbench", "microbench", "microbench", "")
+    trace = Trace(
+        np.zeros(count, np.int64), asked.write, asked.offset, asked.size, Coded.constant(target.label, count), meta
+    )
+    once = replace(settings, repetitions=1, writes="replay" if writes else "refuse", mode="service", depth=1)
+    measured = replay(trace, target, once)
+    samples = Samples(asked.offset, asked.size, asked.write, measured.times_us, np.full(count, BETWEEN_US))
+    return samples.check(target.label), measured.provenance

@@ -1,0 +1,216 @@
+"""`cachezoo device calibrate`: a device's model from measured service times."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from cachezoo.cli.common import Json, cell, png_path
+from cachezoo.errors import ConfigError, DeviceError
+
+if TYPE_CHECKING:
+    from cachezoo.config.device import AnalyticDevice, Hdd, Ssd
+    from cachezoo.devices.calibration import Calibration
+    from cachezoo.devices.samples import Samples
+
+app = typer.Typer()
+SMALL_PART = 0.5  # requests that reach less of the capacity are worth a word
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Service times and what is said of them.
+
+    Attributes:
+        samples: the service times.
+        left_out: requests of the trace that say nothing of service times.
+        name: what was measured, for titles and errors.
+        provenance: for the profile's comments.
+        capacity_bytes: of the target; None where a trace does not say.
+    """
+
+    samples: "Samples"
+    left_out: int
+    name: str
+    provenance: dict[str, str]
+    capacity_bytes: int | None = None
+
+
+def _from_trace(path: Path) -> Taken:
+    from cachezoo.devices.calibration import of_trace
+    from cachezoo.devices.samples import read_disk_trace
+    from cachezoo.io import sha256_file
+    from cachezoo.traces.read import OpenTrace, TraceFiles, read_any, silent
+
+    form = OpenTrace(TraceFiles([path]), silent).format.id
+    left_out = 0
+    if form == "disksim_validate":  # its times have fractions, and are service times by definition
+        samples = read_disk_trace(path)
+    else:
+        samples, left_out = of_trace(read_any(path), str(path))
+    said = {"service times from": f"{path.name} ({form}, sha256 {sha256_file(path)[:16]})"}
+    said["requests"] = f"{len(samples):,}" + (f"; {left_out:,} that may have waited left out" if left_out else "")
+    return Taken(samples, left_out, path.name, said)
+
+
+def _from_target(path: Path, kind: Literal["hdd", "ssd"], requests: int, writes: bool, force: bool) -> Taken:
+    from cachezoo.devices.fio.replay import Settings
+    from cachezoo.devices.fio.target import Use, open_target
+    from cachezoo.devices.microbench import BLOCK, measure
+
+    target = open_target(str(path), path.name, Use(block_bytes=BLOCK, writes=writes, force=force))
+    samples, said = measure(target, Settings(logical_block_bytes=BLOCK), kind, requests, writes)
+    if "target.virtual" in said:
+        from cachezoo.console import err
+
+        err().print(f"note: {path}: {said['target.virtual']}", soft_wrap=True, markup=False)
+    kept = {key: value for key, value in said.items() if key not in ("command", "repetitions", "target.name")}
+    kept["requests"] = f"{len(samples):,} designed ones"
+    return Taken(samples, 0, str(path), kept, target.data_bytes)
+
+
+def _start(base: "AnalyticDevice", kind: Literal["hdd", "ssd"], taken: Taken, capacity: int | None) -> "Hdd | Ssd":
+    """The model to begin with; of a disk with its capacity, which service times do not show."""
+    if kind == "ssd":
+        if capacity is not None:
+            message = "--capacity: is of a disk's seeks, and --kind is ssd; leave it out"
+            raise ConfigError(message)
+        return base.ssd
+    reach = int((taken.samples.offset + taken.samples.size).max())
+    size = capacity or taken.capacity_bytes or base.hdd.capacity_bytes
+    if capacity is not None and capacity < reach:
+        message = f"--capacity {capacity}: {taken.name} has a request that ends at byte {reach}; give the disk's size"
+        raise ConfigError(message)
+    if capacity is None and reach < SMALL_PART * size:
+        from cachezoo.console import err
+
+        text = f"note: requests reach {reach:,} of {size:,} bytes; if the disk is smaller, say so with --capacity"
+        err().print(text, soft_wrap=True)
+    return base.hdd.model_copy(update={"capacity_bytes": size})
+
+
+def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
+    from cachezoo.devices.calibration import calibrate as run
+
+    try:
+        return run(taken.samples, start, refit=refit)
+    except DeviceError as error:
+        message = f"{taken.name}: {error}"
+        raise DeviceError(message) from error
+
+
+@app.command("calibrate")
+def calibrate(
+    kind: Annotated[str, typer.Option(help="What was measured: hdd or ssd.")],
+    base: Annotated[str, typer.Option(metavar="PROFILE", help="Profile with first values and the other device: a YAML "
+                                                              "file, or its name in conf/device.")],
+    out: Annotated[Path, typer.Option(metavar="YAML", help="Profile to write, with its residuals beside it.")],
+    trace: Annotated[
+        Path | None, typer.Option(help="Service times: DiskSim's validation format, or a trace with latencies, of "
+                                       "which those requests count that found the device idle.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option(help="Measure this device or file with fio instead; reads only.")
+    ] = None,
+    writes: Annotated[bool, typer.Option("--writes", help="Write to the target as well: a prepared scratch target, "
+                                                          "see device prepare.")] = False,
+    requests: Annotated[int, typer.Option(min=200, max=1_000_000, help="To the target.")] = 3000,
+    capacity: Annotated[int | None, typer.Option(min=1 << 20, help="Bytes of the disk a trace is of, if not the "
+                                                                   "base's.")] = None,
+    refit: Annotated[bool, typer.Option("--refit", help="After the test fit what is written to all requests.")] = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw measured and modelled times into this PNG.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force_target: Annotated[
+        bool, typer.Option("--force-target", help="Measure a target in use, not empty, or on the root disk.")
+    ] = False,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Fit a disk's or an SSD's model to measured service times, and say how near it comes.
+
+    The model is fitted on the first half of the requests and tested on the second. The demerit figure is the
+    root-mean-square distance of the two distributions of service times over the measured mean.
+    """
+    from cachezoo.config.device import AnalyticDevice
+    from cachezoo.devices.calibration_profile import check_outputs, write_calibration
+    from cachezoo.devices.profile import load_profile
+
+    device = _kind(kind)
+    if (trace is None) == (target is None):
+        message = "give either --trace, a file of service times, or --target, a device or file to measure"
+        raise ConfigError(message)
+    if trace is not None and (writes or force_target):
+        message = "--writes and --force-target are of a --target; leave them out beside --trace"
+        raise ConfigError(message)
+    given = load_profile(base)
+    models = AnalyticDevice(source="analytic", hdd=given.hdd, ssd=given.ssd)
+    check_outputs(out, png_path(plot), force)
+    taken = (
+        _from_trace(trace)
+        if trace is not None
+        else _from_target(target or Path(), device, requests, writes, force_target)
+    )
+    found = _calibrated(taken, _start(models, device, taken, capacity), refit)
+    if plot is not None:
+        from cachezoo.devices.calibration_plot import draw
+
+        draw(found, f"{taken.name} as {kind}", plot)
+    write_calibration(found, models, Path(base).stem, taken.provenance, out)
+    if as_json:
+        about = {"name": taken.name, "left_out": taken.left_out, "out": str(out)}
+        typer.echo(json.dumps({**about, **found.as_json()}, allow_nan=False))
+    else:
+        _print(found, taken, out)
+
+
+def _kind(given: str) -> Literal["hdd", "ssd"]:
+    if given == "hdd":
+        return "hdd"
+    if given == "ssd":
+        return "ssd"
+    message = f"--kind {given[:40]!r}: write hdd or ssd"
+    raise ConfigError(message)
+
+
+def _flat(model: "Hdd | Ssd") -> dict[str, Any]:
+    """A model's parameters, those of a part with the part's name before them."""
+    values: dict[str, Any] = {}
+    for key, value in model.model_dump(mode="json").items():
+        values |= {f"{key}.{name}": own for name, own in value.items()} if isinstance(value, dict) else {key: value}
+    return values
+
+
+def _value(value: object) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else cell(value)
+
+
+def _print(found: "Calibration", taken: Taken, out_file: Path) -> None:
+    """One table: parameters before and after; then, under the same columns, the two constants and the model."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from cachezoo.console import out
+    from cachezoo.devices.calibration import PUBLISHED
+
+    said = f"{len(taken.samples):,} requests"
+    if taken.left_out:
+        said += f", {taken.left_out:,} more left out because others may have been under way"
+    refitted = "; then fitted to all requests" if found.refitted else ""
+    table = Table(title=escape(f"{taken.name}: {said}"), caption=escape(f"{PUBLISHED} · written: {out_file}{refitted}"))
+    for name in ("parameter", "before", "after"):
+        table.add_column(name, justify="left" if name == "parameter" else "right")
+    before, after = _flat(found.before), _flat(found.after)
+    for key, value in after.items():
+        mark = "bold" if before[key] != value else "dim"
+        table.add_row(key, *(escape(_value(own)) for own in (before[key], value)), style=mark)
+    table.add_section()
+    table.add_row("", "two constants", "model", style="bold")
+    for name, score in (("fitted", found.fit), ("tested", found.test)):
+        if score is not None:
+            pair = (f"{score.baseline_demerit:.1%}", f"{score.demerit:.1%}")
+            table.add_row(f"demerit, {score.requests:,} {name}", *pair)
+    score = found.test or found.fit
+    table.add_row("root mean square, µs", f"{score.baseline_rms_us:,.0f}", f"{score.rms_us:,.0f}")
+    table.add_row("mean less measured", "", f"{score.mean_error:+.1%}")
+    out().print(table)
