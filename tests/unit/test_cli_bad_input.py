@@ -32,6 +32,11 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),
     "bounds": (("trace.parquet",),),
+    "device calibrate": (
+        ("--trace", "trace.parquet", "--base", "exosx20_990pro", "--kind", "hdd", "--out", "new.yaml"),
+        ("--trace", "raw.csv", "--base", "exosx20_990pro", "--kind", "ssd", "--out", "new.yaml"),
+        ("--trace", "good.parquet", "--base", "recipe.yaml", "--kind", "ssd", "--out", "new.yaml"),
+    ),
     "device profile": (("recipe.yaml",),),
     "device response": (
         ("trace.parquet", "--device", "exosx20_990pro", "--depth", "2"),

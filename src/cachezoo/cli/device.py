@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from cachezoo.cli import calibrate
 from cachezoo.cli.common import Json, cell, png_path
 from cachezoo.console import progress
 
 app = typer.Typer(no_args_is_help=True, help="Disks and SSDs: what their models say, and response times under load.")
+app.add_typer(calibrate.app)
 
 PROFILE_HELP = "A device profile's YAML file, or its name in conf/device."
 MS = 1000.0
