@@ -1,4 +1,4 @@
-"""A hard disk written from its description (cachezoo.config.device.Hdd), with lists, fractions of time and no arrays."""
+"""A hard disk written from its description (cachezoo.config.device.Hdd), with lists and no arrays."""
 
 import math
 

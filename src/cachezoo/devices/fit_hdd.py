@@ -16,15 +16,16 @@ from cachezoo.config.device import Hdd, ReadBuffer
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
-from cachezoo.kernels.hdd import hdd_service_us
+from cachezoo.kernels.hdd import hdd_media, hdd_service_us
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 B1 = npt.NDArray[np.bool_]
 
 QUANTILES = (np.arange(2000) + 0.5) / 2000
-SECOND_US = 1e6
+IDLE_US = 1e7  # a disk has read ahead and written back whatever it may
 FEWEST_MOVES = 50
+MIDDLE = 0.4
 SEGMENTS = (1, 2, 4, 8, 16)
 SEGMENT_BYTES = (32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20)
 TRACK_BYTES = (0, 64 << 10, 96 << 10, 128 << 10, 160 << 10, 192 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20)
@@ -49,26 +50,9 @@ def modelled(hdd: Hdd, samples: Samples) -> F64:
 
 
 def moves(hdd: Hdd, samples: Samples) -> B1:
-    """bool[n], which requests wait for the arm to move, by the model's caches alone."""
-    slow = hdd.model_copy(
-        update={
-            "rotation": "mean",
-            "rotation_us": 1.0,
-            "seek_base_us": SECOND_US,
-            "switch_us": SECOND_US,
-            "seek_root_us": 0.0,
-            "seek_linear_us": 0.0,
-            "write_settle_us": 0.0,
-            "read_us": 0.0,
-            "write_us": 0.0,
-        }
-    )
-    # The arm's time is out of scale here, so idle time must be as well: what is written back or read ahead is done.
-    times = hdd_service_us(
-        disk_at_rest(slow), samples.offset, samples.size, samples.write, samples.think_us + 64 * SECOND_US
-    )
-    moved: B1 = times >= SECOND_US
-    return moved
+    """bool[n], which requests the media serve, by the model's buffers alone."""
+    marks = hdd_media(disk_at_rest(hdd), samples.offset, samples.size, samples.write, IDLE_US)
+    return np.asarray(marks, np.bool_)
 
 
 def distances(hdd: Hdd, samples: Samples) -> F64:
@@ -131,11 +115,12 @@ def move_line(hdd: Hdd, samples: Samples, which: B1, fixed: float) -> tuple[F64,
     seek = lsq_linear(columns[far], time[far], bounds=(0, np.inf)).x
     rest = np.sort(time[far] - columns[far] @ seek)
     even = (np.arange(rest.size) + 0.5) / rest.size - 0.5
-    width = least_squares(lambda x: x[0] * even - rest, [rest[-1] - rest[0]], loss="soft_l1", f_scale=500.0).x[0]
+    middle = np.abs(even) < MIDDLE  # the ends are of requests that waited for something else as well
+    width = float(np.sum(even[middle] * rest[middle]) / np.sum(even[middle] ** 2))
     left = (time - columns[:, 3:] @ seek[3:])[~far]
     near = min(max(float(left.mean()) if left.size else 0.0, fixed + width / 2), seek[0])
     move = np.concatenate([[near, seek[0] - near], seek[1:3], seek[3:] / 1e3])
-    return move, float(width), float(np.sum(rest**2) + np.sum((left - near) ** 2))
+    return move, width, float(np.sum(rest**2) + np.sum((left - near) ** 2))
 
 
 def lines(hdd: Hdd, samples: Samples, which: B1, moved: B1) -> Lines:

@@ -302,6 +302,31 @@ def hdd_service_us(disk: Disk, offset: I64, size: I64, write: U8, think_us: F64)
 
 
 @njit
+def hdd_media(disk: Disk, offset: I64, size: I64, write: U8, idle_us: float) -> U8:
+    """Which requests the media serve, not a buffer, where the disk is idle for so long before each.
+
+    Args:
+        disk: changed in place.
+        offset: int64[n] bytes.
+        size: int64[n] bytes.
+        write: uint8[n], 1 for writes.
+        idle_us: µs; if long enough, all is read ahead and written back.
+
+    Returns:
+        uint8[n], 1 for requests that the media serve.
+    """
+    marks = np.zeros(offset.size, np.uint8)
+    now = 0.0
+    for i in range(offset.size):
+        now += idle_us
+        settle(disk, now)
+        before = disk.free
+        now += serve(disk, offset[i], size[i], write[i] != 0, now)
+        marks[i] = disk.free != before and (write[i] == 0 or disk.waiting == 0)
+    return marks
+
+
+@njit
 def nearest(head: int, capacity: int, offset: I64, waiting: I64, count: int) -> int:
     """Which of the waiting requests has the shortest seek; of several the one that waits longest."""
     best, shortest = 0, capacity

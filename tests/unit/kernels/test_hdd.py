@@ -74,9 +74,8 @@ def test_the_kernel_is_the_disk_that_the_schema_describes(hdd, rows):
 def test_a_wait_for_the_rotation_is_even_over_a_revolution():
     hdd = Hdd(**PLAIN, rotation="position")
     rng = np.random.default_rng(1)
-    rows = [
-        (at * 4096, 4096, False, think) for at, think in zip(rng.integers(0, 16000, 20_000), rng.random(20_000) * 1e5)
-    ]
+    addresses, thinks = rng.integers(0, 16000, 20_000) * 4096, rng.random(20_000) * 1e5
+    rows = [(int(at), 4096, False, think) for at, think in zip(addresses, thinks, strict=True)]
     times = service(hdd, rows)
     start = np.array([row[0] for row in rows])
     distance = np.abs(np.diff(start, prepend=-4096) - 4096) / hdd.capacity_bytes
