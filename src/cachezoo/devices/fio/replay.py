@@ -210,7 +210,9 @@ class _Job:
 def _check_result(path: Path, label: str) -> None:
     """See fio's own word that nothing failed."""
     try:
-        jobs = json.loads(path.read_text())["jobs"]
+        text = path.read_text()
+        # The engine nbd says a line there, before the result.
+        jobs = json.loads(text[max(text.find("{"), 0) :])["jobs"]
         failed = [int(job["error"]) for job in jobs if job["error"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"{label}: fio left no result that can be read ({type(error).__name__}); run it again"

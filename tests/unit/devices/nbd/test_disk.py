@@ -2,7 +2,6 @@ import itertools
 import math
 import os
 import random
-import statistics
 import subprocess
 
 import numpy as np
@@ -149,14 +148,19 @@ def test_waits_for_random_sectors_are_spread_over_a_revolution(tmp_path):
     mean = model.model_copy(update={"rotation": "mean"})
     waits = np.sort(intended - t_hdd_us(as_trace(rows), mean) + 500) / 1000
     even = (np.arange(400) + 0.5) / 400
-    assert np.abs(waits - even).max() < 0.11  # Kolmogorov: more than this in one of 5,000 such tests
+    assert np.abs(waits - even).max() < 0.13  # Kolmogorov: more than this in one of 300,000 such tests
 
 
 def test_next_sector_has_just_passed_when_its_request_comes(tmp_path):
     model = FAST.model_copy(update={"rotation": "position", "rotation_us": 10000.0, "read_us": 0.0})
     rows = [(start * 4096, 4096, OP_READ) for start in range(20)]
-    _, intended, _ = run(model, rows, tmp_path)
-    assert statistics.median(intended) > 9000
+    _, intended, entry = run(model, rows, tmp_path)
+    # From end to end it takes whole revolutions and the transfer, mostly one: some µs late is nearly too late.
+    between = np.diff(entry + intended) - 4096 / FAST.outer_mb_s
+    turns = np.round(between / 10000)
+    np.testing.assert_allclose(between, turns * 10000, atol=0.5)
+    assert turns.min() >= 1
+    assert intended.max() > 9000
 
 
 def test_slow_addresses_are_slower_by_as_much_as_was_said(tmp_path):
