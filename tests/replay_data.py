@@ -52,7 +52,8 @@ def loop_device(image: Path, *options: str):
     finally:
         for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
             if f" {device}" in line.partition(" - ")[2]:
-                subprocess.run(["umount", line.split()[4]], check=True, timeout=30)
+                place = line.split()[4].replace("\\040", " ")
+                subprocess.run(["umount", place], check=True, timeout=30)
         subprocess.run(["losetup", "--detach", device], check=True, timeout=30)
         settle(lambda: not Path(f"/sys/block/{Path(device).name}/loop").exists())
 

@@ -14,7 +14,8 @@ from scipy.optimize import nnls
 
 from cachezoo.config.device import Hdd, Ssd
 from cachezoo.devices import fit_ssd
-from cachezoo.devices.fit_hdd import demerit, distances, fit_hdd, modelled
+from cachezoo.devices.calibration_hdd import fit_disk
+from cachezoo.devices.fit_hdd import demerit, distances, modelled
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.traces.table import OP_NAMES, OP_READ, Trace
@@ -152,7 +153,7 @@ def fit(samples: Samples, start: Model) -> Model:
         raise DeviceError(message)
     if isinstance(start, Ssd):
         return fit_ssd.fit_ssd(samples, start)
-    found = fit_hdd(samples, start)
+    found = fit_disk(samples, start)
     if not samples.write.any():
         return found.model_copy(update={name: getattr(start, name) for name in OF_WRITES})
     return found

@@ -2,7 +2,7 @@
 
 What the caches decide comes first: for each size of read buffer and with writes buffered or not, the model itself says
 which requests move the arm. Those that do not lie on a line over size; those that do on a seek curve and a rate, plus a
-wait that is even over a revolution. The caches whose lines come nearest to the measured distribution are taken.
+wait that is even over a revolution. The caches whose lines come nearest to the requests are taken.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ B1 = npt.NDArray[np.bool_]
 QUANTILES = (np.arange(2000) + 0.5) / 2000
 IDLE_US = 1e7  # a disk has read ahead and written back whatever it may
 FEWEST_MOVES = 50
-MIDDLE = 0.4
+MIDDLE, OUTSIDE, ROUNDS = 0.4, 0.7, (1, 5)
 SEGMENTS = (1, 2, 4, 8, 16)
 SEGMENT_BYTES = (32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20)
 TRACK_BYTES = (0, 64 << 10, 96 << 10, 128 << 10, 160 << 10, 192 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20)
@@ -59,7 +59,8 @@ def distances(hdd: Hdd, samples: Samples) -> F64:
     """float64[n], from the end of the request before to the start of each, as a part of the capacity."""
     start = samples.offset % hdd.capacity_bytes
     end = np.concatenate([[0], (start + samples.size)[:-1] % hdd.capacity_bytes])
-    return np.abs(start - end) / hdd.capacity_bytes
+    apart: F64 = np.abs(start - end) / hdd.capacity_bytes
+    return apart
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,26 @@ def still_line(size: I64, time: F64) -> tuple[float, float, float]:
     return float(fixed), float(per_kib) / 1024, float(np.sum((fixed + per_kib * kib - time) ** 2))
 
 
-def move_line(hdd: Hdd, samples: Samples, which: B1, fixed: float) -> tuple[F64, float, float]:
+def seek_line(columns: F64, time: F64, rounds: int) -> tuple[F64, float]:
+    """Coefficients of the columns, none below 0, and the width of what they leave, taken as an even spread.
+
+    What lies far outside that spread waited for something else as well, such as for a write to reach the media. Where
+    the model makes it wait for that, the line must not: in each round after the first it is left out.
+    """
+    kept = np.ones(time.size, np.bool_)
+    for _ in range(rounds):
+        line = lsq_linear(columns[kept], time[kept], bounds=(0, np.inf)).x
+        rest = time - columns @ line
+        even = (np.arange(np.count_nonzero(kept)) + 0.5) / np.count_nonzero(kept) - 0.5
+        middle = np.abs(even) < MIDDLE
+        width = float(np.sum(even[middle] * np.sort(rest[kept])[middle]) / np.sum(even[middle] ** 2))
+        kept = np.abs(rest) <= OUTSIDE * width
+        if np.count_nonzero(kept) < FEWEST_MOVES:
+            break
+    return line, width
+
+
+def move_line(hdd: Hdd, samples: Samples, which: B1, fixed: float, rounds: int) -> tuple[F64, float, float]:
     """`Lines.move`, the width of what seeks leave unexplained taken as an even spread, and the loss.
 
     Seeks give the curve and the rotation. What is near takes as long as it does on average, but no less than `fixed`
@@ -112,22 +132,19 @@ def move_line(hdd: Hdd, samples: Samples, which: B1, fixed: float) -> tuple[F64,
         return np.zeros(6), 0.0, float(np.sum(time**2))
     position = samples.offset[which] % hdd.capacity_bytes / hdd.capacity_bytes
     columns = np.stack([np.ones(time.size), np.sqrt(distance), distance, size, size * position], axis=1)
-    seek = lsq_linear(columns[far], time[far], bounds=(0, np.inf)).x
-    rest = np.sort(time[far] - columns[far] @ seek)
-    even = (np.arange(rest.size) + 0.5) / rest.size - 0.5
-    middle = np.abs(even) < MIDDLE  # the ends are of requests that waited for something else as well
-    width = float(np.sum(even[middle] * rest[middle]) / np.sum(even[middle] ** 2))
+    seek, width = seek_line(columns[far], time[far], rounds)
+    rest = time[far] - columns[far] @ seek
     left = (time - columns[:, 3:] @ seek[3:])[~far]
-    near = min(max(float(left.mean()) if left.size else 0.0, fixed + width / 2), seek[0])
+    near = min(max(float(np.median(left)) if left.size else 0.0, fixed + width / 2), seek[0])
     move = np.concatenate([[near, seek[0] - near], seek[1:3], seek[3:] / 1e3])
     return move, width, float(np.sum(rest**2) + np.sum((left - near) ** 2))
 
 
-def lines(hdd: Hdd, samples: Samples, which: B1, moved: B1) -> Lines:
-    """Fit the requests `which`, of which those `moved` wait for the arm."""
+def lines(hdd: Hdd, samples: Samples, which: B1, moved: B1, rounds: int = 1) -> Lines:
+    """Fit the requests `which`, of which those `moved` wait for the arm, in so many rounds of `seek_line`."""
     still = which & ~moved
     fixed, per_byte, still_loss = still_line(samples.size[still], samples.time_us[still])
-    move, width, move_loss = move_line(hdd, samples, which & moved, fixed)
+    move, width, move_loss = move_line(hdd, samples, which & moved, fixed, rounds)
     return Lines(fixed, per_byte, move, width, still_loss + move_loss)
 
 
@@ -168,11 +185,14 @@ def fit_hdd(samples: Samples, start: Hdd) -> Hdd:
     best = _best(base, samples, "read_buffer", read_buffers())
     best = _best(best, samples, "cylinder_bytes", CYLINDER_BYTES)
     moved = moves(best, samples)
-    read, write = (lines(best, samples, samples.write == op, moved) for op in (0, 1))
-    if read.rotation <= 0:
-        message = f"{len(samples)} requests, of which too few reads move the arm: a seek curve takes {FEWEST_MOVES}"
-        raise DeviceError(message)
-    return _assemble(best, read, write)
+    models = []
+    for rounds in ROUNDS:
+        read, write = (lines(best, samples, samples.write == op, moved, rounds) for op in (0, 1))
+        if read.rotation <= 0:
+            message = f"{len(samples)} requests, of which too few reads move the arm: a seek curve takes {FEWEST_MOVES}"
+            raise DeviceError(message)
+        models.append(_assemble(best, read, write))
+    return min(models, key=lambda model: demerit(modelled(model, samples), samples.time_us))
 
 
 def _best(base: Hdd, samples: Samples, name: str, values: Iterable[ReadBuffer | int]) -> Hdd:

@@ -129,7 +129,11 @@ def _fill(maker: _Maker, kind: Kind, ops: tuple[int, ...], most: int) -> Rows:
 
 
 def _half(kind: Kind, maker: _Maker, count: int, writes: bool) -> Rows:
-    burst = int(count * BURST_SHARE) if writes and kind == "ssd" else 0
+    """A disk's reads come before its writes: while writes wait in its buffer, reads say nothing of reads."""
+    if kind == "hdd":
+        written = count // 2 if writes else 0
+        return _fill(maker, kind, (0,), count - written) + _fill(maker, kind, (1,), written)
+    burst = int(count * BURST_SHARE) if writes else 0
     rows = _fill(maker, kind, (0, 1) if writes else (0,), count - burst)
     room = maker.capacity // BURST_BYTES
     return rows + [((k % room) * BURST_BYTES, BURST_BYTES, 1) for k in range(burst)]

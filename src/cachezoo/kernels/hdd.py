@@ -165,7 +165,7 @@ def after_media(disk: Disk, offset: int, size: int) -> float:
     time = size / disk.interface
     if disk.overlap:
         time = max(time - size / rate_at(disk, offset), 0.0)
-    return time
+    return float(time)
 
 
 @njit

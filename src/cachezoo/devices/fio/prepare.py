@@ -1,6 +1,6 @@
 """Make a scratch target: a file or device full of data that nobody needs, with a header that says so.
 
-The data cannot be compressed, and all of it is written: an SSD answers reads of what was never written, or of zeros,
+The data hardly compress (fio's random bytes: to 95 %), and all of them are written: an SSD answers reads of what was never written, or of zeros,
 without its flash. The header comes last, so that nothing half made passes for a scratch target.
 """
 

@@ -7,9 +7,7 @@ from cachezoo.devices.fio.iolog import Rules, clean, framed, write_iolog
 from cachezoo.errors import DeviceError
 from tests.oracles.fio import naive_clean
 
-ROWS = st.lists(
-    st.tuples(st.integers(0, 1), st.integers(0, 60_000), st.integers(0, 9_000)), min_size=1, max_size=30
-)
+ROWS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 60_000), st.integers(0, 9_000)), min_size=1, max_size=30)
 MIB = 1 << 20
 
 
@@ -49,7 +47,11 @@ def test_cleaning_is_the_naive_one_and_every_change_is_counted(rows, block, data
     [
         ([(0, 0, 512), (1, 0, 512)], {}, "row 2 is a write, one of 1"),
         ([(0, 0, 512), (0, 8192, 4096)], {"data_bytes": 8192}, "row 2 ends at byte 12288, .* set device.fold"),
-        ([(0, 0, 8193)], {"data_bytes": 8192, "fold": True}, "row 1 is a request of 8704 bytes, and the target has 8192"),
+        (
+            [(0, 0, 8193)],
+            {"data_bytes": 8192, "fold": True},
+            "row 1 is a request of 8704 bytes, and the target has 8192",
+        ),
         ([(0, 0, 0)], {}, "nothing to replay"),
     ],
 )

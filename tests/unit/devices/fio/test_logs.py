@@ -58,7 +58,9 @@ ROW = st.tuples(st.integers(0, 1), st.sampled_from([512, 1024]), st.sampled_from
 
 
 @settings(max_examples=400, deadline=None)
-@given(rows=st.lists(ROW, min_size=1, max_size=40), seed=st.integers(0, 2**32), lost=st.integers(0, 5), extra=st.booleans())
+@given(
+    rows=st.lists(ROW, min_size=1, max_size=40), seed=st.integers(0, 2**32), lost=st.integers(0, 5), extra=st.booleans()
+)
 def test_join_is_first_in_first_out_for_any_order_of_completion(rows, seed, lost, extra):
     rng = random.Random(seed)
     lines = rows.copy()
