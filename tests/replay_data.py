@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import time
@@ -117,10 +118,11 @@ def eval_disk(folder: Path, pread: str, size=16 * MIB):
     command = [shutil.which("nbdkit"), "--foreground", "--exit-with-parent", "--threads=8", "-U", str(socket), "eval"]
     command += [f"get_size=echo {size}", "thread_model=echo parallel", "can_write=exit 3"]
     command += [f"pread={pread}; head -c $3 /dev/zero"]
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         assert settle(socket.exists)
         yield SocketTarget(socket, size)
     finally:
-        server.kill()
+        # The group: shells of reads that never end are in it.
+        os.killpg(server.pid, signal.SIGKILL)
         server.wait(10)

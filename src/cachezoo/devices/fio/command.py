@@ -12,7 +12,6 @@ Mode = Literal["service", "closed", "response"]
 TIMED = (3, 36)
 IOLOG = "requests.iolog"
 LOG = "times"
-RESULT = "fio.json"
 LATENCY_LOG = f"{LOG}_lat.log"
 SUBMISSION_LOG = f"{LOG}_slat.log"
 
@@ -89,7 +88,6 @@ def replay_command(program: Program, target: ReplayTarget, way: Way, largest: in
         "--disable_bw_measurement=1",
         "--eta=never",
         "--output-format=json",
-        f"--output={RESULT}",
     ]
     if way.chunked:
         command.append("--read_iolog_chunked=1")

@@ -90,13 +90,13 @@ def run(
 
     Args:
         command: what to run.
-        folder: its working folder; takes what it says in the file `said`.
+        folder: its working folder; takes what it says.
         timeout_s: then it is killed.
         label: the target's name in errors.
         watch: is told its process id and the seconds since its start, several times a second.
 
     Returns:
-        What it said on both streams.
+        What it said on standard output.
 
     Raises:
         DeviceError: it failed, or did not end in time.
@@ -104,14 +104,14 @@ def run(
     # Where this process is killed, nobody is left to end fio: the kernel does.
     setpriv = shutil.which("setpriv") or shutil.which("setpriv", path="/usr/bin:/bin")
     guard = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
-    said = folder / "said"
-    with said.open("wb") as out:
+    said, complaints = folder / "said", folder / "complaints"
+    with said.open("wb") as out, complaints.open("wb") as err:
         process = subprocess.Popen(
             [*guard, *command],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=out,
-            stderr=out,
+            stderr=err,
             start_new_session=True,
         )
         try:
@@ -126,7 +126,7 @@ def run(
         )
         raise DeviceError(message)
     if status:
-        message = f"{label}: fio ended with status {status}: {_last_line(text)}"
+        message = f"{label}: fio ended with status {status}: {_reason(complaints.read_text(errors='replace'), text)}"
         raise DeviceError(message)
     return text
 
@@ -159,9 +159,13 @@ def _end(process: "subprocess.Popen[bytes]", label: str) -> None:
         raise DeviceError(message) from error
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+def _reason(complaints: str, text: str) -> str:
+    """The line that says most: of a request, else of an error, else the last before the result."""
+    before = f"{text.partition('{')[0]}\n{complaints}"
+    lines = [line.strip() for line in before.splitlines() if line.strip()]
+    of_requests = [line for line in lines if "buflen=" in line]
+    of_errors = [line for line in lines if "error" in line]
+    return (of_requests[:1] or of_errors[-1:] or lines[-1:] or ["it said nothing"])[0]
 
 
 def moved_bytes(pid: int) -> int:

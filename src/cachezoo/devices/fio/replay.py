@@ -185,10 +185,11 @@ class _Job:
             write_iolog(script, folder / commands.IOLOG, timed=self.way.mode == "response")
             start = time.monotonic()
             try:
-                run(command, folder, self.settings.timeout_s, self.target.label, self._watch(script, number, advance))
+                watch = self._watch(script, number, advance)
+                said = run(command, folder, self.settings.timeout_s, self.target.label, watch)
             except DeviceError as error:
                 raise _named(error, script) from error
-            _check_result(folder / commands.RESULT, self.target.label)
+            _check_result(said, self.target.label)
             advance(number + 1.0)
             spent = time.monotonic() - start
             log = logs.read_log(folder / commands.LATENCY_LOG)
@@ -207,14 +208,12 @@ class _Job:
         return watch
 
 
-def _check_result(path: Path, label: str) -> None:
-    """See fio's own word that nothing failed."""
+def _check_result(said: str, label: str) -> None:
+    """See fio's own word that nothing failed; the engine nbd says a line before it."""
     try:
-        text = path.read_text()
-        # The engine nbd says a line there, before the result.
-        jobs = json.loads(text[max(text.find("{"), 0) :])["jobs"]
+        jobs = json.loads(said[max(said.find("{"), 0) :])["jobs"]
         failed = [int(job["error"]) for job in jobs if job["error"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         message = f"{label}: fio left no result that can be read ({type(error).__name__}); run it again"
         raise DeviceError(message) from error
     if failed or not jobs:

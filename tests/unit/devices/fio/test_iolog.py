@@ -29,7 +29,7 @@ def test_cleaning_is_the_naive_one_and_every_change_is_counted(rows, block, data
     rules = Rules(block, data_offset, data_bytes, fold, writes, "/dev/x")
     expected = naive_clean(rows, block, data_offset, data_bytes, fold, writes)
     if expected is None:
-        with pytest.raises(DeviceError, match="^/dev/x: "):
+        with pytest.raises(DeviceError, match=r"^/dev/x: "):
             clean(*columns(rows), rules)
         return
     requests, cleaning = clean(*columns(rows), rules)
