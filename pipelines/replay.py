@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.config.device import AnalyticDevice
-from cachezoo.devices.analytic import write_responses
+from cachezoo.devices.replaying import write_responses
 from cachezoo.stage import stage
 from cachezoo.traces.store import read_trace
 
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 def main(params: "Params", key: str) -> None:
     """Replay trace `key`."""
     category = params.traces[key].category
-    assert isinstance(params.device, AnalyticDevice)
-    write_responses(read_trace(paths.requests(category, key)), params.device, paths.responses(category, key))
+    trace = read_trace(paths.requests(category, key))
+    write_responses(trace, params.device, paths.responses(category, key), paths.replay_record(category, key))
 
 
 if __name__ == "__main__":

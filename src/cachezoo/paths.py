@@ -8,6 +8,7 @@ BUNDLES = Path("models/bundles")
 TRACK = Path("models/track.json")
 METRICS = Path("metrics")
 REPORT = Path("report")
+DEVICES = Path("models/devices")
 
 
 def requests(category: str, trace: str) -> Path:
@@ -18,6 +19,11 @@ def requests(category: str, trace: str) -> Path:
 def responses(category: str, trace: str) -> Path:
     """`t_hdd_us` and `t_ssd_us` of each request (stage replay)."""
     return Path("data/responses") / category / f"{trace}.parquet"
+
+
+def replay_record(category: str, trace: str) -> Path:
+    """Where a trace's response times come from (stage replay)."""
+    return Path("data/replays") / category / f"{trace}.json"
 
 
 def labels(oracle: str, category: str, trace: str) -> Path:

@@ -20,9 +20,9 @@ class ReadBuffer(_Strict):
             comes with it, and reading on ends where the track does; 0: it begins at the address.
     """
 
-    segments: int = Field(0, ge=0, le=64)
-    segment_bytes: int = Field(0, ge=0)
-    track_bytes: int = Field(0, ge=0)
+    segments: int = Field(default=0, ge=0, le=64)
+    segment_bytes: int = Field(default=0, ge=0)
+    track_bytes: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _holds(self) -> "ReadBuffer":
@@ -61,18 +61,18 @@ class Hdd(_Strict):
     seek_base_us: float = Field(ge=0)
     seek_root_us: float = Field(ge=0)
     seek_linear_us: float = 0.0
-    cylinder_bytes: int = Field(0, ge=0)
-    switch_us: float = Field(0.0, ge=0)
-    write_settle_us: float = Field(0.0, ge=0)
+    cylinder_bytes: int = Field(default=0, ge=0)
+    switch_us: float = Field(default=0.0, ge=0)
+    write_settle_us: float = Field(default=0.0, ge=0)
     outer_mb_s: float = Field(gt=0)
     inner_mb_s: float = Field(gt=0)
-    zones: int = Field(0, ge=0, le=1000)
-    read_us: float = Field(0.0, ge=0)
-    write_us: float = Field(0.0, ge=0)
-    interface_mb_s: float = Field(600.0, gt=0)
+    zones: int = Field(default=0, ge=0, le=1000)
+    read_us: float = Field(default=0.0, ge=0)
+    write_us: float = Field(default=0.0, ge=0)
+    interface_mb_s: float = Field(default=600.0, gt=0)
     overlap: bool = True
-    read_buffer: ReadBuffer = ReadBuffer(segments=0, segment_bytes=0, track_bytes=0)
-    write_buffer_bytes: int = Field(0, ge=0)
+    read_buffer: ReadBuffer = ReadBuffer()
+    write_buffer_bytes: int = Field(default=0, ge=0)
     scheduler: Literal["fcfs", "sstf"] = "fcfs"
 
     @model_validator(mode="after")
@@ -109,11 +109,11 @@ class Ssd(_Strict):
     write_us: float = Field(ge=0)
     read_mb_s: float = Field(gt=0)
     write_mb_s: float = Field(gt=0)
-    channels: int = Field(1, ge=1, le=1024)
-    stripe_bytes: int = Field(4096, ge=512)
-    write_buffer_bytes: int = Field(0, ge=0)
-    program_mb_s: float = Field(1000.0, gt=0)
-    waf: float = Field(1.0, ge=1)
+    channels: int = Field(default=1, ge=1, le=1024)
+    stripe_bytes: int = Field(default=4096, ge=512)
+    write_buffer_bytes: int = Field(default=0, ge=0)
+    program_mb_s: float = Field(default=1000.0, gt=0)
+    waf: float = Field(default=1.0, ge=1)
 
 
 class AnalyticDevice(_Strict):
@@ -136,8 +136,8 @@ class EmulatedDevice(_Strict):
     source: Literal["emulated"]
     hdd: Hdd
     ssd: Ssd
-    repetitions: int = Field(3, ge=1, le=99)
-    timeout_s: float = Field(600.0, gt=0)
+    repetitions: int = Field(default=3, ge=1, le=99)
+    timeout_s: float = Field(default=600.0, gt=0)
 
 
 class Target(_Strict):
@@ -176,9 +176,9 @@ class RealDevice(_Strict):
     writes: Literal["refuse", "as_reads", "replay"] = "refuse"
     fold: bool = False
     force: bool = False
-    repetitions: int = Field(3, ge=1, le=99)
-    chunk_requests: int = Field(0, ge=0)
-    timeout_s: float = Field(3600.0, gt=0)
+    repetitions: int = Field(default=3, ge=1, le=99)
+    chunk_requests: int = Field(default=0, ge=0)
+    timeout_s: float = Field(default=3600.0, gt=0)
 
 
 Device = Annotated[AnalyticDevice | EmulatedDevice | RealDevice, Field(discriminator="source")]

@@ -23,7 +23,7 @@ from cachezoo.io import atomic_file
 MATRIX = Path("conf/matrix.yaml")
 IMPORTED = Path("data/raw/imported")
 # What stages write, and what DVC and Git keep for themselves, is no raw trace.
-NOT_RAW = tuple(f"data/{name}" for name in ("requests", "responses", "labels", "features"))
+NOT_RAW = tuple(f"data/{name}" for name in ("requests", "responses", "replays", "labels", "features"))
 NOT_RAW += ("models", ".dvc", ".git", ".cache", ".venv", "mlflow-artifacts")
 ROLES: tuple[str, ...] = get_args(Role)
 WITHOUT = {

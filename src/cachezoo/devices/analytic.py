@@ -1,13 +1,9 @@
 """The analytic device models: service times of each request on an HDD and an SSD, the same on every machine."""
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from cachezoo.config.device import AnalyticDevice, Hdd, Ssd
-from cachezoo.io import dump_json, write_table
+from cachezoo.config.device import Hdd, Ssd
 from cachezoo.kernels import hdd as hdd_kernel
 from cachezoo.kernels import ssd as ssd_kernel
 from cachezoo.traces.table import OP_READ, Trace
@@ -84,16 +80,3 @@ def t_ssd_us(trace: Trace, ssd: Ssd, think_us: F64 = NONE) -> F64:
     """Service times on the SSD at queue depth 1; arguments and result as for `t_hdd_us`."""
     times: F64 = ssd_kernel.ssd_service_us(*drive_at_rest(ssd), trace.offset, trace.size, writes(trace), think_us)
     return times
-
-
-def write_responses(trace: Trace, device: AnalyticDevice, path: Path) -> None:
-    """Write `t_hdd_us` and `t_ssd_us`, rows as in the requests, with the profile as provenance."""
-    table = pa.table({"t_hdd_us": t_hdd_us(trace, device.hdd), "t_ssd_us": t_ssd_us(trace, device.ssd)})
-    metadata = {
-        "cachezoo.trace_id": trace.meta.trace_id,
-        "cachezoo.provenance": device.source,
-        "cachezoo.device": dump_json(device.model_dump(mode="json")),
-        "cachezoo.unit.t_hdd_us": "microseconds at queue depth 1",
-        "cachezoo.unit.t_ssd_us": "microseconds at queue depth 1",
-    }
-    write_table(path, table, metadata)

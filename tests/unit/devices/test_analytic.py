@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.config.load import load_params
-from cachezoo.devices.analytic import t_hdd_us, t_ssd_us, write_responses
-from cachezoo.io import read_table
+from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.traces.table import Coded, Trace, TraceMeta
 
 
@@ -61,11 +60,3 @@ def test_sequential_reads_pay_the_transfer_alone():
 def test_ssd_meets_its_data_sheet_at_queue_depth_1():
     times = t_ssd_us(make([0, 0], [4096, 4096], [0, 1]), load_params().device.ssd)
     assert 1e6 / times == pytest.approx([10_000, 36_000], rel=0.02)
-
-
-def test_responses_have_the_requests_rows(tmp_path):
-    write_responses(make([0, 9], [4096, 512], [0, 1]), load_params().device, tmp_path / "r.parquet")
-    table, metadata = read_table(tmp_path / "r.parquet")
-    assert table.column_names == ["t_hdd_us", "t_ssd_us"]
-    assert len(table) == 2
-    assert metadata["cachezoo.provenance"] == "analytic"

@@ -1,0 +1,122 @@
+"""The pipeline with `device=real`, on scratch files of this machine: the same stages, from measured response times."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cachezoo.config.load import read_model
+from cachezoo.devices.replaying import write_responses
+from cachezoo.io import read_table
+from cachezoo.traces.store import read_trace
+from tests.e2e.test_pipeline import cachezoo, clone, dvc
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "fio")]
+
+SIZE = 80 << 20
+# From the trace to the bundle that its measured response times lead to.
+TARGETS = ("evaluate@alpha", "evaluate_flash@alpha", "export_caching@alpha", "calibrate")
+
+
+def configure(folder: Path, *more: str) -> None:
+    file = folder / "conf/overrides.yaml"
+    overrides = yaml.safe_load((Path(__file__).parent / "tiny/overrides.yaml").read_text())["overrides"]
+    real = ["device=real", "device.force=true", "device.writes=replay", "device.timeout_s=60", *more]
+    kinds = ("hdd", "ssd")
+    targets = [f"device.{kind}.path={folder.parent / kind}.scratch" for kind in kinds]
+    targets += [f"device.{kind}.name=scratch-{kind}" for kind in kinds]
+    file.write_text(yaml.safe_dump({"overrides": [*overrides, *real, *targets]}))
+
+
+def repro(folder: Path, *targets: str) -> str:
+    done = dvc(folder, "repro", *targets)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def ran(text: str) -> set[str]:
+    """Stages that a run of `dvc repro` began."""
+    return {line.split("'")[1] for line in text.splitlines() if line.startswith("Running stage '")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = clone(tmp_path_factory.mktemp("real") / "clone")
+    for kind in ("hdd", "ssd"):
+        done = cachezoo(made, "device", "prepare", str(made.parent / f"{kind}.scratch"), "--size", str(SIZE), "--force")
+        assert done.returncode == 0, done.stderr
+    configure(made)
+    repro(made, *TARGETS)
+    return made
+
+
+def responses(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in (folder / "data/responses").rglob("*.parquet")}
+
+
+def test_measured_responses_have_the_modelled_ones_schema_order_and_rows(folder, tmp_path):
+    model = read_model(folder / "conf/device/wdredpro2tb_850pro.yaml")
+    for role in ("train", "validation", "test"):
+        trace = read_trace(folder / f"data/requests/alpha/alpha_{role}.parquet")
+        write_responses(trace, model, tmp_path / "responses.parquet", tmp_path / "record.json")
+        modelled, known = read_table(tmp_path / "responses.parquet")
+        table, metadata = read_table(folder / f"data/responses/alpha/alpha_{role}.parquet")
+        assert table.schema.remove_metadata() == modelled.schema.remove_metadata()
+        assert len(table) == len(trace) == len(modelled) > 1000
+        assert metadata.keys() == known.keys()
+        assert metadata["cachezoo.trace_id"] == known["cachezoo.trace_id"]
+        assert (metadata["cachezoo.provenance"], known["cachezoo.provenance"]) == ("real", "analytic")
+
+
+def test_the_record_says_when_where_and_how_it_was_measured(folder):
+    record = json.loads((folder / "data/replays/alpha/alpha_test.json").read_text())
+    assert (record["provenance"], record["requests"]) == ("real", 3000)
+    for kind in ("hdd", "ssd"):
+        measured = record[kind]["measured"]
+        assert measured["target.name"] == f"scratch-{kind}"
+        assert measured["fio"].startswith("fio-")
+        assert {"date", "host", "kernel", "command"} <= measured.keys()
+        assert record[kind]["rows_changed"] == {
+            "requests": 3000, "zero_length": 0, "rounded": 0, "folded": 0, "writes_as_reads": 0,
+        }  # fmt: skip
+
+
+def test_what_was_measured_leads_to_a_bundle_and_to_a_profile(folder):
+    assert json.loads((folder / "metrics/alpha.json").read_text())["traces"]
+    done = cachezoo(folder, "bundle", "verify", "models/bundles/caching.alpha.lstm_small")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((folder / "models/devices/calibration.json").read_text())
+    assert report["provenance"] == "real"
+    assert {"hdd", "ssd"} <= report.keys()
+
+
+def test_a_device_is_not_measured_again_until_trace_device_or_settings_change(folder):
+    before = responses(folder)
+    assert len(before) == 9
+    assert "replay" not in {name.split("@")[0] for name in ran(repro(folder, *TARGETS))}
+    configure(folder, "evaluate.bootstrap_samples=110")
+    stages = ran(repro(folder, *TARGETS))
+    assert "evaluate@alpha" in stages
+    assert not {name for name in stages if name.startswith("replay")}
+    assert responses(folder) == before
+    configure(folder, "device.repetitions=2")
+    assert "replay@alpha_test" in ran(repro(folder, "replay@alpha_test"))
+
+
+def test_a_target_that_is_gone_ends_the_stage_in_one_line_and_keeps_what_was_measured(folder):
+    before = (folder / "data/replays/alpha/alpha_test.json").read_bytes()
+    configure(folder, "device.repetitions=4")
+    os.rename(folder.parent / "ssd.scratch", folder.parent / "elsewhere")
+    try:
+        done = dvc(folder, "repro", "replay@alpha_test")
+    finally:
+        os.rename(folder.parent / "elsewhere", folder.parent / "ssd.scratch")
+    assert done.returncode != 0
+    line = next(line for line in (done.stdout + done.stderr).splitlines() if "replay.py:" in line)
+    assert "ssd.scratch" in line
+    assert (
+        not (folder / "data/replays/alpha/alpha_test.json").exists()
+        or (folder / "data/replays/alpha/alpha_test.json").read_bytes() == before
+    )

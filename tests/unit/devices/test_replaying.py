@@ -1,0 +1,51 @@
+import json
+
+import numpy as np
+import pytest
+
+from cachezoo.config.device import RealDevice
+from cachezoo.config.load import load_params
+from cachezoo.devices.replaying import respond, write_responses
+from cachezoo.errors import DeviceError
+from cachezoo.io import read_table
+from tests.unit.devices.test_analytic import make
+
+
+def test_responses_have_the_requests_rows(tmp_path):
+    trace = make([0, 9], [4096, 512], [0, 1])
+    write_responses(trace, load_params().device, tmp_path / "r.parquet", tmp_path / "r.json")
+    table, metadata = read_table(tmp_path / "r.parquet")
+    assert table.column_names == ["t_hdd_us", "t_ssd_us"]
+    assert len(table) == 2
+    assert metadata["cachezoo.provenance"] == "analytic"
+
+
+def test_the_record_counts_what_the_model_folded(tmp_path):
+    device = load_params().device
+    trace = make([0, device.hdd.capacity_bytes, 9 * device.hdd.capacity_bytes], [4096] * 3, [0, 0, 0])
+    write_responses(trace, device, tmp_path / "r.parquet", tmp_path / "r.json")
+    record = json.loads((tmp_path / "r.json").read_text())
+    assert record == {
+        "provenance": "analytic", "trace": "t", "requests": 3, "hdd": {"rows_changed": {"folded": 2}},
+    }  # fmt: skip
+
+
+def test_models_give_the_same_bytes_again(tmp_path):
+    trace = make(np.arange(50) * 81920, [4096] * 50, [0, 1] * 25)
+    for name in "ab":
+        write_responses(trace, load_params().device, tmp_path / f"{name}.parquet", tmp_path / f"{name}.json")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("missing", ["hdd", "ssd"])
+def test_both_targets_are_looked_at_before_one_is_replayed_on(missing, tmp_path):
+    paths = {kind: tmp_path / f"{kind}.scratch" for kind in ("hdd", "ssd")}
+    there = next(path for kind, path in paths.items() if kind != missing)
+    there.write_bytes(np.random.default_rng(0).bytes(2 << 20))
+    targets = {kind: {"path": str(path), "name": kind} for kind, path in paths.items()}
+    device = RealDevice.model_validate({"source": "real", "force": True, **targets})
+    with pytest.raises(DeviceError, match=rf"{missing}\.scratch"):
+        respond(make([0], [4096], [0]), device)
+    assert sorted(tmp_path.iterdir()) == [there]
