@@ -83,12 +83,18 @@ def _start(base: "AnalyticDevice", kind: Literal["hdd", "ssd"], taken: Taken, ca
     if capacity is not None and capacity < reach:
         message = f"--capacity {capacity}: {taken.name} has a request that ends at byte {reach}; give the disk's size"
         raise ConfigError(message)
-    if capacity is None and reach < SMALL_PART * size:
-        from cachezoo.console import err
-
-        text = f"note: requests reach {reach:,} of {size:,} bytes; if the disk is smaller, say so with --capacity"
-        err().print(text, soft_wrap=True)
     return base.hdd.model_copy(update={"capacity_bytes": size})
+
+
+def _say_reach(taken: Taken, model: "Hdd | Ssd") -> None:
+    """Point to --capacity where it may be missing."""
+    from cachezoo.config.device import Hdd
+    from cachezoo.console import err
+
+    reach = int((taken.samples.offset + taken.samples.size).max())
+    if isinstance(model, Hdd) and reach < SMALL_PART * model.capacity_bytes:
+        text = f"note: requests reach {reach:,} of {model.capacity_bytes:,} bytes; if the disk is smaller, "
+        err().print(f"{text}say so with --capacity", soft_wrap=True)
 
 
 def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
@@ -152,6 +158,8 @@ def calibrate(
         else _from_target(target or Path(), device, requests, writes, force_target)
     )
     found = _calibrated(taken, _start(models, device, taken, capacity), refit)
+    if capacity is None:
+        _say_reach(taken, found.after)
     if plot is not None:
         from cachezoo.devices.calibration_plot import draw
 

@@ -100,6 +100,7 @@ class Calibration:
         baseline: fitted to the same requests as the scored model.
         fit, test: scores on the requests it was fitted to and on the others; test is None where there are none.
         refitted: whether `after` was fitted to all requests once more; the scores are those of the fit on the half.
+            Only if it then lies nearer to all of them: a second half in which writes wait may say less of a disk.
         residuals: groups of the tested requests (of the fitted ones where none were kept for a test).
         shown: those requests; shown_us: what the model makes of them.
     """
@@ -136,11 +137,11 @@ def fit_baseline(samples: Samples) -> Baseline:
     return Baseline(float(found[0]), float(found[1] / largest))
 
 
-def fit(samples: Samples, start: Model) -> Model:
-    """The model of `start`'s kind that comes nearest to the samples; without writes those stay as they were.
+def check(samples: Samples) -> None:
+    """Refuse requests from which no model can be told.
 
     Raises:
-        DeviceError: there are no reads, all requests are of one size, or what the fit says.
+        DeviceError: there are no reads, or all requests are of one size.
     """
     if samples.write.all():
         message = f"all {len(samples)} requests are writes; a fit takes reads as well"
@@ -151,6 +152,11 @@ def fit(samples: Samples, start: Model) -> Model:
             "time; add other sizes"
         )
         raise DeviceError(message)
+
+
+def fit(samples: Samples, start: Model) -> Model:
+    """The model of `start`'s kind that comes nearest to the samples; without writes those stay as they were."""
+    check(samples)
     if isinstance(start, Ssd):
         return fit_ssd.fit_ssd(samples, start)
     found = fit_disk(samples, start)
@@ -213,11 +219,12 @@ def calibrate(samples: Samples, start: Model, holdout: bool = True, refit: bool 
             hold in the second half what they would; measured times it sees of the first half only.
         start: what is to be fitted, with what service times do not show.
         holdout: fit on the first half and test on the second; else fit on all and test on none.
-        refit: after the test fit `after` to all of them.
+        refit: after the test fit `after` to all of them, see `Calibration`.
 
     Raises:
         DeviceError: too few samples, or none that show what is to be fitted.
     """
+    check(samples)
     if isinstance(start, Hdd):
         reach = int((samples.offset + samples.size).max())
         start = start.model_copy(update={"capacity_bytes": max(start.capacity_bytes, reach)})
@@ -227,13 +234,18 @@ def calibrate(samples: Samples, start: Model, holdout: bool = True, refit: bool 
     all_us = times_of(samples, model)
     since = half if holdout else 0
     shown, shown_us = samples.part(since, len(samples)), all_us[since:]
+    after = model
+    if refit and holdout:
+        again = fit(samples, start)
+        if demerit(times_of(samples, again), samples.time_us) < demerit(all_us, samples.time_us):
+            after = again
     return Calibration(
         before=start,
-        after=fit(samples, start) if refit and holdout else model,
+        after=after,
         baseline=baseline,
         fit=_score(fitted, all_us[:half], baseline),
         test=_score(shown, shown_us, baseline) if holdout else None,
-        refitted=refit and holdout,
+        refitted=after is not model,
         residuals=residuals(samples, all_us, model, since),
         shown=shown,
         shown_us=shown_us,

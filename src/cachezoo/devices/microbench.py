@@ -5,6 +5,7 @@ the other. Cells come in random order, because a disk warms up and a drive tires
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ BLOCK = 4096
 KIB, MIB = 1 << 10, 1 << 20
 FEWEST = 200
 REPEATS = 15  # of a cell in each half: the rotation averages out over both
-DISTANCES = 12
+DISTANCES = 12  # ranges of them, log-spaced
 HDD_SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
 SSD_SIZES = (4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, MIB)
 ZONES = (0.0, 0.475, 0.95)  # where the outer, middle and inner zone begin, as parts of the capacity
@@ -71,11 +72,15 @@ class _Maker:
         last = min(int(end * self.capacity), self.capacity - size) // BLOCK
         return int(self.random.integers(first, max(last, first) + 1)) * BLOCK
 
-    def walk(self, distance: int, steps: int, write: int) -> Rows:
-        """Small requests, each so far from the end of the one before, to either side as the capacity allows."""
+    def walk(self, least: int, most: int, steps: int, write: int) -> Rows:
+        """Small requests, each so far from the end of the one before, to either side as the capacity allows.
+
+        Distances are drawn anew for each: over one and the same, the wait for the rotation would be always the same.
+        """
         rows = [(self.within(0.0, 1.0, BLOCK), BLOCK, write)]
         for _ in range(steps):
             head = rows[-1][0] + BLOCK
+            distance = int(least * (most / least) ** self.random.random()) // BLOCK * BLOCK
             sides = [side for side in (-1, 1) if 0 <= head + side * distance <= self.capacity - BLOCK]
             if sides:
                 rows.append((head + int(self.random.choice(sides)) * distance, BLOCK, write))
@@ -97,16 +102,11 @@ class _Maker:
         return [(self.within(0.0, 1.0, size), size, write) for _ in range(count)]
 
 
-def _distances(capacity: int) -> list[int]:
-    """Log-spaced, from some tracks to nine tenths of the way across."""
-    spaced = np.geomspace(min(MIB, capacity // 64), 0.9 * capacity, DISTANCES)
-    return [int(distance) // BLOCK * BLOCK for distance in spaced]
-
-
 def _hdd_cells(maker: _Maker, write: int) -> list[Rows]:
     """Seeks, sizes, runs; short pieces, because they are shuffled."""
     steps = REPEATS // 3
-    cells = [maker.walk(distance, steps, write) for distance in _distances(maker.capacity) for _ in range(3)]
+    edges = np.geomspace(min(MIB, maker.capacity // 64), 0.9 * maker.capacity, DISTANCES + 1).astype(np.int64).tolist()
+    cells = [maker.walk(least, most, steps, write) for least, most in pairwise(edges) for _ in range(3)]
     cells += [maker.inside(zone, size, steps, write) for zone in ZONES for size in HDD_SIZES for _ in range(3)]
     cells += [maker.run(zone, RUN_BYTES, RUN, write) for zone in ZONES for _ in range(3)]
     return [*cells, *([row] for row in maker.anywhere(BLOCK, 8 * REPEATS, write))]
