@@ -42,12 +42,17 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("trace.parquet", "--device", "exosx20_990pro", "--depth", "2"),
         ("good.parquet", "--device", "recipe.yaml"),
     ),
+    "device replay": (
+        ("trace.parquet", "--device", "exosx20_990pro", *OUT),
+        ("good.parquet", "--device", "recipe.yaml", *OUT),
+    ),
     "bundle verify": (("bundle.zip",),),
     "bundle inspect": (("bundle.zip",),),
     "results": (("metrics/web.json",),),
 }
-# These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs.
-WITHOUT = {"trace formats", "policies", "track sync", "track ui", "report"}
+# These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs, and
+# those of the device commands what cannot be prepared, which is said where there is fio.
+WITHOUT = {"trace formats", "policies", "track sync", "track ui", "report", "device prepare"}
 
 
 def leaves(command, words: tuple[str, ...] = ()) -> Iterator[str]:

@@ -1,15 +1,21 @@
-"""`cachezoo device profile` and `device response`."""
+"""`cachezoo device profile`, `response`, `prepare` and `replay`."""
 
 import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cachezoo.cli.device import bytes_of
 from cachezoo.config.load import read_model
+from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.queueing import Asked
 from cachezoo.devices.queueing import response as run_queue
-from cachezoo.traces.store import write_trace
+from cachezoo.devices.responses import read_responses
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.io import read_table
+from cachezoo.traces.store import read_trace, write_trace
 from tests.page_data import seeded_trace
 from tests.unit.test_cli import run
 
@@ -99,3 +105,90 @@ def test_bad_input_is_one_line(folder):
     refused(("device", "profile", DEVICE, "--plot", "p.pdf"), "p.pdf: plots are PNG files")
     refused(("device", "profile", DEVICE, "--plot", "t.parquet/p.png"), "t.parquet/p.png")
     assert not list(folder.glob("p.*"))
+
+
+REAL = """source: real
+hdd: {path: a.img, name: my disk}
+ssd: {path: b.img, name: my flash}
+engine: libaio
+fold: true
+force: true
+repetitions: 2
+"""
+
+
+def test_replay_with_models_writes_what_the_pipeline_does(folder):
+    found = values("device", "replay", "t.parquet", "--device", "exosx20_990pro", "-o", "out/r.parquet")
+    assert (found["provenance"], found["requests"], found["output"]) == ("analytic", 400, "out/r.parquet")
+    trace, device = read_trace(Path("t.parquet")), read_model(DEVICE)
+    hdd, ssd = read_responses(Path("out/r.parquet"), 400)
+    np.testing.assert_array_equal(hdd, t_hdd_us(trace, device.hdd))
+    np.testing.assert_array_equal(ssd, t_ssd_us(trace, device.ssd))
+    assert json.loads(Path("out/r.json").read_text())["requests"] == 400
+
+
+@pytest.mark.needs("fio")
+def test_prepare_then_replay_on_real_files(folder):
+    for name in ("a.img", "b.img"):
+        assert values("device", "prepare", name, "--size", "4MiB", "--force")["data_bytes"] == 3 << 20
+    Path("real.yaml").write_text(REAL + "writes: replay\n")
+    found = values("device", "replay", "t.parquet", "--device", "real.yaml", "--out", "r.parquet")
+    assert found["provenance"] == "real"
+    assert found["hdd"]["measured"]["target.name"] == "my disk"
+    assert len(found["ssd"]["means_us"]) == 2
+    hdd, ssd = read_responses(Path("r.parquet"), 400)
+    assert hdd.min() > 0 and ssd.min() > 0
+
+    Path("real.yaml").write_text(REAL + "writes: as_reads\n")
+    asked = ("device", "replay", "t.parquet", "--device", "real.yaml", "--out", "c.parquet")
+    text = run(*asked, "--mode", "closed", "--depth", 4).stdout
+    assert "my flash" in text and "rows writes as reads" in text
+    table, metadata = read_table(Path("c.parquet"))
+    assert table.column_names == ["response_hdd_us", "response_ssd_us"]
+    assert (len(table), metadata["cachezoo.mode"], metadata["cachezoo.depth"]) == (400, "closed", "4")
+    with pytest.raises(TraceError, match=r"c\.parquet"):
+        read_responses(Path("c.parquet"), 400)
+
+    before = Path("c.parquet").read_bytes()
+    Path("real.yaml").write_text(REAL)
+    refused(asked, "row 2 is a write, one of 135; set device.writes")
+    assert Path("c.parquet").read_bytes() == before
+
+
+@pytest.mark.needs("fio")
+def test_what_cannot_be_prepared_is_left_as_it_is(folder):
+    Path("mine").write_bytes(bytes(range(256)) * 16384)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    refused(("device", "prepare", "mine"), "mine: ")
+    refused(("device", "prepare", "new"), "new: is not there")
+    refused(("device", "prepare", "new", "--size", "1k", "--force"), "too few")
+    refused(("device", "prepare", "new", "--size", "much"), "--size 'much': write bytes, or such as 512MiB")
+    refused(("device", "prepare", "new", "--size", "9000T", "--force"), "make room")
+    refused(("device", "prepare", "conf", "--force"), "neither a block device nor a regular file")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_what_cannot_be_replayed_leaves_nothing(folder):
+    replay = ("device", "replay", "t.parquet", "--out", "r.parquet", "--device")
+    refused((*replay, "exosx20_990pro", "--depth", 2), "depth 2: service times are those at depth 1")
+    refused((*replay, "exosx20_990pro", "--mode", "closed"), "mode closed: is of real devices")
+    refused((*replay, "exosx20_990pro", "--mode", "fast"), "mode 'fast': use service, closed, response")
+    refused((*replay, "real"), "ata-YOUR_DISK: is not there")
+    refused((*replay, "real", "--mode", "closed", "--depth", 2), "ata-YOUR_DISK: is not there")
+    refused((*replay[:-2], "t.parquet", "--device", "real"), "would be replaced")
+    refused((*replay[:-2], "t.parquet/r.parquet", "--device", "real"), "cannot be written")
+    assert not list(folder.glob("r.*"))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4096", 4096), ("3KiB", 3072), ("512MiB", 1 << 29), ("20G", 20 << 30), ("1tib", 1 << 40), ("7B", 7)],
+)
+def test_sizes_are_bytes_or_powers_of_1024(text, size):
+    assert bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "1.5G", "-1", "G", "5PB", "1e9", "9" * 30])
+def test_other_sizes_are_refused(text):
+    with pytest.raises(ConfigError, match="--size"):
+        bytes_of(text)

@@ -1,16 +1,19 @@
 """Devices: `cachezoo device …`."""
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cachezoo.cli import calibrate
-from cachezoo.cli.common import Json, cell, png_path
+from cachezoo.cli.common import Json, cell, png_path, print_values
+from cachezoo.config.device import RealDevice
 from cachezoo.console import progress
+from cachezoo.errors import ConfigError
 
-app = typer.Typer(no_args_is_help=True, help="Disks and SSDs: what their models say, and response times under load.")
+app = typer.Typer(no_args_is_help=True, help="Disks and SSDs: models, response times under load, replays.")
 app.add_typer(calibrate.app)
 
 PROFILE_HELP = "A device profile's YAML file, or its name in conf/device."
@@ -110,6 +113,102 @@ def _rate(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:,.0f}" if value >= MS else f"{value:.4g}"
+
+
+@app.command("prepare")
+def prepare(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A block device, or a file on it; may be new.")],
+    size: Annotated[
+        str | None, typer.Option(help="Bytes, or such as 512MiB or 20GiB; else the whole device, or the file as it is.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Destroy what is in it; take one on the root filesystem's disk.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Fill a device or file with data that nobody needs, and mark it: replays write to nothing else.
+
+    Everything in it is lost. What is in use is refused always, and what is not empty without --force.
+    """
+    from cachezoo.devices.fio.prepare import prepare as run
+
+    data = run(target, None if size is None else bytes_of(size), force)
+    print_values({"target": target, "data_bytes": data}, as_json, "prepared for replays")
+
+
+def bytes_of(text: str) -> int:
+    """A size such as 4096, 512MiB or 20G; units are powers of 1,024.
+
+    Raises:
+        ConfigError: not a size.
+    """
+    found = re.fullmatch(r"([0-9]{1,15})\s*(?:([KMGT])(?:iB)?|B)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        message = f"--size {text[:40]!r}: write bytes, or such as 512MiB or 20GiB"
+        raise ConfigError(message)
+    return int(found[1]) << 10 * " KMGT".index((found[2] or " ").upper())
+
+
+@app.command("replay")
+def replay(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
+    given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
+    out: Annotated[Path, typer.Option("--output", "--out", "-o", help="Parquet to write; the record comes beside it.")],
+    mode: Annotated[
+        str,
+        typer.Option(help="service: each request when the one before is done; closed: --depth at a time; response: at "
+                          "the trace's own times, at most --depth at a time."),
+    ] = "service",
+    depth: Annotated[int, typer.Option(min=1, max=4096, help="Requests outstanding at once.")] = 1,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Measure the response time of each request on the devices of a profile, on its disk and on its SSD.
+
+    With `source: real` fio replays the trace on your devices; conf/device/real.yaml is a template. Reads alone, unless
+    the profile says otherwise, and writes go to what device prepare has made. A record of how it was measured is
+    written beside the times, as .json.
+    """
+    from cachezoo.cli.trace import refuse_same
+    from cachezoo.devices.loaded import check_mode, known_mode, write_loaded
+    from cachezoo.devices.profile import load_device
+    from cachezoo.devices.replaying import write_responses
+    from cachezoo.io import check_file, read_json
+    from cachezoo.traces.read import read_any
+
+    device, way = load_device(given), known_mode(mode)
+    check_mode(device, way, depth)
+    record_path = out.with_suffix(".json")
+    for path in (out, record_path):
+        refuse_same([trace], path)
+        check_file(path)
+    rows = read_any(trace)
+    if isinstance(device, RealDevice) and way != "service":
+        write_loaded(rows, device, way, depth, out, record_path)
+    else:
+        write_responses(rows, device, out, record_path)
+    record = read_json(record_path)
+    if as_json:
+        typer.echo(json.dumps({**record, "output": str(out), "record": str(record_path)}, allow_nan=False))
+        return
+    values = {"requests": record["requests"], "provenance": record["provenance"]}
+    for name in ("hdd", "ssd"):
+        values |= _measured(name, record.get(name, {}))
+    print_values({**values, "output": str(out), "record": str(record_path)}, False, f"replayed {trace.name}")
+
+
+def _measured(name: str, record: dict[str, Any]) -> dict[str, Any]:
+    """What of a device's record is worth a line; that a disk is virtual is."""
+    lines: dict[str, Any] = {}
+    said = record.get("measured", {})
+    if "target.name" in said:
+        lines[name] = said["target.name"]
+    if "target.virtual" in said:
+        lines[f"{name}: note"] = said["target.virtual"]
+    if "means_us" in record:
+        lines[f"{name}: mean µs, by repetition"] = ", ".join(f"{mean:,.1f}" for mean in record["means_us"])
+        lines[f"{name}: spread"] = record["spread"]
+    changed = {key: count for key, count in record.get("rows_changed", {}).items() if key != "requests" and count}
+    return lines | {f"{name}: rows {key.replace('_', ' ')}": count for key, count in changed.items()}
 
 
 @app.command("response")

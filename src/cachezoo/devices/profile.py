@@ -38,20 +38,30 @@ SPAN_OF_SSD = 1 << 36  # the model has no capacity: addresses only choose channe
 ROOT_OF_RANDOM_DISTANCE, RANDOM_DISTANCE = 8 / 15, 1 / 3  # means over two uniformly random addresses
 
 
-def load_profile(given: str, folder: Path = FOLDER) -> Modelled:
-    """The models of a profile.
+def load_device(given: str, folder: Path = FOLDER) -> Device:
+    """A profile.
 
     Args:
         given: a YAML file, or the name of one in conf/device without its ending.
         folder: where names are looked up.
 
     Raises:
-        ConfigError: no such file or name, not a device, or one without models (`source: real`).
+        ConfigError: no such file or name, or not a device.
     """
     path = profile_path(given, folder)
     value = read_yaml(path)
-    device = _composed(path) if isinstance(value, dict) and "defaults" in value else read_device(path)
+    return _composed(path) if isinstance(value, dict) and "defaults" in value else read_device(path)
+
+
+def load_profile(given: str, folder: Path = FOLDER) -> Modelled:
+    """The models of a profile; arguments as for `load_device`.
+
+    Raises:
+        ConfigError: as for `load_device`, or it has no models (`source: real`).
+    """
+    device = load_device(given, folder)
     if not isinstance(device, AnalyticDevice | EmulatedDevice):
+        path = profile_path(given, folder)
         message = f"{path}: source is {device.source}, which has no models; give a profile that is analytic or emulated"
         raise ConfigError(message)
     return device
