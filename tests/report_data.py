@@ -46,7 +46,7 @@ def page_trace(role: str, *models: dict[str, Any]) -> dict[str, Any]:
 
 def page_metrics(traces: dict[str, Any], choice: str | None = "fifo", models: dict[str, Any] | None = None) -> dict:
     """metrics/<category>.json."""
-    return {"capacity_fraction": 0.1, "traces": traces, "validation_choice": choice, "models": models or {}}
+    return {"response_times": "analytic", "capacity_fraction": 0.1, "traces": traces, "validation_choice": choice, "models": models or {}}
 
 
 def flash_row(peak: float, mean: float, **more: Any) -> dict[str, Any]:

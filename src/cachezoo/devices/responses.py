@@ -1,12 +1,13 @@
 """The responses file of a trace: what stage replay wrote."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import TraceError
-from cachezoo.io import read_rows
+from cachezoo.io import read_metadata, read_rows
 
 F64 = npt.NDArray[np.float64]
 
@@ -30,3 +31,23 @@ def read_responses(path: Path, requests: int | None = None) -> tuple[F64, F64]:
             message = f"{path}: row {row + 1}: {name} is {times[row]:g}, not above 0; run the stage replay again"
             raise TraceError(message)
     return hdd, ssd
+
+
+def one_provenance(paths: Iterable[Path]) -> str:
+    """What several files' response times come from: `analytic`, `emulated` or `real`, of one device for all of them.
+
+    Raises:
+        TraceError: a file is not readable, or of another device or other settings than the first: times of different
+            provenance are never put together.
+    """
+    first, known = None, ("", "")
+    for path in paths:
+        metadata = read_metadata(path)
+        said = metadata.get("cachezoo.provenance", ""), metadata.get("cachezoo.device", "")
+        if first is None:
+            first, known = path, said
+        elif said != known:
+            what = "another device or other settings" if said[0] == known[0] else f"{said[0] or 'nothing it names'}"
+            message = f"{path}: its times come from {what}, those of {first} from {known[0]}; run the stage replay again"
+            raise TraceError(message)
+    return known[0]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.config.schema import Params
 from cachezoo.console import progress
-from cachezoo.devices.responses import read_responses
+from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.evaluation.admission import admission_page_decisions
 from cachezoo.evaluation.bootstrap import interval, resampled_ratios
 from cachezoo.evaluation.caching import evaluate_caching
@@ -178,6 +178,8 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
     ids = [f"{kind}.{category}.{getattr(params.model, kind).arch}" for kind in kinds]
     models = [read_trained(paths.trained(model_id)) for model_id in ids]
     judged = params.traces_of(category, "test")
+    shown = [*params.traces_of(category, "validation"), *judged]
+    provenance = one_provenance(paths.responses(category, key) for key in shown)
     tuned = [policy(text).id for text in params.evaluate.tuned]
     traces = {
         key: evaluate_trace(params, category, key, [], tuned) for key in params.traces_of(category, "validation")
@@ -187,6 +189,7 @@ def evaluate_category(params: Params, category: str) -> dict[str, Any]:
     traces |= {key: evaluate_trace(params, category, key, models, chosen) for key in judged}
     return {
         "category": category,
+        "response_times": provenance,
         "capacity_fraction": params.evaluate.capacity_fraction,
         "traces": traces,
         "validation_choice": choice,

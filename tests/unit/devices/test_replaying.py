@@ -6,7 +6,8 @@ import pytest
 from cachezoo.config.device import RealDevice
 from cachezoo.config.load import load_params
 from cachezoo.devices.replaying import respond, write_responses
-from cachezoo.errors import DeviceError
+from cachezoo.devices.responses import one_provenance
+from cachezoo.errors import DeviceError, TraceError
 from cachezoo.io import read_table
 from tests.unit.devices.test_analytic import make
 
@@ -49,3 +50,14 @@ def test_both_targets_are_looked_at_before_one_is_replayed_on(missing, tmp_path)
     with pytest.raises(DeviceError, match=rf"{missing}\.scratch"):
         respond(make([0], [4096], [0]), device)
     assert sorted(tmp_path.iterdir()) == [there]
+
+
+def test_times_of_several_traces_come_from_one_device(tmp_path):
+    device = load_params().device
+    slower = device.model_copy(update={"hdd": device.hdd.model_copy(update={"rotation_us": 11111.0})})
+    paths = [tmp_path / f"{name}.parquet" for name in "abc"]
+    for path, of in zip(paths, (device, device, slower), strict=True):
+        write_responses(make([0], [4096], [0]), of, path, tmp_path / "record.json")
+    assert one_provenance(paths[:2]) == "analytic"
+    with pytest.raises(TraceError, match=r"c\.parquet: its times come from another device or other settings"):
+        one_provenance(paths)

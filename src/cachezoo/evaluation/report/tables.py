@@ -138,10 +138,23 @@ def _trace_row(facts: TraceFacts) -> list[Cell]:
     ]
 
 
+PROVENANCE = {
+    "analytic": "devices are modelled",
+    "emulated": "devices are emulated",
+    "real": "devices are real and were measured",
+}
+
+
 def _row_name(row: Json) -> str:
     """A policy in the matrix of policies and traces: models of a kind, one for each category, share a row."""
     parts = str(row["policy"]).split(".")
     return f"{parts[0]} {parts[-1]}" if row["kind"] == "model" else str(row["policy"])
+
+
+def times_from(categories: Sequence[Category]) -> str:
+    """What the response times are, in a few words."""
+    found = sorted({str(category.page["response_times"]) for category in categories if category.page})
+    return words([PROVENANCE.get(name, name) for name in found])
 
 
 def policy_tables(categories: Sequence[Category]) -> list[Table]:
@@ -172,7 +185,7 @@ def policy_tables(categories: Sequence[Category]) -> list[Table]:
 
     return [
         _matrix("Page hit ratio, 90 % interval, and share of the gap from best classic to optimum", tests, hits),
-        _matrix("Mean response time in µs, decisions included", tests, response),
+        _matrix(f"Mean response time in µs, decisions included; {times_from(categories)}", tests, response),
         _matrix("SSD writes: pages for 100 requests", tests, writes),
     ]
 
