@@ -177,6 +177,7 @@ def test_what_cannot_be_replayed_leaves_nothing(folder):
     refused((*replay, "real", "--mode", "closed", "--depth", 2), "ata-YOUR_DISK: is not there")
     refused((*replay[:-2], "t.parquet", "--device", "real"), "would be replaced")
     refused((*replay[:-2], "t.parquet/r.parquet", "--device", "real"), "cannot be written")
+    refused((*replay[:-2], "r.json", "--device", "exosx20_990pro"), "r.json: the record gets this name")
     assert not list(folder.glob("r.*"))
 
 

@@ -178,6 +178,9 @@ def replay(
     device, way = load_device(given), known_mode(mode)
     check_mode(device, way, depth)
     record_path = out.with_suffix(".json")
+    if out == record_path:
+        message = f"{out}: the record gets this name; give the times one that ends in .parquet"
+        raise ConfigError(message)
     for path in (out, record_path):
         refuse_same([trace], path)
         check_file(path)
