@@ -15,6 +15,7 @@ from cachezoo.config.load import read_device
 from cachezoo.devices.calibration import calibrate, times_of
 from cachezoo.devices.microbench import design, measure
 from cachezoo.devices.samples import Samples
+from cachezoo.errors import DeviceError
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Coded, Trace, TraceMeta
 
@@ -197,14 +198,33 @@ def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monk
     assert abs(test["mean_error"]) < 0.1
 
 
+def test_a_device_that_is_no_such_thing_is_worth_a_warning(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    columns("noise.gz", time_us=np.random.default_rng(1).pareto(0.8, 600) * 100 + 1)
+    words = ("--trace", "noise.gz", "--kind", "ssd", "--base", BASE, "--out", "new.yaml", "--json")
+    status, out, err = run(monkeypatch, capsys, *words)
+    assert status == 0
+    assert json.loads(out)["test"]["demerit"] > 0.3
+    assert err.startswith("warning: the model is far from the measured times")
+
+
+def test_a_refused_target_names_this_command_s_option(tmp_path, monkeypatch, capsys):
+    def refuse(*_: object) -> None:
+        message = "x: is mounted; or set device.force to replay reads all the same"
+        raise DeviceError(message)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cachezoo.devices.fio.target.open_target", refuse)
+    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "--out", "new.yaml")
+    refused(monkeypatch, capsys, "give --force-target to", *words)
+
+
 @pytest.mark.needs("fio", "nbdkit", "gcc")
-def test_a_disk_emulated_behind_fio_is_found_again():
-    from cachezoo.devices.fio.replay import Settings
+def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys):
     from cachezoo.devices.nbd.server import serving
 
-    size = 8 << 30
     truth = Hdd(
-        capacity_bytes=size,
+        capacity_bytes=8 << 30,
         rotation_us=4000.0,
         rotation="position",
         seek_base_us=600.0,
@@ -215,19 +235,21 @@ def test_a_disk_emulated_behind_fio_is_found_again():
         read_us=200.0,
         interface_mb_s=1000.0,
     )
-    with serving(truth, size) as target:
-        samples, said = measure(target, Settings(timeout_s=60.0), "hdd", 600)
-    assert said["target.kind"] == "emulated"
-    start = truth.model_copy(
-        update={"rotation_us": 9000.0, "seek_base_us": 100.0, "seek_root_us": 100.0, "outer_mb_s": 10.0, "read_us": 0.0}
-    )
-    found = calibrate(samples, start)
-    assert found.test.demerit < 0.2
-    assert found.after.rotation_us == pytest.approx(4000, rel=0.15)
-    assert found.after.outer_mb_s == pytest.approx(80, rel=0.25)
+    out = tmp_path / "new.yaml"
+    with serving(truth, truth.capacity_bytes) as target:
+        monkeypatch.setattr("cachezoo.devices.fio.target.open_target", lambda *_: target)
+        words = ("--target", "emulated", "--kind", "hdd", "--base", BASE, "--out", out, "--requests", 600, "--json")
+        status, said, err = run(monkeypatch, capsys, *words)
+    assert status == 0, err
+    assert json.loads(said)["test"]["demerit"] < 0.2
+    assert "# target.kind: emulated" in out.read_text()
+    after = read_device(out).hdd
+    assert after.capacity_bytes == truth.capacity_bytes
+    assert after.rotation_us == pytest.approx(4000, rel=0.15)
+    assert after.outer_mb_s == pytest.approx(80, rel=0.25)
     for distance in (0.1, 0.3, 0.9):
         there = truth.read_us + truth.seek_us(distance)
-        assert found.after.read_us + found.after.seek_us(distance) == pytest.approx(there, rel=0.2)
+        assert after.read_us + after.seek_us(distance) == pytest.approx(there, rel=0.2)
 
 
 @pytest.mark.needs("fio", "nbdkit", "gcc")

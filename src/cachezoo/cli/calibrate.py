@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 SMALL_PART = 0.5  # requests that reach less of the capacity are worth a word
+FAR = 0.3  # a demerit figure above it is, too
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,11 @@ def _from_target(path: Path, kind: Literal["hdd", "ssd"], requests: int, writes:
     from cachezoo.devices.fio.target import Use, open_target
     from cachezoo.devices.microbench import BLOCK, measure
 
-    target = open_target(str(path), path.name, Use(block_bytes=BLOCK, writes=writes, force=force))
+    try:
+        target = open_target(str(path), path.name, Use(block_bytes=BLOCK, writes=writes, force=force))
+    except DeviceError as error:
+        message = str(error).replace("set device.force", "give --force-target").replace("device.writes", "--writes")
+        raise DeviceError(message) from error
     samples, said = measure(target, Settings(logical_block_bytes=BLOCK), kind, requests, writes)
     if "target.virtual" in said:
         from cachezoo.console import err
@@ -95,6 +100,17 @@ def _say_reach(taken: Taken, model: "Hdd | Ssd") -> None:
     if isinstance(model, Hdd) and reach < SMALL_PART * model.capacity_bytes:
         text = f"note: requests reach {reach:,} of {model.capacity_bytes:,} bytes; if the disk is smaller, "
         err().print(f"{text}say so with --capacity", soft_wrap=True)
+
+
+def _say_far(found: "Calibration", kind: str) -> None:
+    """A model that does not fit is written all the same, but not without a word."""
+    from cachezoo.console import err
+
+    score = found.test or found.fit
+    if score.demerit > min(FAR, score.baseline_demerit):
+        text = f"warning: the model is far from the measured times (demerit {score.demerit:.1%}, two constants "
+        text += f"{score.baseline_demerit:.1%}): is it an {kind.upper()} and nothing before it? --plot shows where"
+        err().print(text, soft_wrap=True)
 
 
 def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
@@ -160,6 +176,7 @@ def calibrate(
     found = _calibrated(taken, _start(models, device, taken, capacity), refit)
     if capacity is None:
         _say_reach(taken, found.after)
+    _say_far(found, kind)
     if plot is not None:
         from cachezoo.devices.calibration_plot import draw
 
