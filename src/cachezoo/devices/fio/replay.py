@@ -106,7 +106,35 @@ def replay(trace: Trace, target: ReplayTarget, settings: Settings) -> Measured:
         DeviceError: no fio or one too old, a trace that does not fit, a device that fails or hangs, or logs that do
             not answer the requests.
     """
+    job, requests, cleaning = _planned(trace, target, settings)
+    started = datetime.now(UTC)
+    with progress(f"replay on {target.label}", settings.repetitions) as advance:
+        times = np.stack([job.once(requests, number, advance) for number in range(settings.repetitions)])
+    middle, spread = _medians(times)
+    whole = np.full(len(trace), middle.min())
+    whole[requests.row] = middle
+    return Measured(
+        times_us=whole,
+        spread=spread,
+        means_us=tuple(float(mean) for mean in times.mean(axis=1)),
+        cleaning=cleaning,
+        provenance=_provenance(job, requests, started),
+    )
+
+
+def check_replay(trace: Trace, target: ReplayTarget, settings: Settings) -> None:
+    """Refuse what `replay` would refuse before it begins; for who replays on several targets.
+
+    Raises:
+        DeviceError: no fio or one too old, or a trace that does not fit.
+    """
+    _planned(trace, target, settings)
+
+
+def _planned(trace: Trace, target: ReplayTarget, settings: Settings) -> "tuple[_Job, Requests, Cleaning]":
     program = find_fio()
+    way = Way(settings.mode, settings.depth, chunked=0 < settings.chunk_requests < len(trace))
+    commands.check_way(way, program, target)
     rules = Rules(
         settings.logical_block_bytes,
         target.data_offset,
@@ -121,21 +149,7 @@ def replay(trace: Trace, target: ReplayTarget, settings: Settings) -> Measured:
             f"{target.label}: is no prepared scratch target; make one with cachezoo device prepare to replay writes"
         )
         raise DeviceError(message)
-    chunked = 0 < settings.chunk_requests < len(trace)
-    job = _Job(program, target, Way(settings.mode, settings.depth, chunked), rules, settings)
-    started = datetime.now(UTC)
-    with progress(f"replay on {target.label}", settings.repetitions) as advance:
-        times = np.stack([job.once(requests, number, advance) for number in range(settings.repetitions)])
-    middle, spread = _medians(times)
-    whole = np.full(len(trace), middle.min())
-    whole[requests.row] = middle
-    return Measured(
-        times_us=whole,
-        spread=spread,
-        means_us=tuple(float(mean) for mean in times.mean(axis=1)),
-        cleaning=cleaning,
-        provenance=_provenance(job, requests, started),
-    )
+    return _Job(program, target, way, rules, settings), requests, cleaning
 
 
 def _medians(times: F64) -> tuple[F64, float]:

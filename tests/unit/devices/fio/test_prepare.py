@@ -23,7 +23,7 @@ def test_a_new_file_is_full_of_data_that_hardly_compresses(tmp_path):
     data = path.read_bytes()
     assert len(data) == 16 * MIB
     for start in range(HEADER_BYTES, len(data), MIB):
-        assert len(zlib.compress(data[start : start + MIB], 1)) > 0.94 * MIB
+        assert len(zlib.compress(data[start : start + MIB], 1)) > 0.8 * MIB
     assert os.listdir(tmp_path) == ["a: b"]
     found = open_target(str(path), "mine", Use(writes=True, force=True))
     assert (found.data_offset, found.data_bytes, found.writable) == (HEADER_BYTES, 15 * MIB, True)

@@ -1,8 +1,10 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from cachezoo.config.device import RealDevice
 from cachezoo.devices.fio.marker import HEADER_BYTES, write_marker
 from cachezoo.devices.fio.prepare import prepare
-from cachezoo.devices.fio.replay import Settings, replay
+from cachezoo.devices.fio.replay import Settings, check_replay, replay
 from cachezoo.devices.fio.target import PathTarget, Use, open_target
 from cachezoo.errors import DeviceError
 from tests.replay_data import MIB, false_fio, full_file, loop_device, make_trace, processes_with, random_trace, settle
@@ -130,6 +132,32 @@ def test_a_timed_replay_is_refused_by_an_old_fio(scratch, prepared, monkeypatch)
         replay(random_trace(5, 1, MIB), opened(prepared, "libaio"), Settings(mode="response", depth=4))
 
 
+def test_a_timed_replay_keeps_the_times_and_finds_every_row(scratch, prepared, monkeypatch):
+    # A fio that calls itself newer than it is: its latencies are wrong, but its files and their order are not.
+    folder = false_fio(scratch.parent / "bin", f'exec {shutil.which("fio")} "$@"')
+    (folder / "fio").write_text((folder / "fio").read_text().replace("fio-3.33", "fio-3.36"))
+    trace = random_trace(200, 4, 16 * MIB)
+    slower = make_trace(trace.op, trace.offset, trace.size, 7_000_000 + np.arange(200) * 5000)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    start = time.monotonic()
+    measured = replay(slower, opened(prepared, "libaio"), Settings(mode="response", depth=4, repetitions=1))
+    assert time.monotonic() - start > 0.99
+    assert (measured.times_us > 0).all()
+    assert (measured.provenance["mode"], measured.provenance["fio"]) == ("response", "fio-3.36")
+
+
+def test_what_cannot_be_replayed_is_known_before(scratch, tmp_path, monkeypatch):
+    target = opened(full_file(tmp_path / "f", 2 * MIB))
+    check_replay(make_trace([0], [0], [512]), target, Settings())
+    with pytest.raises(DeviceError, match="row 1 ends at byte 8192000"):
+        check_replay(make_trace([0], [8_000_000], [192_000]), target, Settings())
+    with pytest.raises(DeviceError, match="engine psync has queue depth 1, not 4"):
+        check_replay(make_trace([0], [0], [512]), target, Settings(mode="closed", depth=4))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DeviceError, match="fio is not on PATH"):
+        check_replay(make_trace([0], [0], [512]), target, Settings())
+
+
 def test_a_hung_replay_is_killed_in_time_and_leaves_nothing(scratch, prepared, monkeypatch):
     folder = false_fio(scratch.parent / "bin", "sleep 3000 & sleep 3000")
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
@@ -183,7 +211,7 @@ def test_a_loop_device_is_replayed_without_force(scratch, tmp_path):
 CHILD = """
 import sys
 import tempfile
-from cachezoo.devices.fio.replay import Settings, replay
+from cachezoo.devices.fio.replay import Settings, check_replay, replay
 from cachezoo.devices.fio.target import Use, open_target
 from tests.replay_data import MIB, random_trace
 replay(random_trace(5, 1, MIB), open_target(sys.argv[1], "mine", Use(force=True)), Settings())

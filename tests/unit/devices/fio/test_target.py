@@ -92,10 +92,22 @@ def test_a_prepared_target_that_was_cut_short_is_refused(tmp_path):
     refused(path, FORCE, "was prepared with 3145728 bytes of data and has 3145728 in all; prepare it again")
 
 
+@pytest.mark.parametrize("place", [446, 1024, 4096, 65536, HEADER_BYTES - 1])
+def test_what_was_put_on_a_prepared_target_later_is_safe(tmp_path, place):
+    path = full_file(tmp_path / "f", 4 * MIB)
+    write_marker(str(path), 3 * MIB)
+    assert read_marker(str(path)) == 3 * MIB
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(b"x")
+    assert read_marker(str(path)) is None
+    refused(path, Use(writes=True, force=True), "is no prepared scratch target")
+
+
 @pytest.mark.parametrize("text", [b"", b"not json", b"[]", b'{"bytes": 1}', b'{"data_bytes": null}'])
 def test_a_damaged_header_is_none(tmp_path, text):
     path = tmp_path / "f"
-    path.write_bytes(b"cachezoo scratch target 1\n" + text + b"\n" + bytes(4096))
+    path.write_bytes((b"cachezoo scratch target 1\n" + text + b"\n").ljust(2 * MIB, b"\0"))
     assert read_marker(str(path)) is None
 
 
@@ -151,6 +163,16 @@ class TestLoopDevice:
             with pytest.raises(DeviceError, match=said + "nothing is ever written there"):
                 prepare(device, force=True)
             refused(image, Use(writes=True, force=True), f"is behind {device}, and nothing is ever written there")
+
+    def test_a_filesystem_made_on_a_prepared_one_is_no_scratch_target(self, tmp_path):
+        image = full_file(tmp_path / "image", 16 * MIB)
+        write_marker(str(image), 15 * MIB)
+        with loop_device(image) as device:
+            assert open_target(device, "mine", Use(writes=True)).writable
+            subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True, timeout=30)
+            refused(device, Use(writes=True, force=True), "is no prepared scratch target")
+            with pytest.raises(DeviceError, match="is not empty and no scratch target; what is in it would be lost"):
+                prepare(device)
 
     def test_one_with_a_mounted_partition_is_in_use(self, tmp_path):
         image = tmp_path / "image"
