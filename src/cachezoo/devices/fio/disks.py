@@ -99,7 +99,10 @@ def whole_disks(number: str | None) -> frozenset[str]:
 
 
 def on_root_disk(path: str) -> bool:
-    """Whether a file or device shares a disk with the root filesystem, as far as the kernel tells."""
+    """Whether a file or device shares a disk with the root filesystem, as far as the kernel tells.
+
+    A loop device counts as a disk: it is not followed to its file, and is called virtual anyway.
+    """
     if block_number(path) is None and mount_of(path).place == "/":
         return True
     return bool(whole_disks(device_under(path)) & whole_disks(device_under("/")))

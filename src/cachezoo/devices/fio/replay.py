@@ -109,7 +109,9 @@ def replay(trace: Trace, target: ReplayTarget, settings: Settings) -> Measured:
     job, requests, cleaning = _planned(trace, target, settings)
     started = datetime.now(UTC)
     with progress(f"replay on {target.label}", settings.repetitions) as advance:
-        times = np.stack([job.once(requests, number, advance) for number in range(settings.repetitions)])
+        times = np.empty((settings.repetitions, len(requests)))
+        for number in range(settings.repetitions):
+            times[number] = job.once(requests, number, advance)
     middle, spread = _medians(times)
     whole = np.full(len(trace), middle.min())
     whole[requests.row] = middle
