@@ -79,43 +79,56 @@ def open_disk(
 
 
 class Flash:
-    """An SSD without a buffer: each request waits for its channel, then for the interface."""
+    """An SSD without a buffer: each request waits for its channel, then for the interface, first ready first served."""
 
     def __init__(self, ssd: Ssd) -> None:
         self.ssd, self.interface, self.channels = ssd, 0.0, {}
+        self.ready: dict[int, float] = {}
+        self.requests: list[Request] = []
 
-    def serve(self, request: Request, now: float) -> float:
-        """When a request ends that is issued at `now`."""
+    def issue(self, request: Request, now: float) -> None:
+        """Give a request to its channel."""
         ssd = self.ssd
         channel = request.offset // ssd.stripe_bytes % ssd.channels
         fixed = ssd.read_us
         if request.write:
             fixed = ssd.write_us + request.size * (ssd.waf - 1) / ssd.program_mb_s
-        begin = max(now, self.channels.get(channel, 0.0))
-        self.channels[channel] = begin + fixed
-        rate = ssd.write_mb_s if request.write else ssd.read_mb_s
-        self.interface = max(self.interface, begin + fixed) + request.size / rate
-        return self.interface
+        self.channels[channel] = max(now, self.channels.get(channel, 0.0)) + fixed
+        self.ready[len(self.requests)] = self.channels[channel]
+        self.requests.append(request)
+
+    def finish(self) -> tuple[int, float]:
+        """Which request is next through the interface, and when it is done."""
+        index = min(self.ready, key=lambda own: (self.ready[own], own))
+        request = self.requests[index]
+        rate = self.ssd.write_mb_s if request.write else self.ssd.read_mb_s
+        self.interface = max(self.interface, self.ready.pop(index)) + request.size / rate
+        return index, self.interface
 
 
 def closed_ssd(requests: Sequence[Request], ssd: Ssd, depth: int) -> list[float]:
-    """Response times: the next request is issued when the earliest of those outstanding ends."""
-    flash, outstanding, times = Flash(ssd), [], []
-    for request in requests:
-        now = 0.0
-        if len(outstanding) == depth:
-            now = min(outstanding)
-            outstanding.remove(now)
-        end = flash.serve(request, now)
-        outstanding.append(end)
-        times.append(end - now)
-    return times
+    """Response times: whenever a request ends, the next is issued."""
+    flash, issued, ends = Flash(ssd), [0.0] * len(requests), [0.0] * len(requests)
+    for request in requests[:depth]:
+        flash.issue(request, 0.0)
+    while flash.ready:
+        index, ends[index] = flash.finish()
+        following = len(flash.requests)
+        if following < len(requests):
+            issued[following] = ends[index]
+            flash.issue(requests[following], ends[index])
+    return [end - begin for begin, end in zip(issued, ends, strict=True)]
 
 
 def open_ssd(requests: Sequence[Request], arrive: Sequence[float], ssd: Ssd) -> list[float]:
-    """Response times: each request is issued when it arrives."""
-    flash = Flash(ssd)
-    return [flash.serve(request, at) - at for request, at in zip(requests, arrive, strict=True)]
+    """Response times: each request is issued when it arrives. Channels know nothing of what comes later."""
+    flash, times = Flash(ssd), [0.0] * len(requests)
+    for request, at in zip(requests, arrive, strict=True):
+        flash.issue(request, at)
+    while flash.ready:
+        index, end = flash.finish()
+        times[index] = end - arrive[index]
+    return times
 
 
 def outstanding_while_busy(start: Sequence[int], lasted: Sequence[int]) -> float:

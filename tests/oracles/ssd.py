@@ -8,7 +8,7 @@ class Drive:
         self.interface = 0.0
         self.buffered, self.as_of = 0.0, 0.0
 
-    def serve(self, offset, size, write, now):
+    def ready(self, offset, size, write, now):
         ssd = self.ssd
         if write and ssd.write_buffer_bytes:
             pace = ssd.program_mb_s / ssd.waf
@@ -22,14 +22,28 @@ class Drive:
             collecting = size / ssd.program_mb_s * (ssd.waf - 1)
             ready = max(now, self.free[channel]) + (ssd.write_us + collecting if write else ssd.read_us)
             self.free[channel] = ready
+        return ready
+
+    def move(self, size, write, ready):
+        ssd = self.ssd
         self.interface = max(ready, self.interface) + size / (ssd.write_mb_s if write else ssd.read_mb_s)
-        return self.interface - now
+        return self.interface
 
 
 def service_us(ssd, offset, size, write, think):
     drive, now, times = Drive(ssd), 0.0, []
     for row in zip(offset, size, write, think, strict=True):
         now += row[3]
-        times.append(drive.serve(*row[:3], now))
-        now += times[-1]
+        end = drive.move(row[1], row[2], drive.ready(*row[:3], now))
+        times.append(end - now)
+        now = end
     return times
+
+
+def response_us(ssd, offset, size, write, arrive):
+    """Open loop: the interface takes what is ready first."""
+    drive, times = Drive(ssd), {}
+    ready = [(drive.ready(*row), index) for index, row in enumerate(zip(offset, size, write, arrive, strict=True))]
+    for at, index in sorted(ready):
+        times[index] = drive.move(size[index], write[index], at) - arrive[index]
+    return [times[index] for index in range(len(times))]

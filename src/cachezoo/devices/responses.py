@@ -48,6 +48,6 @@ def one_provenance(paths: Iterable[Path]) -> str:
             first, known = path, said
         elif said != known:
             what = "another device or other settings" if said[0] == known[0] else f"{said[0] or 'nothing it names'}"
-            message = f"{path}: its times come from {what}, those of {first} from {known[0]}; run the stage replay again"
+            message = f"{path}: its times come from {what}, {first}'s from {known[0]}; run the stage replay again"
             raise TraceError(message)
     return known[0]

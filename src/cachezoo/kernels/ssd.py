@@ -1,5 +1,6 @@
 """An SSD: channels behind one interface, a write buffer, and garbage collection as the flash's time that it takes."""
 
+import heapq
 from typing import NamedTuple
 
 import numpy as np
@@ -61,18 +62,22 @@ def room(drive: Drive, state: State, size: int, now: float) -> float:
 
 
 @njit
-def serve(drive: Drive, state: State, offset: int, size: int, write: bool, now: float) -> float:
-    """µs from its issue at `now` until a request is done. `now` must not fall from call to call."""
+def until_ready(drive: Drive, state: State, offset: int, size: int, write: bool, now: float) -> float:
+    """µs from its issue at `now` until a request wants the interface. `now` must not fall from call to call."""
     if write and drive.write_buffer > 0:
-        time = room(drive, state, size, now) + drive.write_fixed
-    else:
-        channel = (offset // drive.stripe) % state.channels.size
-        fixed = drive.write_fixed + size * drive.collect if write else drive.read_fixed
-        time = max(state.channels[channel] - now, 0.0) + fixed
-        state.channels[channel] = now + time
-    time += max(state.shared[INTERFACE] - (now + time), 0.0)
-    time += size / (drive.write_rate if write else drive.read_rate)
-    state.shared[INTERFACE] = now + time
+        return float(room(drive, state, size, now) + drive.write_fixed)
+    channel = (offset // drive.stripe) % state.channels.size
+    fixed = drive.write_fixed + size * drive.collect if write else drive.read_fixed
+    time = max(state.channels[channel] - now, 0.0) + fixed
+    state.channels[channel] = now + time
+    return float(time)
+
+
+@njit
+def until_moved(drive: Drive, state: State, size: int, write: bool, ready: float) -> float:
+    """µs from when a request wants the interface until it is done. `ready` must not fall from call to call."""
+    time = max(state.shared[INTERFACE] - ready, 0.0) + size / (drive.write_rate if write else drive.read_rate)
+    state.shared[INTERFACE] = ready + time
     return float(time)
 
 
@@ -96,7 +101,9 @@ def ssd_service_us(drive: Drive, state: State, offset: I64, size: I64, write: U8
     for i in range(offset.size):
         if think_us.size > 0:
             now += think_us[i]
-        times[i] = serve(drive, state, offset[i], size[i], write[i] != 0, now)
+        mark = write[i] != 0
+        times[i] = until_ready(drive, state, offset[i], size[i], mark, now)
+        times[i] += until_moved(drive, state, size[i], mark, now + times[i])
         now += times[i]
     return times
 
@@ -120,10 +127,24 @@ def ssd_response_us(drive: Drive, state: State, offset: I64, size: I64, write: U
     """
     closed = arrive_us.size == 0
     times = np.empty(offset.size)
-    ends = np.zeros(depth)
-    for i in range(offset.size):
-        slot = ends.argmin() if closed else 0
-        now = ends[slot] if closed else arrive_us[i]
-        times[i] = serve(drive, state, offset[i], size[i], write[i] != 0, now)
-        ends[slot] = now + times[i]
+    issued = np.zeros(offset.size) if closed else arrive_us
+    # Requests take the interface as they become ready for it, not as they were issued: a free channel's overtake.
+    ready = [(0.0, 0)]
+    ready.pop()
+    following = 0
+    while following < offset.size or len(ready) > 0:
+        now = 0.0
+        if following < offset.size:
+            free = len(ready) < depth if closed else len(ready) == 0 or issued[following] < ready[0][0]
+            if free:
+                now = issued[following]
+                wait = until_ready(drive, state, offset[following], size[following], write[following] != 0, now)
+                heapq.heappush(ready, (now + wait, following))
+                following += 1
+                continue
+        at, i = heapq.heappop(ready)
+        end = at + until_moved(drive, state, size[i], write[i] != 0, at)
+        times[i] = end - issued[i]
+        if closed and following < offset.size:
+            issued[following] = end
     return times

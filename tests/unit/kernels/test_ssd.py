@@ -48,8 +48,7 @@ def test_the_kernel_is_the_drive_that_the_schema_describes(ssd, rows):
 def test_with_a_queue_a_request_waits_for_its_channel_the_buffer_and_the_interface(ssd, rows):
     offset, size, write, think = columns(rows)
     arrive = np.cumsum(think)
-    drive = oracle.Drive(ssd)
-    naive = [drive.serve(*row[:3], at) for row, at in zip(rows, arrive, strict=True)]
+    naive = oracle.response_us(ssd, offset, size, write, arrive)
     times = ssd_response_us(*drive_at_rest(ssd), offset, size, write, arrive, 1)
     np.testing.assert_allclose(times, naive, rtol=1e-9, atol=1e-6)
 
@@ -86,3 +85,10 @@ def test_garbage_collection_slows_writes_once_the_buffer_is_full():
         seconds[waf] = times[-1000:].sum() / 1e6
     assert 1000 * 65536 / seconds[1.0] == pytest.approx(150e6, rel=0.02)
     assert 1000 * 65536 / seconds[3.0] == pytest.approx(50e6, rel=0.02)
+
+
+def test_a_request_on_a_free_channel_overtakes_those_that_wait_for_theirs():
+    ssd = Ssd(**PLAIN, channels=2, stripe_bytes=4096)
+    rows = (np.array([0, 0, 4096]), np.full(3, 4096), np.zeros(3, np.uint8))
+    times = ssd_response_us(*drive_at_rest(ssd), *rows, np.zeros(3), 1)
+    assert times[2] < times[1]
