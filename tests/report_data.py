@@ -46,7 +46,8 @@ def page_trace(role: str, *models: dict[str, Any]) -> dict[str, Any]:
 
 def page_metrics(traces: dict[str, Any], choice: str | None = "fifo", models: dict[str, Any] | None = None) -> dict:
     """metrics/<category>.json."""
-    return {"response_times": "analytic", "capacity_fraction": 0.1, "traces": traces, "validation_choice": choice, "models": models or {}}
+    said = {"response_times": "analytic", "capacity_fraction": 0.1, "validation_choice": choice}
+    return {**said, "traces": traces, "models": models or {}}
 
 
 def flash_row(peak: float, mean: float, **more: Any) -> dict[str, Any]:

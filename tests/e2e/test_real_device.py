@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cachezoo.config.load import read_model
+from cachezoo.devices.profile import load_models
 from cachezoo.devices.replaying import write_responses
 from cachezoo.io import read_table
 from cachezoo.traces.store import read_trace
@@ -57,7 +57,7 @@ def responses(folder: Path) -> dict[str, bytes]:
 
 
 def test_measured_responses_have_the_modelled_ones_schema_order_and_rows(folder, tmp_path):
-    model = read_model(folder / "conf/device/wdredpro2tb_850pro.yaml")
+    model = load_models(str(folder / "conf/device/wdredpro2tb_850pro.yaml"))
     for role in ("train", "validation", "test"):
         trace = read_trace(folder / f"data/requests/alpha/alpha_{role}.parquet")
         write_responses(trace, model, tmp_path / "responses.parquet", tmp_path / "record.json")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cachezoo.cli.device import bytes_of
-from cachezoo.config.load import read_model
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
+from cachezoo.devices.profile import load_models
 from cachezoo.devices.queueing import Asked
 from cachezoo.devices.queueing import response as run_queue
 from cachezoo.devices.responses import read_responses
@@ -76,7 +76,7 @@ def test_response_takes_the_captured_depth(folder):
 
 def test_response_is_what_the_queue_says(folder):
     found = values("device", "response", "plain.parquet", "--device", DEVICE, "--depth", 8, "--scheduler", "sstf")
-    own = run_queue(seeded_trace(400, 900, 2), read_model(DEVICE), Asked("closed", 8, "sstf"))
+    own = run_queue(seeded_trace(400, 900, 2), load_models(str(DEVICE)), Asked("closed", 8, "sstf"))
     assert {key: found[key] for key in own} == own
     assert found["captured_depth"] is None
 
@@ -120,7 +120,7 @@ repetitions: 2
 def test_replay_with_models_writes_what_the_pipeline_does(folder):
     found = values("device", "replay", "t.parquet", "--device", "exosx20_990pro", "-o", "out/r.parquet")
     assert (found["provenance"], found["requests"], found["output"]) == ("analytic", 400, "out/r.parquet")
-    trace, device = read_trace(Path("t.parquet")), read_model(DEVICE)
+    trace, device = read_trace(Path("t.parquet")), load_models(str(DEVICE))
     hdd, ssd = read_responses(Path("out/r.parquet"), 400)
     np.testing.assert_array_equal(hdd, t_hdd_us(trace, device.hdd))
     np.testing.assert_array_equal(ssd, t_ssd_us(trace, device.ssd))

@@ -123,7 +123,7 @@ def test_policies_lists_each_with_a_line():
         (("compare", "--capacity", "5%,x"), "capacity 'x'"),
         (("simulate", "--writes", "sideways"), "write policy sideways: use one of back, through, around"),
         (("compare", "--unit", "sector"), "admission unit sector: use one of page, segment, request"),
-        (("simulate", "--device", "none.yaml"), "none.yaml: not readable as YAML"),
+        (("simulate", "--device", "none.yaml"), "none.yaml: no such file"),
         (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG files"),
         (("simulate", "--policy", "belady+next"), "belady is a bound"),
         (("compare", "--policy", "twoq(kin=7)"), "kin = 7 is outside"),

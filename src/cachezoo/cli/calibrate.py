@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cachezoo.devices.samples import Samples
 
 app = typer.Typer()
-SMALL_PART = 0.5  # requests that reach less of the capacity are worth a word
 FAR = 0.3  # a demerit figure above it is, too
 
 
@@ -84,22 +83,21 @@ def _start(base: "AnalyticDevice", kind: Literal["hdd", "ssd"], taken: Taken, ca
             raise ConfigError(message)
         return base.ssd
     reach = int((taken.samples.offset + taken.samples.size).max())
-    size = capacity or taken.capacity_bytes or base.hdd.capacity_bytes
+    size = capacity or taken.capacity_bytes or reach
     if capacity is not None and capacity < reach:
         message = f"--capacity {capacity}: {taken.name} has a request that ends at byte {reach}; give the disk's size"
         raise ConfigError(message)
     return base.hdd.model_copy(update={"capacity_bytes": size})
 
 
-def _say_reach(taken: Taken, model: "Hdd | Ssd") -> None:
-    """Point to --capacity where it may be missing."""
+def _say_capacity(model: "Hdd | Ssd") -> None:
+    """A trace does not show where a disk ends."""
     from cachezoo.config.device import Hdd
     from cachezoo.console import err
 
-    reach = int((taken.samples.offset + taken.samples.size).max())
-    if isinstance(model, Hdd) and reach < SMALL_PART * model.capacity_bytes:
-        text = f"note: requests reach {reach:,} of {model.capacity_bytes:,} bytes; if the disk is smaller, "
-        err().print(f"{text}say so with --capacity", soft_wrap=True)
+    if isinstance(model, Hdd):
+        text = f"note: the disk is taken to end where its requests do, at byte {model.capacity_bytes:,}; "
+        err().print(f"{text}if it is larger, say so with --capacity", soft_wrap=True)
 
 
 def _say_far(found: "Calibration", kind: str) -> None:
@@ -139,8 +137,8 @@ def calibrate(
     writes: Annotated[bool, typer.Option("--writes", help="Write to the target as well: a prepared scratch target, "
                                                           "see device prepare.")] = False,
     requests: Annotated[int, typer.Option(min=200, max=1_000_000, help="To the target.")] = 3000,
-    capacity: Annotated[int | None, typer.Option(min=1 << 20, help="Bytes of the disk a trace is of, if not the "
-                                                                   "base's.")] = None,
+    capacity: Annotated[int | None, typer.Option(min=1 << 20, help="Bytes of the disk a trace is of; else where its "
+                                                                   "requests end.")] = None,
     refit: Annotated[bool, typer.Option("--refit", help="After the test fit what is written to all requests.")] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw measured and modelled times into this PNG.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
@@ -154,9 +152,8 @@ def calibrate(
     The model is fitted on the first half of the requests and tested on the second. The demerit figure is the
     root-mean-square distance of the two distributions of service times over the measured mean.
     """
-    from cachezoo.config.device import AnalyticDevice
     from cachezoo.devices.calibration_profile import check_outputs, write_calibration
-    from cachezoo.devices.profile import load_profile
+    from cachezoo.devices.profile import load_models
 
     device = _kind(kind)
     if (trace is None) == (target is None):
@@ -165,8 +162,7 @@ def calibrate(
     if trace is not None and (writes or force_target):
         message = "--writes and --force-target are of a --target; leave them out beside --trace"
         raise ConfigError(message)
-    given = load_profile(base)
-    models = AnalyticDevice(source="analytic", hdd=given.hdd, ssd=given.ssd)
+    models = load_models(base)
     check_outputs(out, png_path(plot), force)
     taken = (
         _from_trace(trace)
@@ -175,7 +171,7 @@ def calibrate(
     )
     found = _calibrated(taken, _start(models, device, taken, capacity), refit)
     if capacity is None:
-        _say_reach(taken, found.after)
+        _say_capacity(found.after)
     _say_far(found, kind)
     if plot is not None:
         from cachezoo.devices.calibration_plot import draw

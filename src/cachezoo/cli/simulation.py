@@ -23,7 +23,10 @@ Warmup = Annotated[str, typer.Option(help="Page accesses replayed before countin
 WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
 UnitOption = Annotated[str, typer.Option("--unit", help="What one admission decision covers: page, segment, request.")]
 DeviceOption = Annotated[
-    Path | None, typer.Option("--device", help="A device profile (YAML): report mean response times as well.")
+    str | None,
+    typer.Option(
+        "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device): response times too."
+    ),
 ]
 DecisionUs = Annotated[
     float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
@@ -38,15 +41,15 @@ LEFT = ("trace", "policy", "kind")
 CELL_EDGES, LEAST_COLUMNS = 3, 3  # a blank at both sides and a line; columns shown in a terminal however narrow
 
 
-def _device(path: Path | None) -> "AnalyticDevice | None":
-    if path is None:
+def _device(given: str | None) -> "AnalyticDevice | None":
+    if given is None:
         return None
-    from cachezoo.config.load import read_model
+    from cachezoo.devices.profile import load_models
 
-    return read_model(path)
+    return load_models(given)
 
 
-def _asked(warmup: str, writes: str, unit: str, device: Path | None, decision_us: float) -> "Asked":
+def _asked(warmup: str, writes: str, unit: str, device: str | None, decision_us: float) -> "Asked":
     from cachezoo.evaluation.sweep import Asked
     from cachezoo.policies.stream import known_unit, known_writes
 
@@ -174,9 +177,7 @@ def compare(
         _table(run["rows"], title, below, columns)
 
 
-def _all_rows(
-    trace: Path, ids: list[str], capacities: list[str], asked: "Asked", workers: int
-) -> list[dict[str, Any]]:
+def _all_rows(trace: Path, ids: list[str], capacities: list[str], asked: "Asked", workers: int) -> list[dict[str, Any]]:
     from cachezoo.console import progress
     from cachezoo.evaluation.compare import contenders
     from cachezoo.evaluation.sweep import sweep

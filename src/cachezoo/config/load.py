@@ -7,7 +7,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from cachezoo import paths
-from cachezoo.config.device import AnalyticDevice, Device
+from cachezoo.config.device import Device
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 
@@ -55,19 +55,6 @@ def read_device(path: Path) -> Device:
     """
     adapter: TypeAdapter[Device] = TypeAdapter(Device)
     return _validate(adapter, read_yaml(path), str(path), "conf/device holds profiles to copy from")
-
-
-def read_model(path: Path) -> AnalyticDevice:
-    """A device profile whose source is `analytic`.
-
-    Raises:
-        ConfigError: as for `read_device`, or of another source.
-    """
-    device = read_device(path)
-    if not isinstance(device, AnalyticDevice):
-        message = f"{path}: source is {device.source}; give a profile whose source is analytic"
-        raise ConfigError(message)
-    return device
 
 
 def load_params(path: Path = paths.PARAMS) -> Params:

@@ -67,6 +67,12 @@ def load_profile(given: str, folder: Path = FOLDER) -> Modelled:
     return device
 
 
+def load_models(given: str, folder: Path = FOLDER) -> AnalyticDevice:
+    """The models of a profile, whatever they are for; arguments and errors as for `load_profile`."""
+    device = load_profile(given, folder)
+    return AnalyticDevice(source="analytic", hdd=device.hdd, ssd=device.ssd)
+
+
 def profile_path(given: str, folder: Path = FOLDER) -> Path:
     """The file that a profile's name or path means.
 

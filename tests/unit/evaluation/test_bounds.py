@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.config.load import read_model
+from cachezoo.devices.profile import load_models
 from cachezoo.evaluation.bounds import bounds_row
 from cachezoo.evaluation.sweep import Bench
 from cachezoo.policies.registry import classics
@@ -17,7 +17,7 @@ from tests.page_data import seeded_trace
 ROOT = Path(__file__).resolve().parents[3]
 TRACE = seeded_trace(700, 120, 3)
 PAGES = expand_pages(TRACE)
-DEVICE = read_model(ROOT / "conf/device/wdredpro2tb_850pro.yaml")
+DEVICE = load_models(str(ROOT / "conf/device/wdredpro2tb_850pro.yaml"))
 
 
 @pytest.mark.parametrize("writes", ["back", "around"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.config.load import read_model
+from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.evaluation.plot import draw_hit_ratios
 from cachezoo.evaluation.sweep import Asked, sweep
@@ -46,7 +46,7 @@ def test_rows_come_in_the_order_asked_however_many_processes(files):
 def test_a_row_is_the_simulation(files):
     trace = seeded_trace(400, 90, 1)
     pages = expand_pages(trace)
-    device = read_model(ROOT / "conf/device/wdredpro2tb_850pro.yaml")
+    device = load_models(str(ROOT / "conf/device/wdredpro2tb_850pro.yaml"))
     row = sweep([files[1]], ["lru"], ["20"], Asked(warmup="100", device=device, decision_us=7.0), workers=1)[0]
     found = simulate(trace, pages, "lru", 20, 100)
     assert (row["capacity"], row["warmup"], row["hits"], row["ssd_writes"]) == (20, 100, found.hits, found.ssd_writes)
