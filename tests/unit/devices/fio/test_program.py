@@ -136,7 +136,8 @@ def test_a_timed_replay_needs_3_36():
         DeviceError, match=r"a replay at the trace's own times needs fio 3\.36 or later, this is fio-3\.33"
     ):
         check_way(Way("response", 8), OLD, TARGET)
-    assert "--iodepth=8" in replay_command(NEW, TARGET, Way("response", 8), 512, writes=False)
+    target = SocketTarget(Path("/tmp/s"), 1 << 20, engine="libaio")
+    assert "--iodepth=8" in replay_command(NEW, target, Way("response", 8), 512, writes=False)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,8 @@ def test_a_timed_replay_needs_3_36():
     [
         (Way("service", 2), "libaio", "service times are measured at queue depth 1, not 2"),
         (Way("closed", 2), "psync", "engine psync has queue depth 1, not 2; set device.engine to libaio"),
-        (Way("response", 1), "psync", "needs device.engine libaio"),
+        (Way("response", 1), "psync", "needs device.engine libaio, not psync"),
+        (Way("response", 8), "nbd", "needs device.engine libaio, not nbd"),
     ],
 )
 def test_ways_that_cannot_be(way, engine, said):

@@ -13,6 +13,7 @@ import pytest
 from cachezoo.config.device import RealDevice
 from cachezoo.devices.fio.marker import HEADER_BYTES, write_marker
 from cachezoo.devices.fio.prepare import prepare
+from cachezoo.devices.fio.program import find_fio
 from cachezoo.devices.fio.replay import Settings, check_replay, replay
 from cachezoo.devices.fio.target import PathTarget, Use, open_target
 from cachezoo.errors import DeviceError
@@ -124,6 +125,22 @@ def test_requests_from_small_to_large_are_read_in_chunks(scratch, prepared):
     trace = make_trace(np.zeros(1000), np.arange(1000) % 24 * 524288, sizes)
     measured = replay(trace, opened(prepared, "libaio"), Settings(chunk_requests=1, repetitions=1))
     assert measured.times_us[:200].mean() < measured.times_us[800:].mean()
+
+
+@pytest.mark.parametrize(("mode", "depth"), [("service", 1), ("closed", 4), ("response", 4)])
+def test_large_requests_are_found_in_exactly_their_rows(scratch, prepared, mode, depth):
+    if mode == "response" and find_fio().version < (3, 36):
+        with pytest.raises(DeviceError, match=r"needs fio 3\.36"):
+            replay(random_trace(5, 1, MIB), opened(prepared, "libaio"), Settings(mode=mode, depth=depth))
+        return
+    size = np.full(300, 512)
+    rows = np.random.default_rng(depth).permutation(280)[:7]
+    size[rows] = 15 * MIB
+    trace = make_trace(np.zeros(300), np.arange(300) * 3584, size, np.arange(300) * 3000)
+    measured = replay(trace, opened(prepared, "libaio"), Settings(mode=mode, depth=depth))
+    # At a queue's depth the small ones beside a large one wait for it: so many may be as slow.
+    slowest = np.argsort(measured.times_us)[::-1][: 7 * depth]
+    assert set(rows.tolist()) <= set(slowest.tolist())
 
 
 def test_a_timed_replay_is_refused_by_an_old_fio(scratch, prepared, monkeypatch):
