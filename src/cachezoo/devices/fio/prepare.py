@@ -7,14 +7,13 @@ scratch target.
 
 import os
 import shutil
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 
 from cachezoo.console import progress
 from cachezoo.devices.fio import target
 from cachezoo.devices.fio.marker import HEADER_BYTES, clear_marker, read_marker, write_marker
 from cachezoo.devices.fio.program import find_fio, moved_bytes, run
+from cachezoo.devices.fio.scratch import scratch_folder
 from cachezoo.errors import DeviceError
 
 MIB = 1 << 20
@@ -141,8 +140,8 @@ def _fill(fio: str, path: str, data: int, timeout_s: float) -> None:
         "--end_fsync=1",
         "--eta=never",
     ]
-    with tempfile.TemporaryDirectory(prefix="cachezoo-fio-") as folder, progress(f"fill {path}", data) as advance:
-        run(command, Path(folder), timeout_s, path, lambda pid, _: advance(min(moved_bytes(pid), data)))
+    with scratch_folder() as folder, progress(f"fill {path}", data) as advance:
+        run(command, folder, timeout_s, path, lambda pid, _: advance(min(moved_bytes(pid), data)))
         advance(data)
 
 

@@ -3,12 +3,10 @@
 import json
 import platform
 import re
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +19,7 @@ from cachezoo.devices.fio.command import Mode, Way
 from cachezoo.devices.fio.contract import ReplayTarget
 from cachezoo.devices.fio.iolog import SENTINELS, Cleaning, Requests, Rules, Writes, clean, framed, write_iolog
 from cachezoo.devices.fio.program import Program, find_fio, moved_bytes, run
+from cachezoo.devices.fio.scratch import scratch_folder
 from cachezoo.errors import DeviceError
 from cachezoo.traces.table import OP_WRITE, Trace
 
@@ -195,8 +194,7 @@ class _Job:
     def _run(self, script: Requests, number: int, advance: Advance) -> F64:
         """NaN where nothing was logged."""
         # A folder for each run: fio appends to the logs of the last.
-        with tempfile.TemporaryDirectory(prefix="cachezoo-fio-") as name:
-            folder = Path(name)
+        with scratch_folder() as folder:
             command = self.command(script)
             write_iolog(script, folder / commands.IOLOG, timed=self.way.mode == "response")
             start = time.monotonic()
