@@ -1,20 +1,16 @@
 """Response times under load from the user's own devices: fio keeps a queue, or keeps to the trace's times."""
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 
 from cachezoo.config.device import Device, RealDevice
 from cachezoo.devices.fio.command import Mode
-from cachezoo.devices.fio.replay import Measured, Settings, replay
-from cachezoo.devices.fio.target import Use, open_target
+from cachezoo.devices.real import measure_real, recorded
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, write_json, write_table
 from cachezoo.traces.table import Trace
-
-Names = Literal["hdd", "ssd"]
-NAMES: tuple[Names, ...] = get_args(Names)
 
 
 def known_mode(given: str) -> Mode:
@@ -45,24 +41,6 @@ def check_mode(device: Device, mode: Mode, depth: int) -> None:
         raise ConfigError(message)
 
 
-def measure_loaded(trace: Trace, device: RealDevice, mode: Mode, depth: int) -> dict[Names, Measured]:
-    """Replay a trace on the user's disk, then on the user's SSD; both are looked at before either is touched.
-
-    Args:
-        trace: the requests; volumes share the one target.
-        device: the targets.
-        mode: `closed`: `depth` requests at a time; `response`: at the trace's own times, at most `depth` at a time.
-        depth: queue depth.
-
-    Raises:
-        DeviceError: a target is refused, or a replay fails.
-    """
-    use = Use(device.engine, device.logical_block_bytes, device.writes == "replay", device.force)
-    hdd, ssd = (open_target(target.path, target.name, use) for target in (device.hdd, device.ssd))
-    settings = Settings.of(device, mode, depth)
-    return {"hdd": replay(trace, hdd, settings), "ssd": replay(trace, ssd, settings)}
-
-
 def write_loaded(
     trace: Trace, device: RealDevice, mode: Mode, depth: int, path: Path, record_path: Path
 ) -> dict[str, Any]:
@@ -74,15 +52,9 @@ def write_loaded(
     Returns:
         The record.
     """
-    measured = measure_loaded(trace, device, mode, depth)
+    hdd, ssd = measure_real(trace, device, mode, depth)
     record: dict[str, Any] = {"provenance": device.source, "trace": trace.meta.trace_id, "requests": len(trace)}
-    for name, found in measured.items():
-        record[name] = {
-            "measured": found.provenance,
-            "means_us": list(found.means_us),
-            "spread": found.spread,
-            "rows_changed": found.cleaning.counts(),
-        }
+    record |= {"hdd": recorded(hdd), "ssd": recorded(ssd)}
     metadata = {
         "cachezoo.trace_id": trace.meta.trace_id,
         "cachezoo.provenance": device.source,
@@ -90,7 +62,7 @@ def write_loaded(
         "cachezoo.mode": mode,
         "cachezoo.depth": str(depth),
     }
-    columns = {f"response_{name}_us": found.times_us for name, found in measured.items()}
-    write_table(path, pa.table(columns), metadata)
+    table = pa.table({"response_hdd_us": hdd.times_us, "response_ssd_us": ssd.times_us})
+    write_table(path, table, metadata)
     write_json(record_path, record)
     return record

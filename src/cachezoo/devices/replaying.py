@@ -7,29 +7,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cachezoo.config.device import AnalyticDevice, Device, EmulatedDevice, RealDevice
+from cachezoo.config.device import AnalyticDevice, Device, EmulatedDevice
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
-from cachezoo.devices.fio.replay import Measured
+from cachezoo.devices.emulated import emulate
+from cachezoo.devices.real import measure_real, recorded
 from cachezoo.io import dump_json, write_json, write_table
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
 UNIT = "microseconds at queue depth 1"
-
-
-def measure_real(trace: Trace, device: RealDevice) -> tuple[Measured, Measured]:
-    """Replay a trace on the user's disk, then on the user's SSD. Both are looked at before either is touched.
-
-    Raises:
-        DeviceError: a target is refused, or a replay fails.
-    """
-    from cachezoo.devices.fio.replay import Settings, replay
-    from cachezoo.devices.fio.target import Use, open_target
-
-    use = Use(device.engine, device.logical_block_bytes, device.writes == "replay", device.force)
-    hdd, ssd = (open_target(target.path, target.name, use) for target in (device.hdd, device.ssd))
-    settings = Settings.of(device)
-    return replay(trace, hdd, settings), replay(trace, ssd, settings)
 
 
 def respond(trace: Trace, device: Device) -> tuple[F64, F64, dict[str, Any]]:
@@ -52,20 +38,8 @@ def respond(trace: Trace, device: Device) -> tuple[F64, F64, dict[str, Any]]:
         folded = int(np.count_nonzero(trace.offset >= device.hdd.capacity_bytes))
         record["hdd"] = {"rows_changed": {"folded": folded}}
         return t_hdd_us(trace, device.hdd), t_ssd_us(trace, device.ssd), record
-    if isinstance(device, EmulatedDevice):
-        from cachezoo.devices.emulated import emulate
-
-        measured = emulate(trace, device)
-    else:
-        measured = measure_real(trace, device)
-    for name, found in zip(("hdd", "ssd"), measured, strict=True):
-        record[name] = {
-            "measured": found.provenance,
-            "means_us": list(found.means_us),
-            "spread": found.spread,
-            "rows_changed": found.cleaning.counts(),
-        }
-    return measured[0].times_us, measured[1].times_us, record
+    hdd, ssd = emulate(trace, device) if isinstance(device, EmulatedDevice) else measure_real(trace, device)
+    return hdd.times_us, ssd.times_us, {**record, "hdd": recorded(hdd), "ssd": recorded(ssd)}
 
 
 def write_responses(trace: Trace, device: Device, path: Path, record_path: Path) -> None:

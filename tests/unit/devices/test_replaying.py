@@ -61,3 +61,25 @@ def test_times_of_several_traces_come_from_one_device(tmp_path):
     assert one_provenance(paths[:2]) == "analytic"
     with pytest.raises(TraceError, match=r"c\.parquet: its times come from another device or other settings"):
         one_provenance(paths)
+
+
+@pytest.mark.needs("fio")
+def test_a_trace_that_does_not_fit_the_ssd_is_refused_before_the_disk_is_replayed_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("cachezoo.devices.real.replay", lambda *_: pytest.fail("replayed"))
+    for name, size in (("hdd", 8 << 20), ("ssd", 2 << 20)):
+        (tmp_path / name).write_bytes(np.random.default_rng(0).bytes(size))
+    targets = {name: {"path": str(tmp_path / name), "name": name} for name in ("hdd", "ssd")}
+    device = RealDevice.model_validate({"source": "real", "force": True, **targets})
+    with pytest.raises(DeviceError, match=r"/ssd: .*fold"):
+        respond(make([0, 4 << 20], [4096, 4096], [0, 0]), device)
+
+
+def test_one_path_for_both_devices_is_refused(tmp_path):
+    (tmp_path / "one").write_bytes(bytes(4 << 20))
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    targets = {
+        "hdd": {"path": str(tmp_path / "one"), "name": "a"},
+        "ssd": {"path": str(tmp_path / "other"), "name": "b"},
+    }
+    with pytest.raises(DeviceError, match=r"device\.hdd and device\.ssd are both .*one"):
+        respond(make([0], [4096], [0]), RealDevice.model_validate({"source": "real", **targets}))
