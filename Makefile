@@ -39,4 +39,5 @@ bench:
 	@.venv/bin/python benchmarks/policies.py
 	@$(if $(CACHEZOO_PUBLIC_TRACES),.venv/bin/python benchmarks/agreement.py)
 	@.venv/bin/python benchmarks/labels.py
+	@.venv/bin/python benchmarks/devices.py
 	@.venv/bin/python benchmarks/ingest.py --large
