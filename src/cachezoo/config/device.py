@@ -6,8 +6,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
+# Bounds wider than any device, within which no model overflows.
+Micros = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Rate = Annotated[float, Field(ge=1e-6, le=1e9, allow_inf_nan=False)]
+Bytes = Annotated[int, Field(ge=0, le=1 << 60)]
+
+
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class ReadBuffer(_Strict):
@@ -21,8 +27,8 @@ class ReadBuffer(_Strict):
     """
 
     segments: int = Field(default=0, ge=0, le=64)
-    segment_bytes: int = Field(default=0, ge=0)
-    track_bytes: int = Field(default=0, ge=0)
+    segment_bytes: Bytes = 0
+    track_bytes: Bytes = 0
 
     @model_validator(mode="after")
     def _holds(self) -> "ReadBuffer":
@@ -55,24 +61,24 @@ class Hdd(_Strict):
         scheduler: which of the waiting requests is next: the first, or that with the shortest seek.
     """
 
-    capacity_bytes: int = Field(gt=0)
-    rotation_us: float = Field(gt=0)
+    capacity_bytes: int = Field(gt=0, le=1 << 60)
+    rotation_us: float = Field(ge=1e-3, le=1e9)
     rotation: Literal["mean", "position"] = "mean"
-    seek_base_us: float = Field(ge=0)
-    seek_root_us: float = Field(ge=0)
-    seek_linear_us: float = 0.0
-    cylinder_bytes: int = Field(default=0, ge=0)
-    switch_us: float = Field(default=0.0, ge=0)
-    write_settle_us: float = Field(default=0.0, ge=0)
-    outer_mb_s: float = Field(gt=0)
-    inner_mb_s: float = Field(gt=0)
+    seek_base_us: Micros
+    seek_root_us: Micros
+    seek_linear_us: float = Field(default=0.0, ge=-1e9, le=1e9)
+    cylinder_bytes: Bytes = 0
+    switch_us: Micros = 0.0
+    write_settle_us: Micros = 0.0
+    outer_mb_s: Rate
+    inner_mb_s: Rate
     zones: int = Field(default=0, ge=0, le=1000)
-    read_us: float = Field(default=0.0, ge=0)
-    write_us: float = Field(default=0.0, ge=0)
-    interface_mb_s: float = Field(default=600.0, gt=0)
+    read_us: Micros = 0.0
+    write_us: Micros = 0.0
+    interface_mb_s: Rate = 600.0
     overlap: bool = True
     read_buffer: ReadBuffer = ReadBuffer()
-    write_buffer_bytes: int = Field(default=0, ge=0)
+    write_buffer_bytes: Bytes = 0
     scheduler: Literal["fcfs", "sstf"] = "fcfs"
 
     @model_validator(mode="after")
@@ -105,15 +111,15 @@ class Ssd(_Strict):
         waf: measured write amplification: flash writes a byte of the host; what is above 1 is garbage collection.
     """
 
-    read_us: float = Field(ge=0)
-    write_us: float = Field(ge=0)
-    read_mb_s: float = Field(gt=0)
-    write_mb_s: float = Field(gt=0)
+    read_us: Micros
+    write_us: Micros
+    read_mb_s: Rate
+    write_mb_s: Rate
     channels: int = Field(default=1, ge=1, le=1024)
-    stripe_bytes: int = Field(default=4096, ge=512)
-    write_buffer_bytes: int = Field(default=0, ge=0)
-    program_mb_s: float = Field(default=1000.0, gt=0)
-    waf: float = Field(default=1.0, ge=1)
+    stripe_bytes: int = Field(default=4096, ge=512, le=1 << 60)
+    write_buffer_bytes: Bytes = 0
+    program_mb_s: Rate = 1000.0
+    waf: float = Field(default=1.0, ge=1, le=1e6)
 
 
 class AnalyticDevice(_Strict):
@@ -137,7 +143,7 @@ class EmulatedDevice(_Strict):
     hdd: Hdd
     ssd: Ssd
     repetitions: int = Field(default=3, ge=1, le=99)
-    timeout_s: float = Field(default=600.0, gt=0)
+    timeout_s: float = Field(default=600.0, gt=0, le=1e8)
 
 
 class Target(_Strict):
@@ -164,7 +170,7 @@ class RealDevice(_Strict):
         fold: let addresses past the target's end wrap around; else a trace that reaches further is refused.
         force: use a target that is mounted, not empty, or on the disk of the root filesystem.
         repetitions: whose medians are taken.
-        chunk_requests: fio reads so many lines of the log at a time; 0: all.
+        chunk_requests: of longer traces fio reads the log bit by bit, which takes less memory; 0: always at once.
         timeout_s: of one replay; then it is killed.
     """
 
@@ -178,7 +184,7 @@ class RealDevice(_Strict):
     force: bool = False
     repetitions: int = Field(default=3, ge=1, le=99)
     chunk_requests: int = Field(default=0, ge=0)
-    timeout_s: float = Field(default=3600.0, gt=0)
+    timeout_s: float = Field(default=3600.0, gt=0, le=1e8)
 
 
 Device = Annotated[AnalyticDevice | EmulatedDevice | RealDevice, Field(discriminator="source")]

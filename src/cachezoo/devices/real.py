@@ -38,6 +38,7 @@ def recorded(measured: Measured) -> dict[str, Any]:
     """What a record says of one device's replay."""
     return {
         "measured": measured.provenance,
+        "data_bytes": int(measured.provenance["target.data_bytes"]),
         "means_us": list(measured.means_us),
         "spread": measured.spread,
         "rows_changed": measured.cleaning.counts(),

@@ -11,10 +11,12 @@ from cachezoo.config.device import AnalyticDevice, Device, EmulatedDevice
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.emulated import emulate
 from cachezoo.devices.real import measure_real, recorded
+from cachezoo.errors import DeviceError
 from cachezoo.io import dump_json, write_json, write_table
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
+FACTS = ("name", "kind", "model", "identity", "virtual")
 UNIT = "microseconds at queue depth 1"
 
 
@@ -42,17 +44,33 @@ def respond(trace: Trace, device: Device) -> tuple[F64, F64, dict[str, Any]]:
     return hdd.times_us, ssd.times_us, {**record, "hdd": recorded(hdd), "ssd": recorded(ssd)}
 
 
+def _device_facts(record: dict[str, Any]) -> dict[str, str]:
+    """What a measured device is; nothing for a model."""
+    measured = record.get("measured", {})
+    return {name: measured[f"target.{name}"] for name in FACTS if f"target.{name}" in measured}
+
+
 def write_responses(trace: Trace, device: Device, path: Path, record_path: Path) -> None:
     """Write `t_hdd_us` and `t_ssd_us`, rows as in the requests, and beside them the record of `respond`.
 
-    The responses' own metadata say `device` alone: what was measured on one device with one configuration may be put
-    together, whatever the day.
+    The responses' own metadata say the configuration and what the device is, without the day: what was measured on one
+    device with one configuration may be put together.
+
+    Raises:
+        DeviceError: as for `respond`, or a time that is not above 0.
     """
     hdd, ssd, record = respond(trace, device)
+    for name, times in (("t_hdd_us", hdd), ("t_ssd_us", ssd)):
+        wrong = ~((times > 0) & np.isfinite(times))
+        if wrong.any():
+            row = int(wrong.argmax())
+            message = f"{trace.meta.trace_id}: row {row + 1}: {name} comes to {times[row]:g}; mend the device's profile"
+            raise DeviceError(message)
     metadata = {
         "cachezoo.trace_id": trace.meta.trace_id,
         "cachezoo.provenance": device.source,
         "cachezoo.device": dump_json(device.model_dump(mode="json")),
+        "cachezoo.measured_on": dump_json({name: _device_facts(record.get(name, {})) for name in ("hdd", "ssd")}),
         "cachezoo.unit.t_hdd_us": UNIT,
         "cachezoo.unit.t_ssd_us": UNIT,
     }

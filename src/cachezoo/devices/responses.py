@@ -10,6 +10,7 @@ from cachezoo.errors import TraceError
 from cachezoo.io import read_metadata, read_rows
 
 F64 = npt.NDArray[np.float64]
+ONE = ("cachezoo.provenance", "cachezoo.device", "cachezoo.measured_on")
 
 
 def read_responses(path: Path, requests: int | None = None) -> tuple[F64, F64]:
@@ -20,34 +21,39 @@ def read_responses(path: Path, requests: int | None = None) -> tuple[F64, F64]:
         requests: how many rows it must have.
 
     Raises:
-        TraceError: not readable, without these columns, of another trace, or with a time that is not above 0.
+        TraceError: not readable, without these columns, of another trace, or with a time that is no number above 0.
     """
     names = ("t_hdd_us", "t_ssd_us")
     table, _ = read_rows(path, "replay", requests, list(names))
     hdd, ssd = (table.column(name).to_numpy() for name in names)
     for name, times in zip(names, (hdd, ssd), strict=True):
-        if (times <= 0).any():
-            row = int((times <= 0).argmax())
-            message = f"{path}: row {row + 1}: {name} is {times[row]:g}, not above 0; run the stage replay again"
+        wrong = ~((times > 0) & np.isfinite(times))
+        if wrong.any():
+            row = int(wrong.argmax())
+            message = f"{path}: row {row + 1}: {name} is {times[row]:g}, no time above 0; run the stage replay again"
             raise TraceError(message)
     return hdd, ssd
 
 
 def one_provenance(paths: Iterable[Path]) -> str:
-    """What several files' response times come from: `analytic`, `emulated` or `real`, of one device for all of them.
+    """What several files' response times come from, of one device and configuration for all of them.
+
+    Returns:
+        `analytic`, `emulated`, `real`, or `real, on a virtual disk`.
 
     Raises:
         TraceError: a file is not readable, or of another device or other settings than the first: times of different
             provenance are never put together.
     """
-    first, known = None, ("", "")
+    first, known = None, dict.fromkeys(ONE, "")
     for path in paths:
         metadata = read_metadata(path)
-        said = metadata.get("cachezoo.provenance", ""), metadata.get("cachezoo.device", "")
+        said = {name: metadata.get(name, "") for name in ONE}
         if first is None:
             first, known = path, said
         elif said != known:
-            what = "another device or other settings" if said[0] == known[0] else f"{said[0] or 'nothing it names'}"
-            message = f"{path}: its times come from {what}, {first}'s from {known[0]}; run the stage replay again"
+            message = f"{path}: its times are of another device or other settings than {first}'s; run the stage replay"
             raise TraceError(message)
-    return known[0]
+    provenance = known["cachezoo.provenance"]
+    virtual = provenance == "real" and '"virtual"' in known["cachezoo.measured_on"]
+    return f"{provenance}, on a virtual disk" if virtual else provenance

@@ -1,14 +1,16 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from cachezoo.config.device import RealDevice
+from cachezoo.config.device import Hdd, RealDevice
 from cachezoo.config.load import load_params
+from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.devices.replaying import respond, write_responses
-from cachezoo.devices.responses import one_provenance
+from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.errors import DeviceError, TraceError
-from cachezoo.io import read_table
+from cachezoo.io import read_table, write_table
 from tests.unit.devices.test_analytic import make
 
 
@@ -59,7 +61,7 @@ def test_times_of_several_traces_come_from_one_device(tmp_path):
     for path, of in zip(paths, (device, device, slower), strict=True):
         write_responses(make([0], [4096], [0]), of, path, tmp_path / "record.json")
     assert one_provenance(paths[:2]) == "analytic"
-    with pytest.raises(TraceError, match=r"c\.parquet: its times come from another device or other settings"):
+    with pytest.raises(TraceError, match=r"c\.parquet: its times are of another device or other settings"):
         one_provenance(paths)
 
 
@@ -83,3 +85,46 @@ def test_one_path_for_both_devices_is_refused(tmp_path):
     }
     with pytest.raises(DeviceError, match=r"device\.hdd and device\.ssd are both .*one"):
         respond(make([0], [4096], [0]), RealDevice.model_validate({"source": "real", **targets}))
+
+
+def test_times_of_two_disks_are_not_put_together_though_their_paths_are_the_same(tmp_path):
+    paths = []
+    for serial in ("A1", "B2"):
+        paths.append(tmp_path / f"{serial}.parquet")
+        facts = {"hdd": {"identity": serial, "virtual": "a virtual disk"}, "ssd": {}}
+        metadata = {"cachezoo.provenance": "real", "cachezoo.device": "{}", "cachezoo.measured_on": json.dumps(facts)}
+        write_table(paths[-1], pa.table({"t_hdd_us": [1.0], "t_ssd_us": [1.0]}), metadata)
+    assert one_provenance(paths[:1]) == "real, on a virtual disk"
+    with pytest.raises(TraceError, match=r"B2\.parquet: its times are of another device"):
+        one_provenance(paths)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0, -1.0])
+def test_a_time_that_is_none_is_neither_written_nor_read(value, tmp_path, monkeypatch):
+    monkeypatch.setattr("cachezoo.devices.replaying.t_ssd_us", lambda *_: np.array([1.0, value]))
+    with pytest.raises(DeviceError, match="row 2: t_ssd_us"):
+        write_responses(make([0, 1], [512, 512], [0, 0]), load_params().device, tmp_path / "r", tmp_path / "j")
+    assert not list(tmp_path.iterdir())
+    write_table(tmp_path / "r.parquet", pa.table({"t_hdd_us": [1.0, 1.0], "t_ssd_us": [1.0, value]}), {})
+    with pytest.raises(TraceError, match="row 2: t_ssd_us"):
+        read_responses(tmp_path / "r.parquet")
+
+
+@pytest.mark.parametrize("change", [
+    {"seek_linear_us": float("nan")}, {"rotation_us": 1e308}, {"rotation_us": float("inf")}, {"rotation_us": 1e-12},
+    {"capacity_bytes": 1 << 63}, {"write_buffer_bytes": 1 << 70}, {"outer_mb_s": 1e-308}, {"interface_mb_s": 0.0},
+])  # fmt: skip
+def test_no_profile_leads_out_of_numbers(change):
+    hdd = load_params().device.hdd.model_dump() | change
+    with pytest.raises(ValueError, match=next(iter(change))):
+        Hdd.model_validate(hdd)
+
+
+def test_the_widest_profile_still_gives_times():
+    edge = {"rotation_us": 1e9, "seek_base_us": 1e9, "seek_root_us": 1e9, "outer_mb_s": 1e-6, "inner_mb_s": 1e9}
+    hdd = Hdd.model_validate(
+        load_params().device.hdd.model_dump() | edge | {"rotation": "position", "capacity_bytes": 1}
+    )
+    times = t_hdd_us(make([0, 1 << 40], [1 << 40, 512], [0, 1]), hdd)
+    assert np.isfinite(times).all()
+    assert (times > 0).all()

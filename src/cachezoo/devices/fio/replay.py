@@ -251,6 +251,7 @@ def _provenance(job: _Job, requests: Requests, started: datetime) -> dict[str, s
     return {
         **{f"target.{key}": value for key, value in job.target.describe().items()},
         "target.path": job.target.label,
+        "target.data_bytes": str(job.target.data_bytes),
         "fio": job.program.text,
         "engine": job.target.engine,
         "mode": job.way.mode,

@@ -142,6 +142,7 @@ PROVENANCE = {
     "analytic": "devices are modelled",
     "emulated": "devices are emulated",
     "real": "devices are real and were measured",
+    "real, on a virtual disk": "measured on a virtual machine's disk, which is neither a disk nor an SSD",
 }
 
 
