@@ -78,7 +78,7 @@ def test_a_disk_s_trace_becomes_a_profile(traces, monkeypatch, capsys):
     words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", "--plot", "new.png")
     status, out, err = run(monkeypatch, capsys, *words, "--capacity", 10**12)
     assert status == 0, err
-    for word in ("1,200 requests", "two constants", "demerit, 600 tested", "2 to 15 %", "rotation_us"):
+    for word in ("1,200 requests", "least squares", "for demerit", "demerit, 600 tested", "2 to 15 %", "rotation_us"):
         assert word in out
     device = read_device(Path("new.yaml"))
     assert device.hdd.rotation_us == pytest.approx(8333, rel=0.05)
@@ -87,7 +87,7 @@ def test_a_disk_s_trace_becomes_a_profile(traces, monkeypatch, capsys):
     assert "ssd: as in exosx20_990pro" in text
     assert str(traces) not in text
     beside = json.loads(Path("new.residuals.json").read_text())
-    assert beside["test"]["demerit"] < 0.1 < beside["test"]["baseline_demerit"]
+    assert beside["test"]["demerit"] < 0.1 < beside["test"]["tuned_demerit"] < beside["test"]["baseline_demerit"]
     assert Path("new.png").read_bytes()[:4] == b"\x89PNG"
     files = [Path(name).read_bytes() for name in ("new.yaml", "new.residuals.json", "new.png")]
     status, _, err = run(monkeypatch, capsys, *words, "--capacity", 10**12)
@@ -102,7 +102,7 @@ def test_a_canonical_trace_with_latencies_becomes_a_profile(traces, monkeypatch,
     status, out, err = run(monkeypatch, capsys, *words)
     assert status == 0, err
     found = json.loads(out)
-    assert found["left_out"] == 0
+    assert found["untimed"] == 0
     assert found["after"]["read_us"] == pytest.approx(80, rel=0.03)
     assert read_device(Path("new.yaml")).ssd.model_dump(mode="json") == found["after"]
 
@@ -194,7 +194,7 @@ def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monk
     assert status == 0, err
     test = json.loads(out)["test"]
     assert test["requests"] >= 4500
-    assert test["demerit"] < 0.1 < test["baseline_demerit"]
+    assert test["demerit"] < 0.1 < test["tuned_demerit"] < test["baseline_demerit"]
     assert abs(test["mean_error"]) < 0.1
 
 
@@ -241,6 +241,7 @@ def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys
         words = ("--target", "emulated", "--kind", "hdd", "--base", BASE, "--out", out, "--requests", 600, "--json")
         status, said, err = run(monkeypatch, capsys, *words)
     assert status == 0, err
+    assert "the disk is taken to end" not in err
     assert json.loads(said)["test"]["demerit"] < 0.2
     assert "# target.kind: emulated" in out.read_text()
     after = read_device(out).hdd

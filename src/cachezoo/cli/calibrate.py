@@ -11,6 +11,8 @@ from cachezoo.cli.common import Json, cell, png_path
 from cachezoo.errors import ConfigError, DeviceError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from cachezoo.config.device import AnalyticDevice, Hdd, Ssd
     from cachezoo.devices.calibration import Calibration
     from cachezoo.devices.samples import Samples
@@ -24,18 +26,21 @@ class Taken:
     """Service times and what is said of them.
 
     Attributes:
-        samples: the service times.
-        left_out: requests of the trace that say nothing of service times.
+        samples: the service times, and requests whose own is not known.
         name: what was measured, for titles and errors.
         provenance: for the profile's comments.
         capacity_bytes: of the target; None where a trace does not say.
     """
 
     samples: "Samples"
-    left_out: int
     name: str
     provenance: dict[str, str]
     capacity_bytes: int | None = None
+
+    @property
+    def untimed(self) -> int:
+        """How many requests have no service time of their own."""
+        return len(self.samples) - self.samples.known
 
 
 def _from_trace(path: Path) -> Taken:
@@ -45,14 +50,16 @@ def _from_trace(path: Path) -> Taken:
     from cachezoo.traces.read import OpenTrace, TraceFiles, read_any, silent
 
     form = OpenTrace(TraceFiles([path]), silent).format.id
-    left_out = 0
     if form == "disksim_validate":  # its times have fractions, and are service times by definition
         samples = read_disk_trace(path)
     else:
-        samples, left_out = of_trace(read_any(path), str(path))
+        samples = of_trace(read_any(path), str(path))
     said = {"service times from": f"{path.name} ({form}, sha256 {sha256_file(path)[:16]})"}
-    said["requests"] = f"{len(samples):,}" + (f"; {left_out:,} that may have waited left out" if left_out else "")
-    return Taken(samples, left_out, path.name, said)
+    taken = Taken(samples, path.name, said)
+    said["requests"] = f"{samples.known:,}"
+    if taken.untimed:
+        said["requests"] += f"; {taken.untimed:,} more may have waited and only move the model"
+    return taken
 
 
 def _from_target(path: Path, kind: Literal["hdd", "ssd"], requests: int, writes: bool, force: bool) -> Taken:
@@ -72,7 +79,7 @@ def _from_target(path: Path, kind: Literal["hdd", "ssd"], requests: int, writes:
         err().print(f"note: {path}: {said['target.virtual']}", soft_wrap=True, markup=False)
     kept = {key: value for key, value in said.items() if key not in ("command", "repetitions", "target.name")}
     kept["requests"] = f"{len(samples):,} designed ones"
-    return Taken(samples, 0, str(path), kept, target.data_bytes)
+    return Taken(samples, str(path), kept, target.data_bytes)
 
 
 def _start(base: "AnalyticDevice", kind: Literal["hdd", "ssd"], taken: Taken, capacity: int | None) -> "Hdd | Ssd":
@@ -170,7 +177,7 @@ def calibrate(
         else _from_target(target or Path(), device, requests, writes, force_target)
     )
     found = _calibrated(taken, _start(models, device, taken, capacity), refit)
-    if capacity is None:
+    if capacity is None and taken.capacity_bytes is None:
         _say_capacity(found.after)
     _say_far(found, kind)
     if plot is not None:
@@ -179,7 +186,7 @@ def calibrate(
         draw(found, f"{taken.name} as {kind}", plot)
     write_calibration(found, models, Path(base).stem, taken.provenance, out)
     if as_json:
-        about = {"name": taken.name, "left_out": taken.left_out, "out": str(out)}
+        about = {"name": taken.name, "untimed": taken.untimed, "out": str(out)}
         typer.echo(json.dumps({**about, **found.as_json()}, allow_nan=False))
     else:
         _print(found, taken, out)
@@ -206,32 +213,47 @@ def _value(value: object) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else cell(value)
 
 
-def _print(found: "Calibration", taken: Taken, out_file: Path) -> None:
-    """One table: parameters before and after; then, under the same columns, the two constants and the model."""
+def _parameters(found: "Calibration", title: str) -> "Table":
+    """Every parameter before and after, those that changed in bold."""
     from rich.markup import escape
     from rich.table import Table
 
-    from cachezoo.console import out
-    from cachezoo.devices.calibration import PUBLISHED
-
-    said = f"{len(taken.samples):,} requests"
-    if taken.left_out:
-        said += f", {taken.left_out:,} more left out because others may have been under way"
-    refitted = "; then fitted to all requests" if found.refitted else ""
-    table = Table(title=escape(f"{taken.name}: {said}"), caption=escape(f"{PUBLISHED} · written: {out_file}{refitted}"))
+    table = Table(title=escape(title))
     for name in ("parameter", "before", "after"):
         table.add_column(name, justify="left" if name == "parameter" else "right")
     before, after = _flat(found.before), _flat(found.after)
     for key, value in after.items():
         mark = "bold" if before[key] != value else "dim"
         table.add_row(key, *(escape(_value(own)) for own in (before[key], value)), style=mark)
-    table.add_section()
-    table.add_row("", "two constants", "model", style="bold")
+    return table
+
+
+def _scores(found: "Calibration", caption: str) -> "Table":
+    """The model beside both pairs of constants."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(caption=escape(caption))
+    for name in ("", "two constants,\nleast squares", "two constants,\nfor demerit", "model"):
+        table.add_column(name, justify="right" if name else "left")
     for name, score in (("fitted", found.fit), ("tested", found.test)):
         if score is not None:
-            pair = (f"{score.baseline_demerit:.1%}", f"{score.demerit:.1%}")
-            table.add_row(f"demerit, {score.requests:,} {name}", *pair)
+            parts = (score.baseline_demerit, score.tuned_demerit, score.demerit)
+            table.add_row(f"demerit, {score.requests:,} {name}", *(f"{part:.1%}" for part in parts))
     score = found.test or found.fit
-    table.add_row("root mean square, µs", f"{score.baseline_rms_us:,.0f}", f"{score.rms_us:,.0f}")
-    table.add_row("mean less measured", "", f"{score.mean_error:+.1%}")
-    out().print(table)
+    squares = (score.baseline_rms_us, score.tuned_rms_us, score.rms_us)
+    table.add_row("root mean square, µs", *(f"{value:,.0f}" for value in squares))
+    table.add_row("mean less measured", "", "", f"{score.mean_error:+.1%}")
+    return table
+
+
+def _print(found: "Calibration", taken: Taken, out_file: Path) -> None:
+    from cachezoo.console import out
+    from cachezoo.devices.calibration import PUBLISHED
+
+    said = f"{taken.samples.known:,} requests"
+    if taken.untimed:
+        said += f"; {taken.untimed:,} more, which others may have been under way beside, only move the model"
+    refitted = "; then fitted to all requests" if found.refitted else ""
+    out().print(_parameters(found, f"{taken.name}: {said}"))
+    out().print(_scores(found, f"{PUBLISHED} · written: {out_file}{refitted}"))

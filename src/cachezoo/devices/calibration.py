@@ -1,8 +1,10 @@
 """Calibration: a device model fitted to service times on one half of them and tested on the other.
 
-How near a model comes is its demerit figure (`fit_hdd.demerit`), beside that of a baseline with two constants: a fixed
-time and a time for each byte, fitted to the same half. DiskSim's modules of real disks are published with demerit
-figures of 2 to 15 % (Bucy, Schindler, Schlosser and Ganger, The DiskSim simulation environment, CMU-PDL-08-101, 2008).
+How near a model comes is its demerit figure (`fit_hdd.demerit`), beside those of two baselines with two constants each,
+a fixed time and a time for each byte, fitted to the same half: one by least squares over the requests, and one to their
+distribution, so that no two constants have a lower demerit figure there. DiskSim's modules of real disks are published
+with demerit figures of 2 to 15 % (Bucy, Schindler, Schlosser and Ganger, The DiskSim simulation environment,
+CMU-PDL-08-101, 2008).
 """
 
 from dataclasses import asdict, dataclass
@@ -14,8 +16,7 @@ from scipy.optimize import nnls
 
 from cachezoo.config.device import Hdd, Ssd
 from cachezoo.devices import fit_ssd
-from cachezoo.devices.calibration_hdd import fit_disk
-from cachezoo.devices.fit_hdd import demerit, distances, modelled
+from cachezoo.devices.fit_hdd import QUANTILES, demerit, demerit_of, distances, fit_hdd, modelled
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.traces.table import OP_NAMES, OP_READ, Trace
@@ -43,7 +44,8 @@ class Score:
         demerit: of the model, a part of the mean.
         mean_error: the model's mean over the measured mean, less 1.
         rms_us: root-mean-square difference request by request.
-        baseline_demerit, baseline_rms_us: of the two constants.
+        baseline_demerit, baseline_rms_us: of the two constants by least squares.
+        tuned_demerit, tuned_rms_us: of the two constants fitted for demerit.
     """
 
     requests: int
@@ -52,6 +54,8 @@ class Score:
     rms_us: float
     baseline_demerit: float
     baseline_rms_us: float
+    tuned_demerit: float
+    tuned_rms_us: float
 
 
 @dataclass(frozen=True)
@@ -97,17 +101,19 @@ class Calibration:
 
     Attributes:
         before, after: the model it began with, and the fitted one.
-        baseline: fitted to the same requests as the scored model.
+        baseline, tuned: two constants fitted to the same requests as the scored model, by least squares and for
+            demerit.
         fit, test: scores on the requests it was fitted to and on the others; test is None where there are none.
         refitted: whether `after` was fitted to all requests once more; the scores are those of the fit on the half.
             Only if it then lies nearer to all of them: a second half in which writes wait may say less of a disk.
         residuals: groups of the tested requests (of the fitted ones where none were kept for a test).
-        shown: those requests; shown_us: what the model makes of them.
+        shown: those requests and the untimed between them; shown_us: what the model makes of them.
     """
 
     before: Model
     after: Model
     baseline: Baseline
+    tuned: Baseline
     fit: Score
     test: Score | None
     refitted: bool
@@ -121,6 +127,7 @@ class Calibration:
             "before": self.before.model_dump(mode="json"),
             "after": self.after.model_dump(mode="json"),
             "baseline": asdict(self.baseline),
+            "tuned": asdict(self.tuned),
             "fit": asdict(self.fit),
             "test": asdict(self.test) if self.test else None,
             "refitted": self.refitted,
@@ -130,10 +137,22 @@ class Calibration:
 
 
 def fit_baseline(samples: Samples) -> Baseline:
-    """The two constants, neither below 0, by least squares."""
-    largest = float(samples.size.max())
-    columns = np.stack([np.ones(len(samples)), samples.size / largest], axis=1)
-    found, _ = nnls(columns, samples.time_us)
+    """The two constants, neither below 0, by least squares over the requests."""
+    size, time_us = samples.size[samples.timed], samples.time_us[samples.timed]
+    largest = float(size.max())
+    found, _ = nnls(np.stack([np.ones(size.size), size / largest], axis=1), time_us)
+    return Baseline(float(found[0]), float(found[1] / largest))
+
+
+def tune_baseline(samples: Samples) -> Baseline:
+    """The two constants of the least demerit figure; the fixed one may be below 0, if that is what it takes.
+
+    Quantiles of sizes and of times rise together, so that least squares over them gives no falling line, and on a line
+    that rises the time of a quantile of the sizes is that quantile of its times: this is the minimum itself.
+    """
+    size, time_us = (np.quantile(values[samples.timed], QUANTILES) for values in (samples.size, samples.time_us))
+    largest = float(size.max())
+    found = np.linalg.lstsq(np.stack([np.ones(size.size), size / largest], axis=1), time_us, rcond=None)[0]
     return Baseline(float(found[0]), float(found[1] / largest))
 
 
@@ -143,12 +162,13 @@ def check(samples: Samples) -> None:
     Raises:
         DeviceError: there are no reads, or all requests are of one size.
     """
-    if samples.write.all():
-        message = f"all {len(samples)} requests are writes; a fit takes reads as well"
+    if not samples.of(0).any():
+        message = f"all {samples.known} requests are writes; a fit takes reads as well"
         raise DeviceError(message)
-    if not np.ptp(samples.size):
+    size = samples.size[samples.timed]
+    if not np.ptp(size):
         message = (
-            f"all {len(samples)} requests are of {samples.size[0]} bytes, which does not tell a rate from a fixed "
+            f"all {size.size} requests are of {size[0]} bytes, which does not tell a rate from a fixed "
             "time; add other sizes"
         )
         raise DeviceError(message)
@@ -159,8 +179,8 @@ def fit(samples: Samples, start: Model) -> Model:
     check(samples)
     if isinstance(start, Ssd):
         return fit_ssd.fit_ssd(samples, start)
-    found = fit_disk(samples, start)
-    if not samples.write.any():
+    found = fit_hdd(samples, start)
+    if not samples.of(1).any():
         return found.model_copy(update={name: getattr(start, name) for name in OF_WRITES})
     return found
 
@@ -170,15 +190,23 @@ def times_of(samples: Samples, model: Model) -> F64:
     return modelled(model, samples) if isinstance(model, Hdd) else fit_ssd.model_us(samples, model)
 
 
-def _score(samples: Samples, model_us: F64, baseline: Baseline) -> Score:
-    measured, plain = samples.time_us, baseline.times(samples)
+def _score(samples: Samples, model_us: F64, baseline: Baseline, tuned: Baseline) -> Score:
+    timed = samples.timed
+    measured, ours = samples.time_us[timed], model_us[timed]
+    plain, best = (own.times(samples)[timed] for own in (baseline, tuned))
+
+    def rms(times: F64) -> float:
+        return float(np.sqrt(np.mean((times - measured) ** 2)))
+
     return Score(
-        requests=len(samples),
-        demerit=demerit(model_us, measured),
-        mean_error=float(model_us.mean() / measured.mean() - 1),
-        rms_us=float(np.sqrt(np.mean((model_us - measured) ** 2))),
+        requests=samples.known,
+        demerit=demerit(ours, measured),
+        mean_error=float(ours.mean() / measured.mean() - 1),
+        rms_us=rms(ours),
         baseline_demerit=demerit(plain, measured),
-        baseline_rms_us=float(np.sqrt(np.mean((plain - measured) ** 2))),
+        baseline_rms_us=rms(plain),
+        tuned_demerit=demerit(best, measured),
+        tuned_rms_us=rms(best),
     )
 
 
@@ -191,16 +219,17 @@ def _parts(samples: Samples, model: Model) -> tuple[F64, tuple[float, ...], tupl
 
 
 def residuals(samples: Samples, model_us: F64, model: Model, since: int = 0) -> tuple[Residual, ...]:
-    """Means and tails by operation, distance and size, for every group that occurs from request `since` on."""
+    """Means and tails by operation, distance and size, for every group of timed requests from `since` on."""
     distance, edges, names = _parts(samples, model)
-    distance, samples, model_us = distance[since:], samples.part(since, len(samples)), model_us[since:]
-    near, large = np.searchsorted(edges, distance), np.searchsorted(SIZES, samples.size)
-    keys = np.stack([samples.write.astype(np.int64), near, large], axis=1)
+    asked = since + np.flatnonzero(samples.timed[since:])
+    time_us, model_us = samples.time_us[asked], model_us[asked]
+    near, large = np.searchsorted(edges, distance[asked]), np.searchsorted(SIZES, samples.size[asked])
+    keys = np.stack([samples.write[asked].astype(np.int64), near, large], axis=1)
     groups, member = np.unique(keys, axis=0, return_inverse=True)
     found = []
     for at, (write, where, length) in enumerate(groups.tolist()):
         own = member.ravel() == at
-        measured, ours = samples.time_us[own], model_us[own]
+        measured, ours = time_us[own], model_us[own]
         tail = float(np.quantile(ours, 0.9) - np.quantile(measured, 0.9))
         means = float(measured.mean()), float(ours.mean())
         found.append(
@@ -228,43 +257,42 @@ def calibrate(samples: Samples, start: Model, holdout: bool = True, refit: bool 
     if isinstance(start, Hdd):
         reach = int((samples.offset + samples.size).max())
         start = start.model_copy(update={"capacity_bytes": max(start.capacity_bytes, reach)})
-    half = len(samples) // 2 if holdout else len(samples)
-    fitted = samples.part(0, half)
-    model, baseline = fit(fitted, start), fit_baseline(fitted)
+    fitted, shown = samples.halves() if holdout else (samples, samples)
+    model, baseline, tuned = fit(fitted, start), fit_baseline(fitted), tune_baseline(fitted)
     all_us = times_of(samples, model)
-    since = half if holdout else 0
-    shown, shown_us = samples.part(since, len(samples)), all_us[since:]
+    since = len(samples) - len(shown)
     after = model
     if refit and holdout:
         again = fit(samples, start)
-        if demerit(times_of(samples, again), samples.time_us) < demerit(all_us, samples.time_us):
+        if demerit_of(times_of(samples, again), samples) < demerit_of(all_us, samples):
             after = again
     return Calibration(
         before=start,
         after=after,
         baseline=baseline,
-        fit=_score(fitted, all_us[:half], baseline),
-        test=_score(shown, shown_us, baseline) if holdout else None,
+        tuned=tuned,
+        fit=_score(fitted, all_us[: len(fitted)], baseline, tuned),
+        test=_score(shown, all_us[since:], baseline, tuned) if holdout else None,
         refitted=after is not model,
         residuals=residuals(samples, all_us, model, since),
         shown=shown,
-        shown_us=shown_us,
+        shown_us=all_us[since:],
     )
 
 
-def of_trace(trace: Trace, where: str) -> tuple[Samples, int]:
-    """The requests of a trace that found the device idle: only their response time is their service time.
+def of_trace(trace: Trace, where: str) -> Samples:
+    """A trace's requests, timed where they found the device idle: only their response time is their service time.
+
+    The others are there untimed: those that others were under way before, or might have been, because they have no
+    response time or follow one that has none. What overlaps is taken to have been served in the order of its issue,
+    first come first served; where a device chose another, the head comes from elsewhere to the next timed request.
 
     Args:
         trace: of one volume, with response times.
         where: what error messages name.
 
-    Returns:
-        The samples, and how many requests were left out because others were under way, or might have been: those
-        without a response time, and those after one.
-
     Raises:
-        DeviceError: no response times, several volumes, or too few requests left.
+        DeviceError: no response times, several volumes, or too few requests that found the device idle.
     """
     if trace.latency_us is None:
         message = f"{where}: has no column latency_us; calibrate from a trace with service or response times"
@@ -273,15 +301,14 @@ def of_trace(trace: Trace, where: str) -> tuple[Samples, int]:
         message = f"{where}: holds several volumes; a device model is fitted to one: give a trace of one volume"
         raise DeviceError(message)
     known = trace.latency_us >= 0
-    end = np.maximum.accumulate(np.where(known, trace.time_us + trace.latency_us, 0))
-    ended = np.concatenate([[0], end[:-1]])
+    end = np.maximum.accumulate(trace.time_us + np.where(known, trace.latency_us, 0))
+    idle = trace.time_us - np.concatenate([trace.time_us[:1], end[:-1]])
     after_known = np.concatenate([[True], known[:-1]])
-    kept = known & after_known & (trace.time_us >= ended)
-    samples = Samples(
-        trace.offset[kept],
-        trace.size[kept],
-        (trace.op[kept] != OP_READ).astype(np.uint8),
-        trace.latency_us[kept].astype(np.float64),
-        (trace.time_us - ended)[kept].astype(np.float64),
-    )
-    return samples.check(where), int(np.count_nonzero(~kept))
+    return Samples(
+        trace.offset,
+        trace.size,
+        (trace.op != OP_READ).astype(np.uint8),
+        trace.latency_us.astype(np.float64),
+        np.maximum(idle, 0).astype(np.float64),
+        known & after_known & (idle >= 0),
+    ).check(where)

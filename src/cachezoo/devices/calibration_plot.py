@@ -34,7 +34,7 @@ class Side:
     distance: F64
     measured: F64
     model: F64
-    baseline: F64
+    constants: F64
 
 
 def _sides(calibration: Calibration) -> list[Side]:
@@ -44,10 +44,10 @@ def _sides(calibration: Calibration) -> list[Side]:
     else:
         end = np.concatenate([[0], (shown.offset + shown.size)[:-1]])
         apart = np.abs(shown.offset - end) / max(int((shown.offset + shown.size).max()), 1)
-    plain, ours = calibration.baseline.times(shown), calibration.shown_us
+    plain, ours = calibration.tuned.times(shown), calibration.shown_us
     found = []
     for op, name in enumerate(("Reads", "Writes")):
-        own = shown.write == op
+        own = shown.of(op)
         if own.any():
             times = (values[own] / 1000 for values in (shown.time_us, ours, plain))
             found.append(Side(f"{name} ({int(own.sum()):,})", shown.size[own] / 1024, apart[own], *times))
@@ -72,17 +72,17 @@ def _groups(over: F64, edges: F64 | None) -> list[tuple[float, npt.NDArray[np.bo
 
 
 def _spread(axes: "Axes", side: Side, groups: list[tuple[float, npt.NDArray[np.bool_]]]) -> None:
-    """Medians, with the middle 80 % of the measured as bars and of the model as a band; the baseline as a line."""
+    """Medians, with the middle 80 % of the measured as bars and of the model as a band; two constants as a line."""
     if not groups:
         return
     at = np.array([place for place, _ in groups])
     rows = {
         name: np.array([np.quantile(getattr(side, name)[own], (0.1, 0.5, 0.9)) for _, own in groups])
-        for name in ("measured", "model", "baseline")
+        for name in ("measured", "model", "constants")
     }
     axes.fill_between(at, rows["model"][:, 0], rows["model"][:, 2], color=BLUE, alpha=0.18, linewidth=0)
     axes.plot(at, rows["model"][:, 1], color=BLUE, linewidth=1.6, label="model (band: middle 80 %)")
-    axes.plot(at, rows["baseline"][:, 1], color=VERMILION, linestyle="--", linewidth=1.2, label="two constants")
+    axes.plot(at, rows["constants"][:, 1], color=VERMILION, linestyle="--", linewidth=1.2, label="two constants")
     low, middle, high = rows["measured"].T
     axes.errorbar(
         at, middle, [middle - low, high - middle], fmt="o", color=BLACK, ecolor=GREY, markersize=3.5, capsize=2,
@@ -132,7 +132,7 @@ def _distribution(axes: "Axes", side: Side) -> None:
     part = (np.arange(side.measured.size) + 0.5) / side.measured.size
     axes.plot(np.sort(side.measured), part, color=BLACK, linewidth=2.2, label="measured")
     axes.plot(np.sort(side.model), part, color=BLUE, linewidth=1.3, label="model")
-    axes.plot(np.sort(side.baseline), part, color=VERMILION, linestyle="--", linewidth=1.2, label="two constants")
+    axes.plot(np.sort(side.constants), part, color=VERMILION, linestyle="--", linewidth=1.2, label="two constants")
     top = max(float(np.quantile(times, TOP_QUANTILE)) for times in (side.measured, side.model))
     axes.set_xlim(0, 1.05 * top)
     axes.set_ylim(0, 1)
@@ -167,5 +167,6 @@ def draw(calibration: Calibration, title: str, path: Path) -> None:
         handles, labels = grid[0][0].get_legend_handles_labels()
         if handles:
             canvas.legend(handles, labels, loc="outside lower center", ncols=3)
-        canvas.suptitle(f"{title} — {figures}, two constants {score.baseline_demerit:.1%}", x=0.01, ha="left")
+        constants = f"two constants {score.tuned_demerit:.1%} ({score.baseline_demerit:.1%} by least squares)"
+        canvas.suptitle(f"{title} — {figures}, {constants}", x=0.01, ha="left")
         canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})

@@ -43,7 +43,8 @@ def device_of(calibration: Calibration, base: AnalyticDevice) -> AnalyticDevice:
 def _score_line(name: str, score: Score) -> str:
     return (
         f"{name}: demerit {score.demerit:.1%} of {score.requests:,} requests, two constants "
-        f"{score.baseline_demerit:.1%}; mean {score.mean_error:+.1%}"
+        f"{score.baseline_demerit:.1%} by least squares, {score.tuned_demerit:.1%} fitted for demerit; "
+        f"mean {score.mean_error:+.1%}"
     )
 
 

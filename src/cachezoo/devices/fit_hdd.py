@@ -3,10 +3,14 @@
 What the caches decide comes first: for each size of read buffer and with writes buffered or not, the model itself says
 which requests move the arm. Those that do not lie on a line over size; those that do on a seek curve and a rate, plus a
 wait that is even over a revolution. The caches whose lines come nearest to the requests are taken.
+
+What lines cannot see comes after: they take it that the disk always had time to write back. Measured back to back it
+has none, and its write buffer fills; and a disk without read buffer loses a revolution between sequential reads, which
+looks as even as reads from a buffer. So such models are tried and run, and the nearest is taken.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +18,7 @@ from scipy.optimize import least_squares, lsq_linear
 
 from cachezoo.config.device import Hdd, ReadBuffer
 from cachezoo.devices.analytic import disk_at_rest
+from cachezoo.devices.fit_ssd import FEWEST, MOST_MB_S, line
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.kernels.hdd import hdd_media, hdd_service_us
@@ -31,6 +36,9 @@ SEGMENT_BYTES = (32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4
 TRACK_BYTES = (0, 64 << 10, 96 << 10, 128 << 10, 160 << 10, 192 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20)
 CYLINDER_BYTES = (128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20)
 WRITE_BUFFER_BYTES = 1 << 20
+QUICK = 0.25  # of a revolution: writes that take less did not wait for the platter
+BETTER = 0.9  # a model of those tried must be so much nearer
+TRIED_WRITE_BUFFER_BYTES = tuple(1 << k for k in range(20, 30))
 NO_BUFFER = ReadBuffer(segments=0, segment_bytes=0, track_bytes=0)
 
 
@@ -41,6 +49,11 @@ def demerit(model_us: F64, measured_us: F64) -> float:
     """
     apart = np.quantile(model_us, QUANTILES) - np.quantile(measured_us, QUANTILES)
     return float(np.sqrt(np.mean(apart**2)) / measured_us.mean())
+
+
+def demerit_of(model_us: F64, samples: Samples) -> float:
+    """Demerit figure of what a model makes of all requests, on the timed ones."""
+    return demerit(model_us[samples.timed], samples.time_us[samples.timed])
 
 
 def modelled(hdd: Hdd, samples: Samples) -> F64:
@@ -141,7 +154,7 @@ def move_line(hdd: Hdd, samples: Samples, which: B1, fixed: float, rounds: int) 
 
 
 def lines(hdd: Hdd, samples: Samples, which: B1, moved: B1, rounds: int = 1) -> Lines:
-    """Fit the requests `which`, of which those `moved` wait for the arm, in so many rounds of `seek_line`."""
+    """Fit the timed requests `which`, of which those `moved` wait for the arm, in so many rounds of `seek_line`."""
     still = which & ~moved
     fixed, per_byte, still_loss = still_line(samples.size[still], samples.time_us[still])
     move, width, move_loss = move_line(hdd, samples, which & moved, fixed, rounds)
@@ -171,6 +184,16 @@ def fit_hdd(samples: Samples, start: Hdd) -> Hdd:
     Raises:
         DeviceError: too few reads move the arm for a seek curve.
     """
+    best = _by_lines(samples, start)
+    least = demerit_of(modelled(best, samples), samples)
+    for tried in (*_without_read_buffer(best, start), *_with_write_buffers(samples, start)):
+        found = demerit_of(modelled(tried, samples), samples)
+        if found < BETTER * least:
+            best, least = tried, found
+    return best
+
+
+def _by_lines(samples: Samples, start: Hdd) -> Hdd:
     reach = int((samples.offset + samples.size).max())
     base = start.model_copy(
         update={
@@ -187,12 +210,12 @@ def fit_hdd(samples: Samples, start: Hdd) -> Hdd:
     moved = moves(best, samples)
     models = []
     for rounds in ROUNDS:
-        read, write = (lines(best, samples, samples.write == op, moved, rounds) for op in (0, 1))
+        read, write = (lines(best, samples, samples.of(op), moved, rounds) for op in (0, 1))
         if read.rotation <= 0:
-            message = f"{len(samples)} requests, of which too few reads move the arm: a seek curve takes {FEWEST_MOVES}"
+            message = f"{samples.known} requests: too few reads move the arm; a seek curve takes {FEWEST_MOVES}"
             raise DeviceError(message)
         models.append(_assemble(best, read, write))
-    return min(models, key=lambda model: demerit(modelled(model, samples), samples.time_us))
+    return min(models, key=lambda model: demerit_of(modelled(model, samples), samples))
 
 
 def _best(base: Hdd, samples: Samples, name: str, values: Iterable[ReadBuffer | int]) -> Hdd:
@@ -200,7 +223,7 @@ def _best(base: Hdd, samples: Samples, name: str, values: Iterable[ReadBuffer | 
     least, best = np.inf, base
     for value in values:
         tried = base.model_copy(update={name: value})
-        loss = lines(tried, samples, samples.write == 0, moves(tried, samples)).loss
+        loss = lines(tried, samples, samples.of(0), moves(tried, samples)).loss
         if loss < least:
             least, best = loss, tried
     return best
@@ -209,8 +232,32 @@ def _best(base: Hdd, samples: Samples, name: str, values: Iterable[ReadBuffer | 
 def _writes_stay(base: Hdd, samples: Samples) -> bool:
     """Whether writes end in a buffer: those that must move the arm do not wait for the rotation as reads do."""
     moved = moves(base, samples)
-    read, write = (lines(base, samples, samples.write == op, moved) for op in (0, 1))
+    read, write = (lines(base, samples, samples.of(op), moved) for op in (0, 1))
     return 0 < write.rotation < read.rotation / 2
+
+
+def _without_read_buffer(found: Hdd, start: Hdd) -> Iterator[Hdd]:
+    """The interface's rate was that of the buffer."""
+    if found.read_buffer.segments:
+        yield found.model_copy(update={"read_buffer": NO_BUFFER, "interface_mb_s": start.interface_mb_s})
+
+
+def _with_write_buffers(samples: Samples, start: Hdd) -> Iterator[Hdd]:
+    """Buffers of many lengths beside what reads alone say, if many writes did not wait for the platter."""
+    written = samples.of(1)
+    if not written.any() or np.count_nonzero(samples.of(0)) < FEWEST:
+        return
+    found = _by_lines(replace(samples, timed=samples.of(0)), start)
+    quick = written & (samples.time_us < QUICK * found.rotation_us)
+    if np.count_nonzero(quick) < FEWEST or np.unique(samples.size[quick]).size < 2:
+        return
+    fixed, slope = line(samples.size[quick].astype(np.float64), samples.time_us[quick])
+    values = {"write_us": float(f"{fixed:.6g}"), "write_settle_us": 0.0}
+    if found.read_buffer.segments == 0:
+        values["interface_mb_s"] = float(f"{1 / slope:.6g}")
+    for length in TRIED_WRITE_BUFFER_BYTES:
+        if length >= samples.size[samples.write == 1].max():
+            yield found.model_copy(update={**values, "write_buffer_bytes": length})
 
 
 def _assemble(hdd: Hdd, read: Lines, write: Lines) -> Hdd:
@@ -228,7 +275,7 @@ def _assemble(hdd: Hdd, read: Lines, write: Lines) -> Hdd:
         "zones": 0,
         "read_us": fixed,
         "write_us": write.fixed if hdd.write_buffer_bytes else fixed,
-        "interface_mb_s": 1 / read.per_byte if read.per_byte > 0 else hdd.interface_mb_s,
+        "interface_mb_s": _rate(read.per_byte, hdd.interface_mb_s),
     }
     media = read.move[4:]
     if hdd.write_buffer_bytes == 0 and write.rotation > 0:
@@ -237,8 +284,13 @@ def _assemble(hdd: Hdd, read: Lines, write: Lines) -> Hdd:
         values["overlap"] = abs(read.move[4] - both) > abs(read.move[4] - max(read.per_byte, write.move[4]))
         media = write.move[4:] if not values["overlap"] else media
     for name, cost in (("outer_mb_s", media[0]), ("inner_mb_s", media[0] + media[1])):
-        values[name] = 1 / cost if cost > 0 else getattr(hdd, name)
+        values[name] = _rate(cost, getattr(hdd, name))
     return Hdd.model_validate({**hdd.model_dump(), **{key: _rounded(value) for key, value in values.items()}})
+
+
+def _rate(cost: float, otherwise: float) -> float:
+    """MB/s of a cost in µs a byte, unless it is too small to have been seen."""
+    return 1 / cost if cost > 1 / MOST_MB_S else otherwise
 
 
 def _rounded(value: float | str | bool) -> float | str | bool:

@@ -67,10 +67,11 @@ def line(size: F64, time_us: F64) -> tuple[float, float]:
 
 
 def bursts(samples: Samples) -> list[tuple[int, int]]:
-    """[begin, end) of the runs of writes of one size that are long enough to fill a buffer."""
-    changes = (np.diff(samples.size) != 0) | (np.diff(samples.write.astype(np.int8)) != 0)
+    """[begin, end) of the runs of timed writes of one size that are long enough to fill a buffer."""
+    written = samples.of(1)
+    changes = (np.diff(samples.size) != 0) | (np.diff(written.astype(np.int8)) != 0)
     edges = [0, *(np.flatnonzero(changes) + 1).tolist(), len(samples)]
-    return [(a, b) for a, b in pairwise(edges) if b - a >= BURST and samples.write[a]]
+    return [(a, b) for a, b in pairwise(edges) if b - a >= BURST and written[a]]
 
 
 def _usual(values: F64) -> float:
@@ -114,7 +115,7 @@ def filled(samples: Samples) -> Filled | None:
 
 def _refine(samples: Samples, start: Ssd, names: tuple[str, ...], op: int) -> tuple[Ssd, float]:
     """Fit the named parameters to the times of one operation, as the model makes them; and the cost that is left."""
-    own = samples.write == op
+    own = samples.of(op)
     low = np.log([LEAST_US if name.endswith("_us") else LEAST_MB_S for name in names])
     high = np.log([MOST_US if name.endswith("_us") else MOST_MB_S for name in names])
     guess = np.clip(np.log([max(getattr(start, name), LEAST_US) for name in names]), low, high)
@@ -153,7 +154,7 @@ def check(samples: Samples, op: int) -> None:
     Raises:
         DeviceError: too few of the operation, or all of one size.
     """
-    own = samples.size[samples.write == op]
+    own = samples.size[samples.of(op)]
     name = "writes" if op else "reads"
     if own.size < FEWEST:
         message = f"{own.size} {name} with service times; a fit of an SSD's {name} takes {FEWEST} at least"
@@ -174,7 +175,7 @@ def rounded(ssd: Ssd) -> Ssd:
 
 def _fit_writes(samples: Samples, start: Ssd) -> Ssd:
     check(samples, 1)
-    own = samples.write == 1
+    own = samples.of(1)
     shown = filled(samples)
     if shown is None:  # a buffer larger than what was written at once may be there, and stays
         fixed, slope = line(samples.size[own].astype(np.float64), samples.time_us[own])
@@ -205,10 +206,10 @@ def fit_ssd(samples: Samples, start: Ssd) -> Ssd:
         DeviceError: too few reads or writes, or all of one size.
     """
     check(samples, 0)
-    own = samples.write == 0
+    own = samples.of(0)
     fixed, slope = line(samples.size[own].astype(np.float64), samples.time_us[own])
     fitted = start.model_copy(update={"read_us": fixed, "read_mb_s": 1 / slope})
     fitted = _refine(samples, fitted, ("read_us", "read_mb_s"), 0)[0]
-    if samples.write.any():
+    if samples.of(1).any():
         fitted = _fit_writes(samples, fitted)
     return rounded(fitted)

@@ -2,7 +2,8 @@
 
 import gzip
 import io
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 
 from cachezoo.errors import DeviceError
 
+B1 = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 U8 = npt.NDArray[np.uint8]
@@ -24,12 +26,16 @@ FEWEST = 100
 class Samples:
     """Requests in the order in which one device served them, one at a time.
 
+    A model runs through all of them, because each moves the head and fills buffers; it is fitted and scored only where
+    a service time is known.
+
     Attributes:
         offset: int64[n] bytes.
         size: int64[n] bytes.
         write: uint8[n], 1 for writes.
-        time_us: float64[n] µs, the measured service time.
+        time_us: float64[n] µs, the measured service time; without meaning where `timed` is false.
         think_us: float64[n] µs for which the device was idle before each request.
+        timed: bool[n], whose service time is known; of all if not given.
     """
 
     offset: I64
@@ -37,19 +43,35 @@ class Samples:
     write: U8
     time_us: F64
     think_us: F64
+    timed: B1 = field(default_factory=lambda: np.empty(0, np.bool_))
+
+    def __post_init__(self) -> None:
+        """Let all be timed where nothing else is said."""
+        if not self.timed.size:
+            object.__setattr__(self, "timed", np.ones(len(self), np.bool_))
 
     def __len__(self) -> int:
-        """How many requests."""
+        """How many requests, timed or not."""
         return int(self.offset.size)
+
+    @property
+    def known(self) -> int:
+        """How many service times."""
+        return int(np.count_nonzero(self.timed))
+
+    def of(self, op: int) -> B1:
+        """bool[n], the timed reads (0) or writes (1)."""
+        marks: B1 = self.timed & (self.write == op)
+        return marks
 
     def part(self, begin: int, end: int) -> "Samples":
         """The requests [begin, end)."""
-        cut = slice(begin, end)
-        return Samples(self.offset[cut], self.size[cut], self.write[cut], self.time_us[cut], self.think_us[cut])
+        return Samples(*(getattr(self, name.name)[begin:end] for name in fields(self)))
 
     def halves(self) -> tuple["Samples", "Samples"]:
-        """The first half, to fit on, and the second, to test on."""
-        return self.part(0, len(self) // 2), self.part(len(self) // 2, len(self))
+        """The first half of the service times, to fit on, and the second, to test on, each with what lies between."""
+        middle = int(np.flatnonzero(self.timed)[self.known // 2]) if self.known else 0
+        return self.part(0, middle), self.part(middle, len(self))
 
     def check(self, where: str) -> "Samples":
         """These samples, if a model can be fitted to them.
@@ -60,10 +82,10 @@ class Samples:
         Raises:
             DeviceError: too few, or one that no device can have served.
         """
-        if len(self) < FEWEST:
-            message = f"{where}: {len(self)} requests with service times; a fit takes {FEWEST} at least"
+        if self.known < FEWEST:
+            message = f"{where}: {self.known} requests with service times; a fit takes {FEWEST} at least"
             raise DeviceError(message)
-        wrong = (self.offset < 0) | (self.size <= 0) | ~(self.time_us > 0) | ~(self.think_us >= 0)
+        wrong = (self.offset < 0) | (self.size <= 0) | (self.timed & ~(self.time_us > 0)) | ~(self.think_us >= 0)
         if wrong.any():
             row = int(wrong.argmax())
             message = (
@@ -72,6 +94,11 @@ class Samples:
             )
             raise DeviceError(message)
         return self
+
+
+def join(parts: Sequence[Samples]) -> Samples:
+    """The parts' requests, one part after the other."""
+    return Samples(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(Samples)))
 
 
 def read_disk_trace(path: Path) -> Samples:

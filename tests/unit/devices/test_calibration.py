@@ -10,9 +10,10 @@ import yaml
 
 from cachezoo.config.device import AnalyticDevice, Hdd, ReadBuffer, Ssd
 from cachezoo.config.load import read_device
-from cachezoo.devices.calibration import calibrate, fit_baseline, of_trace, residuals, times_of
+from cachezoo.devices.calibration import calibrate, fit_baseline, of_trace, residuals, times_of, tune_baseline
 from cachezoo.devices.calibration_plot import draw
 from cachezoo.devices.calibration_profile import sidecar, write_calibration
+from cachezoo.devices.fit_hdd import demerit
 from cachezoo.devices.microbench import design
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
@@ -152,6 +153,17 @@ def test_the_baseline_has_two_constants_and_neither_is_negative():
     assert steep.fixed_us == 0
 
 
+def test_two_constants_fitted_for_demerit_have_the_least_there_is():
+    samples = samples_of(DISK, 1000)
+    tuned = tune_baseline(samples)
+    least = demerit(tuned.times(samples), samples.time_us)
+    assert least < demerit(fit_baseline(samples).times(samples), samples.time_us)
+    for fixed in np.linspace(0.5, 1.5, 11):
+        for rate in np.linspace(0.5, 1.5, 11):
+            other = replace(tuned, fixed_us=tuned.fixed_us * fixed, us_per_byte=tuned.us_per_byte * rate)
+            assert least <= demerit(other.times(samples), samples.time_us) + 1e-12
+
+
 @pytest.mark.parametrize("truth", [DISK, DRIVE])
 def test_a_profile_comes_back_as_written_with_its_residuals(tmp_path, truth):
     base = AnalyticDevice(source="analytic", hdd=START, ssd=START_SSD)
@@ -192,24 +204,49 @@ def a_trace(time_us, latency_us, volumes=1) -> Trace:
     )
 
 
-def test_only_requests_that_found_the_device_idle_are_taken():
+def test_only_requests_that_found_the_device_idle_are_timed():
     head = [1000 * k for k in range(100)]
     # Then: one that finds it idle, one while that is under way, one when both have ended, an unknown, one after it.
     time = [*head, 100_000, 100_050, 100_120, 100_200, 100_300, 100_400]
     latency = [*([10] * 100), 100, 60, 30, -1, 20, 25]
-    samples, left_out = of_trace(a_trace(time, latency), "t")
-    assert left_out == 3
-    assert samples.time_us.tolist() == [*([10.0] * 100), 100.0, 30.0, 25.0]
-    assert samples.think_us.tolist() == [0.0, *([990.0] * 99), 990.0, 10.0, 80.0]
-    assert samples.write.tolist() == [*([0, 1] * 50), 0, 0, 1]
+    samples = of_trace(a_trace(time, latency), "t")
+    assert samples.timed.tolist() == [*([True] * 100), True, False, True, False, False, True]
+    assert samples.time_us[samples.timed].tolist() == [*([10.0] * 100), 100.0, 30.0, 25.0]
+    assert samples.think_us.tolist() == [0.0, *([990.0] * 99), 990.0, 0.0, 10.0, 50.0, 100.0, 80.0]
+    assert samples.write.tolist() == [0, 1] * 53
+    assert samples.offset.tolist() == [4096 * k for k in range(106)]
 
 
 def test_a_slow_request_hides_all_that_come_while_it_is_under_way():
     time = [1000 * k for k in range(300)]
     latency = [50_500, *([10] * 299)]
-    samples, left_out = of_trace(a_trace(time, latency), "t")
-    assert left_out == 50
-    assert samples.think_us[1] == 500
+    samples = of_trace(a_trace(time, latency), "t")
+    assert np.flatnonzero(~samples.timed).tolist() == list(range(1, 51))
+    assert samples.think_us[51] == 500
+
+
+@pytest.mark.parametrize("spoilt", ["overlap", "unknown"])
+def test_requests_whose_own_time_is_not_known_still_move_the_head(spoilt):
+    disk = DISK.model_copy(update={"cylinder_bytes": 1 << 20})
+    asked = samples_of(disk, 6000)
+    random = np.random.default_rng(2)
+    hurry = random.random(len(asked)) < 0.5
+    think = np.where(hurry & (spoilt == "overlap"), 0, 1000 + asked.think_us).astype(np.int64)
+    took = np.ceil(times_of(replace(asked, think_us=think.astype(float)), disk)).astype(np.int64)
+    begin = np.cumsum(think + took) - took
+    issue = np.maximum.accumulate(begin - np.where(think == 0, 500, 0))  # while another is served: it waits for that
+    latency = begin + took - issue
+    if spoilt == "unknown":
+        latency[hurry] = -1
+    meta, volume = TraceMeta("t", "c", "f", ""), Coded.constant("0", len(asked))
+    samples = of_trace(Trace(issue, asked.write, asked.offset, asked.size, volume, meta, latency), "t")
+    assert 0.2 < samples.timed.mean() < 0.6
+    found = calibrate(samples, START)
+    assert found.test.demerit < 0.06
+    assert found.test.requests == samples.known - samples.known // 2
+    for distance in (0.001, 0.01, 0.1, 0.9):
+        there = disk.read_us + disk.seek_us(distance)
+        assert found.after.read_us + found.after.seek_us(distance) == pytest.approx(there, rel=0.12)
 
 
 @pytest.mark.parametrize(
