@@ -15,10 +15,10 @@ import numpy as np
 
 from cachezoo.config.device import EmulatedDevice, Hdd, ReadBuffer
 from cachezoo.devices.analytic import disk_at_rest, drive_at_rest, t_hdd_us, t_ssd_us
-from cachezoo.devices.calibration import calibrate
+from cachezoo.devices.calibration import Calibration, Score, calibrate
 from cachezoo.devices.emulated import emulate
 from cachezoo.devices.profile import load_models
-from cachezoo.devices.samples import read_disk_trace
+from cachezoo.devices.samples import Samples, join, read_disk_trace
 from cachezoo.kernels.hdd import hdd_response_us, hdd_service_us
 from cachezoo.kernels.ssd import ssd_response_us, ssd_service_us
 from cachezoo.traces.table import Coded, Trace, TraceMeta
@@ -99,26 +99,37 @@ def floor(count: int) -> None:
             print(f"{f'{profile}, {name}':<32}{figures}{alike:>14.5f}", flush=True)
 
 
+def _scored(samples: Samples, start: Hdd) -> tuple[Calibration, Score]:
+    found = calibrate(samples, start)
+    assert found.test is not None
+    return found, found.test
+
+
 def disks(folder: Path) -> None:
-    """Demerit figures: fitted on the first half, tested on the second."""
+    """Demerit figures: fitted on the first half and tested on the second; swapped, on the second and on the first."""
     print("\ndemerit figures of five disks; DiskSim's published ones on such sets are 2 to 15 %")
-    print(f"{'disk':<14}{'fitted half':>12}{'tested half':>12}{'two constants':>15}{'rpm found':>11}{'seconds':>9}")
+    print("squares, demerit: of two constants on the tested half, fitted on the other by least squares and for demerit")
+    heads = ("fitted", "tested", "swapped", "squares", "demerit", "rpm found", "seconds")
+    print(f"{'disk':<14}" + "".join(f"{head:>11}" for head in heads))
     base, tested = load_models(PROFILE).hdd, []
     for path in sorted(folder.glob("*.trace.gz")):
         samples = read_disk_trace(path)
         reach = int((samples.offset + samples.size).max())
-        start = time.perf_counter()
-        found = calibrate(samples, base.model_copy(update={"capacity_bytes": reach}))
-        seconds = time.perf_counter() - start
+        disk = base.model_copy(update={"capacity_bytes": reach})
+        begin = time.perf_counter()
+        found, test = _scored(samples, disk)
+        seconds = time.perf_counter() - begin
+        _, swapped = _scored(join(samples.halves()[::-1]), disk)
         assert isinstance(found.after, Hdd)
-        assert found.test is not None
-        tested.append(found.test.demerit)
+        tested.append((test.demerit, swapped.demerit))
         print(
-            f"{path.name.split('.')[0]:<14}{found.fit.demerit:>12.1%}{found.test.demerit:>12.1%}"
-            f"{found.test.baseline_demerit:>15.1%}{60e6 / found.after.rotation_us:>11,.0f}{seconds:>9.1f}",
+            f"{path.name.split('.')[0]:<14}{found.fit.demerit:>11.1%}{test.demerit:>11.1%}{swapped.demerit:>11.1%}"
+            f"{test.baseline_demerit:>11.1%}{test.tuned_demerit:>11.1%}{60e6 / found.after.rotation_us:>11,.0f}"
+            f"{seconds:>11.1f}",
             flush=True,
         )
-    print(f"{'mean':<14}{'':>12}{statistics.fmean(tested):>12.1%}")
+    means = (statistics.fmean(column) for column in zip(*tested, strict=True))
+    print(f"{'mean':<14}{'':>11}" + "".join(f"{mean:>11.1%}" for mean in means))
 
 
 def main() -> None:
