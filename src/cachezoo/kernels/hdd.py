@@ -18,8 +18,6 @@ F64 = npt.NDArray[np.float64]
 U8 = npt.NDArray[np.uint8]
 
 NEARLY_A_REVOLUTION = 1 - 1e-6  # what rounding makes of no wait at all
-
-
 MOST_SEGMENTS, MOST_ZONES, MOST_PENDING = 64, 1024, 65536
 DISK = np.dtype(
     [
@@ -75,11 +73,17 @@ def make_disk(segments: int, **fixed: float) -> Disk:
 
 
 @njit
+def zone_at(disk: Disk, start: int) -> int:
+    """The zone of an address; 0 where there are none."""
+    return int(min(math.floor(start / disk.capacity * disk.zones), max(disk.zones - 1, 0)))
+
+
+@njit
 def rate_at(disk: Disk, start: int) -> float:
     """Media rate at an address, bytes/µs."""
     part = start / disk.capacity
     if disk.zones > 0:
-        part = math.floor(part * disk.zones) / max(disk.zones - 1, 1)
+        part = zone_at(disk, start) / max(disk.zones - 1, 1)
     rate: float = disk.outer + (disk.inner - disk.outer) * part
     return rate
 
@@ -96,7 +100,7 @@ def angle_at(disk: Disk, start: int) -> float:
     if disk.zones == 0 and slope != 0.0:
         turns = math.log(rate / disk.outer) / slope / disk.rotation
     else:
-        zone = math.floor(start / disk.capacity * max(disk.zones, 1))
+        zone = zone_at(disk, start)
         turns = disk.turns[zone] + (start - disk.capacity * (zone / max(disk.zones, 1))) / rate / disk.rotation
     return float(turns - math.floor(turns))
 

@@ -139,3 +139,9 @@ def test_average_seek_of_random_requests_is_that_of_the_curve():
     expected = 900 + 6000 * 8 / 15 + 2000 / 3 + 4000
     assert service(hdd, rows).mean() == pytest.approx(expected, rel=0.01)
     assert math.isclose(hdd.seek_us(0.25), 900 + 3000 + 500)
+
+
+def test_the_last_address_of_a_large_disk_lies_in_its_last_zone():
+    hdd = Hdd(**{**PLAIN, "capacity_bytes": 1 << 60}, rotation="position", zones=1000)
+    times = service(hdd, [((1 << 60) - 1, 4096, False, 0.0)])
+    assert 0 < times[0] < hdd.seek_us(1.0) + hdd.rotation_us + 4096 / 70
