@@ -1,18 +1,17 @@
 """Serve an emulated disk on a socket, for as long as somebody needs it."""
 
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from cachezoo.config.device import Hdd, Ssd
+from cachezoo.devices.fio.scratch import scratch_folder
 from cachezoo.devices.nbd.build import need, plugin_file
 from cachezoo.errors import DeviceError
 
@@ -70,6 +69,17 @@ class NbdTarget:
         """What points fio at it."""
         return [f"--uri={self.uri}"]
 
+    def held(self, writes: bool) -> "AbstractContextManager[NbdTarget]":
+        """Itself: nobody else knows it."""
+        return nullcontext(self)
+
+    def check_again(self, writes: bool) -> None:
+        """It keeps nothing that a write could destroy."""
+
+    def plain(self, text: str) -> str:
+        """As it is."""
+        return text
+
     def describe(self) -> dict[str, str]:
         """For the provenance."""
         return {
@@ -115,20 +125,9 @@ def plugin_parameters(model: Hdd | Ssd) -> dict[str, str]:
     return {"mode": "ssd", **{key: str(value) for key, value in numbers.items()}, "write_mb_s": str(write_mb_s)}
 
 
-def _sweep(parent: Path) -> None:
-    """Remove the folders of those that were killed outright; their servers ended with them."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        owner = folder.name.removeprefix(PREFIX).split("-")[0]
-        if owner.isdigit() and not Path("/proc", owner).exists():
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    parent = Path(tempfile.gettempdir())
-    _sweep(parent)
-    with tempfile.TemporaryDirectory(dir=parent, prefix=f"{PREFIX}{os.getpid()}-") as name:
-        folder = Path(name)
+    with scratch_folder(PREFIX) as folder:
         if len(os.fsencode(folder / "socket")) > SOCKET_PATH_BYTES:
             message = f"{folder}: too long for a socket's path; set TMPDIR to a folder with a shorter one"
             raise DeviceError(message)
