@@ -1,13 +1,19 @@
 """What the kernel knows of a disk: its partitions and holders, who uses it, what it is."""
 
+import fcntl
 import os
 import re
 import stat
-from collections.abc import Iterator
+import struct
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 SYSFS = Path("/sys/dev/block")
+BLOCKS = Path("/sys/block")
+LOOP_GET_STATUS64 = 0x4C05
+LOOP_INFO64_BYTES = 232
 MEMORY = {"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"}
 # vd, xvd: paravirtual disks; sr is not a disk, and a name alone does not betray a hypervisor's SCSI or NVMe disk.
 VIRTUAL_NAME = re.compile(r"(vd|xvd|loop|nbd|zram|ram|pmem|ublkb|rbd|drbd|null)")
@@ -123,26 +129,36 @@ def relatives(number: str) -> Iterator[tuple[str, str]]:
             yield from relatives((holder / "dev").read_text().strip())
 
 
-def in_use(path: str) -> str:
-    """Who uses a block device or a file: text for an error, empty if nobody does."""
-    swaps = [_plain(line.split()[0]) for line in Path("/proc/swaps").read_text().splitlines()[1:]]
-    number = block_number(path)
-    if number is None:
-        if os.path.realpath(path) in (os.path.realpath(swap) for swap in swaps):
-            return "is swap space"
-        return _behind_a_loop(path)
-    family = dict(relatives(number))
-    for mount in mounts():
+def in_use(path: str, ours: bool = False) -> str:
+    """Who uses a block device or a file: text for an error, empty if nobody does.
+
+    Args:
+        path: of the device or file.
+        ours: this process has claimed the device, so that the kernel's word says nothing.
+    """
+    found = os.stat(path)
+    number = number_text(found.st_rdev) if stat.S_ISBLK(found.st_mode) else None
+    family = dict(relatives(number)) if number else {}
+    for mount in mounts() if family else ():
         source = mount.number if mount.number in family else block_number(mount.source)
         if source in family:
             return f"is mounted ({family[source]} at {mount.place})"
-    for swap in swaps:
-        if block_number(swap) in family:
+    for line in Path("/proc/swaps").read_text().splitlines()[1:]:
+        swap = _plain(line.split()[0])
+        if block_number(swap) in family or _same(swap, found):
             return f"is swap space ({swap})"
-    holders = [name for other, name in family.items() if other != number and not _is_part(other, number)]
+    holders = [name for other, name in family.items() if number and other != number and not _is_part(other, number)]
     if holders:
         return f"is part of {holders[0]}"
-    return _claimed(path)
+    loop = _loop_on(found, {*family, _disk_of(number)} if number else ())
+    return f"is behind {loop}" if loop else _claimed(path) if number and not ours else ""
+
+
+def _same(path: str, found: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), found)
+    except OSError:
+        return False
 
 
 def _is_part(part: str, disk: str) -> bool:
@@ -150,15 +166,41 @@ def _is_part(part: str, disk: str) -> bool:
     return folder is not None and folder.parent == whole
 
 
-def _behind_a_loop(path: str) -> str:
-    real = os.path.realpath(path)
-    for file in sorted(Path("/sys/block").glob("loop*/loop/backing_file")):
-        try:
-            if file.read_text().strip() == real:
-                return f"is behind /dev/{file.parent.parent.name}"
-        except OSError:  # detached meanwhile
+def _disk_of(number: str) -> str:
+    """The number of a partition's disk, or the number itself."""
+    folder = _folder(number)
+    if folder is None or not (folder / "partition").exists():
+        return number
+    return (folder.parent / "dev").read_text().strip()
+
+
+def _loop_on(found: os.stat_result, numbers: Collection[str]) -> str:
+    """The loop device that reads and writes a file, or a block device of one of these numbers; empty if none does."""
+    for folder in sorted(BLOCKS.glob("loop*/loop")):
+        device = f"/dev/{folder.parent.name}"
+        info = _loop_info(device)
+        if info is None:
+            if _same(_line(folder / "backing_file"), found):
+                return device
             continue
+        under, inode, number = info
+        if number_text(number) in numbers or (not numbers and (under, inode) == (found.st_dev, found.st_ino)):
+            return device
     return ""
+
+
+def _loop_info(device: str) -> tuple[int, int, int] | None:
+    """What a loop device has open: its filesystem's device and inode, or its own number; None if it does not say."""
+    with suppress(OSError):
+        handle = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            under, inode, number = struct.unpack_from(
+                "=QQQ", fcntl.ioctl(handle, LOOP_GET_STATUS64, bytes(LOOP_INFO64_BYTES))
+            )
+            return under, inode, number
+        finally:
+            os.close(handle)
+    return None
 
 
 def _claimed(path: str) -> str:
@@ -194,12 +236,15 @@ def read_only(number: str) -> bool:
 
 
 def facts(number: str | None) -> dict[str, str]:
-    """What is known of the disks under a device: `disk`, `model`, `rotational`, and `virtual` with the reason."""
+    """What is known of the disks under a device: `disk`, `model`, `rotational`.
+
+    And, where there is one, its `identity`, which no other disk has; and `virtual` with the reason.
+    """
     names = sorted(whole_disks(number))
     found = {"disk": " ".join(names) or "unknown"}
     models, rotational, virtual = [], [], []
     for name in names:
-        folder = Path("/sys/block") / name
+        folder = BLOCKS / name
         model = _line(folder / "device" / "model")
         vendor = _line(folder / "device" / "vendor")
         # virtio's vendor is a number of the bus.
@@ -211,11 +256,20 @@ def facts(number: str | None) -> dict[str, str]:
             virtual.append(f"virtual disk ({model})")
         elif _hypervisor():
             virtual.append(f"disk {name} of a virtual machine")
+    identities = [_identity(BLOCKS / name) for name in names]
+    if any(identities):
+        found["identity"] = ", ".join(own or "unknown" for own in identities)
     found["model"] = ", ".join(models) or "unknown"
     found["rotational"] = ",".join(rotational) or "?"
     if virtual:
         found["virtual"] = "; ".join(virtual) + ": neither an HDD nor a bare SSD"
     return found
+
+
+def _identity(folder: Path) -> str:
+    """A disk's worldwide name, else its serial number; empty if the kernel knows neither."""
+    lines = (_line(folder / part) for part in ("wwid", "device/wwid", "serial", "device/serial"))
+    return next((" ".join(line.split()) for line in lines if line), "")
 
 
 def _line(file: Path) -> str:

@@ -51,6 +51,20 @@ def test_everything_that_is_made_of_a_device():
     assert dict(disks.relatives("9:9")) == {"9:9": "9:9"}
 
 
+@pytest.mark.usefixtures("machine")
+def test_a_disk_is_known_by_what_no_other_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(disks, "BLOCKS", tmp_path / "devices")
+    assert "identity" not in disks.facts("8:0")
+    (tmp_path / "devices/sda/device").mkdir()
+    (tmp_path / "devices/sda/device/serial").write_text("  WD-123  45 \n")
+    assert disks.facts("8:0")["identity"] == "WD-123 45"
+    assert disks.facts("8:1")["identity"] == "WD-123 45"
+    assert disks.facts("253:1")["identity"] == "WD-123 45, unknown"
+    (tmp_path / "devices/sdb/wwid").write_text("eui.0025\n")
+    assert disks.facts("253:1")["identity"] == "WD-123 45, eui.0025"
+    assert "identity" not in disks.facts(None)
+
+
 @pytest.mark.parametrize(
     ("name", "model", "virtual"),
     [
