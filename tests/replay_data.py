@@ -6,7 +6,7 @@ import signal
 import stat
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,6 +106,15 @@ class SocketTarget:
 
     def fio_options(self):
         return [f"--uri=nbd+unix:///?socket={self.socket}"]
+
+    def held(self, writes):
+        return nullcontext(self)
+
+    def check_again(self, writes):
+        pass
+
+    def plain(self, text):
+        return text
 
     def describe(self):
         return {"name": "test", "kind": "emulated"}

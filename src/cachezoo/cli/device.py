@@ -128,7 +128,8 @@ def prepare(
 ) -> None:
     """Fill a device or file with data that nobody needs, and mark it: replays write to nothing else.
 
-    Everything in it is lost. What is in use is refused always, and what is not empty without --force.
+    Everything in it is lost. What is in use is refused always; without --force, so is a device or a file with content
+    that was not prepared before.
     """
     from cachezoo.devices.fio.prepare import prepare as run
 
@@ -205,8 +206,8 @@ def _measured(name: str, record: dict[str, Any]) -> dict[str, Any]:
     said = record.get("measured", {})
     if "target.name" in said:
         lines[name] = said["target.name"]
-    if "target.virtual" in said:
-        lines[f"{name}: note"] = said["target.virtual"]
+    notes = {"target.virtual": "note", "target.note": "filesystem", "warning": "warning"}
+    lines |= {f"{name}: {title}": said[key] for key, title in notes.items() if key in said}
     if "means_us" in record:
         lines[f"{name}: mean µs, by repetition"] = ", ".join(f"{mean:,.1f}" for mean in record["means_us"])
         lines[f"{name}: spread"] = record["spread"]

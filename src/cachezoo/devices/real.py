@@ -31,7 +31,9 @@ def measure_real(trace: Trace, device: RealDevice, mode: Mode = "service", depth
     settings = Settings.of(device, mode, depth)
     for target in (hdd, ssd):
         check_replay(trace, target, settings)
-    return replay(trace, hdd, settings), replay(trace, ssd, settings)
+    # The SSD waits for the disk, for hours: it is kept from others as well.
+    with hdd.held(use.writes) as disk, ssd.held(use.writes) as flash:
+        return replay(trace, disk, settings), replay(trace, flash, settings)
 
 
 def recorded(measured: Measured) -> dict[str, Any]:

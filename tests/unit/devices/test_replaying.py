@@ -1,3 +1,4 @@
+import fcntl
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from cachezoo.config.device import Hdd, RealDevice
 from cachezoo.config.load import load_params
 from cachezoo.devices.analytic import t_hdd_us
+from cachezoo.devices.fio.replay import replay
 from cachezoo.devices.replaying import respond, write_responses
 from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.errors import DeviceError, TraceError
@@ -74,6 +76,28 @@ def test_a_trace_that_does_not_fit_the_ssd_is_refused_before_the_disk_is_replaye
     device = RealDevice.model_validate({"source": "real", "force": True, **targets})
     with pytest.raises(DeviceError, match=r"/ssd: .*fold"):
         respond(make([0, 4 << 20], [4096, 4096], [0, 0]), device)
+
+
+@pytest.mark.needs("fio")
+def test_the_ssd_is_kept_from_others_while_the_disk_is_replayed_on(tmp_path, monkeypatch):
+    for name in ("hdd", "ssd"):
+        (tmp_path / name).write_bytes(np.random.default_rng(0).bytes(2 << 20))
+    targets = {name: {"path": str(tmp_path / name), "name": name} for name in ("hdd", "ssd")}
+    device = RealDevice.model_validate({"source": "real", "force": True, "repetitions": 1, **targets})
+    locked = []
+
+    def replayed(trace, target, settings):
+        for name in ("hdd", "ssd"):
+            with (tmp_path / name).open() as file, pytest.raises(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locked.append(name)
+        return replay(trace, target, settings)
+
+    monkeypatch.setattr("cachezoo.devices.real.replay", replayed)
+    hdd, ssd, record = respond(make([0], [4096], [0]), device)
+    assert locked == ["hdd", "ssd"] * 2
+    assert hdd[0] > 0 and ssd[0] > 0
+    assert f"--replay_redirect={tmp_path}/ssd " in record["ssd"]["measured"]["command"]
 
 
 def test_one_path_for_both_devices_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 """What a replay asks of the thing it replays on: a device, a file, or an emulated disk behind a socket."""
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 
@@ -36,6 +37,23 @@ class ReplayTarget(Protocol):
 
     def fio_options(self) -> list[str]:
         """What points fio at it, without the engine: `--replay_redirect=/dev/sdx --direct=1`, or `--uri=nbd+unix://…`."""
+
+    def held(self, writes: bool) -> "AbstractContextManager[ReplayTarget]":
+        """The target, kept from others for the time of a replay; itself where it is held already.
+
+        Raises:
+            DeviceError: others use it, or it is not what passed its checks.
+        """
+
+    def check_again(self, writes: bool) -> None:
+        """Refuse a target, which is held, that may be written no longer.
+
+        Raises:
+            DeviceError: it is in use, or marked otherwise than when it passed its checks.
+        """
+
+    def plain(self, text: str) -> str:
+        """A text of fio's or for it, with the target's name as the user knows it."""
 
     def describe(self) -> dict[str, str]:
         """For the provenance: `name`, `kind`, and what else is known, e.g. `model`, `rotational`, `virtual`."""

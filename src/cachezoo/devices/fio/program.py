@@ -17,6 +17,7 @@ OLDEST = (3, 30)
 VERSION_S = 20.0
 POLL_S = 0.2
 KILL_S = 10.0
+TIMEOUT = "device.timeout_s"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def run(
     timeout_s: float,
     label: str,
     watch: Callable[[int, float], None] | None = None,
+    limit: str = TIMEOUT,
 ) -> str:
     """Run fio to its end; it and what it started are dead when this returns, however it returns.
 
@@ -94,6 +96,7 @@ def run(
         timeout_s: then it is killed.
         label: the target's name in errors.
         watch: is told its process id and the seconds since its start, several times a second.
+        limit: what, for an error, sets `timeout_s`.
 
     Returns:
         What it said on standard output.
@@ -121,8 +124,8 @@ def run(
     text = said.read_text(errors="replace")
     if status is None:
         message = (
-            f"{label}: the replay did not end within device.timeout_s ({timeout_s:g} s) and was killed; the device "
-            "hangs, or give it more time"
+            f"{label}: fio did not end within {limit} ({timeout_s:g} s) and was killed; the device hangs, or give it "
+            "more time"
         )
         raise DeviceError(message)
     if status:

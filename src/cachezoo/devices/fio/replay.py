@@ -5,20 +5,20 @@ import platform
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.config.device import RealDevice
-from cachezoo.console import Advance, progress
+from cachezoo.console import Advance, err, progress
 from cachezoo.devices.fio import command as commands
 from cachezoo.devices.fio import logs
 from cachezoo.devices.fio.command import Mode, Way
 from cachezoo.devices.fio.contract import ReplayTarget
 from cachezoo.devices.fio.iolog import SENTINELS, Cleaning, Requests, Rules, Writes, clean, framed, write_iolog
-from cachezoo.devices.fio.program import Program, find_fio, moved_bytes, run
+from cachezoo.devices.fio.program import TIMEOUT, Program, find_fio, moved_bytes, run
 from cachezoo.devices.fio.scratch import scratch_folder
 from cachezoo.errors import DeviceError
 from cachezoo.traces.table import OP_WRITE, Trace
@@ -30,6 +30,7 @@ PART_ROWS = 1 << 18
 # overtake it, there must be more of them.
 MORE_SENTINELS = 16
 TRIES = 3
+FALL = 0.1
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Settings:
         mode: `service`, `closed` or `response`, see `command.Way`.
         depth: queue depth.
         lead_in: reads before the trace that take the cost of a start.
+        timeout_word: what, for an error, sets `timeout_s`.
     """
 
     logical_block_bytes: int = 512
@@ -57,6 +59,7 @@ class Settings:
     mode: Mode = "service"
     depth: int = 1
     lead_in: int = LEAD_IN
+    timeout_word: str = TIMEOUT
 
     @classmethod
     def of(cls, device: RealDevice, mode: Mode = "service", depth: int = 1) -> "Settings":
@@ -107,20 +110,37 @@ def replay(trace: Trace, target: ReplayTarget, settings: Settings) -> Measured:
     """
     job, requests, cleaning = _planned(trace, target, settings)
     started = datetime.now(UTC)
-    with progress(f"replay on {target.label}", settings.repetitions) as advance:
-        times = np.empty((settings.repetitions, len(requests)))
-        for number in range(settings.repetitions):
-            times[number] = job.once(requests, number, advance)
+    with target.held(requests.writes) as held:
+        job = replace(job, target=held)
+        times = _repeated(job, requests)
+        provenance = _provenance(job, requests, started)
     middle, spread = _medians(times)
+    means = tuple(float(mean) for mean in times.mean(axis=1))
     whole = np.full(len(trace), middle.min())
     whole[requests.row] = middle
-    return Measured(
-        times_us=whole,
-        spread=spread,
-        means_us=tuple(float(mean) for mean in times.mean(axis=1)),
-        cleaning=cleaning,
-        provenance=_provenance(job, requests, started),
+    return Measured(whole, spread, means, cleaning, provenance | _warned(means, target.label))
+
+
+def _repeated(job: "_Job", requests: Requests) -> F64:
+    """float64[repetitions, requests] µs."""
+    repetitions = job.settings.repetitions
+    times = np.empty((repetitions, len(requests)))
+    with progress(f"replay on {job.target.label}", repetitions) as advance:
+        for number in range(repetitions):
+            times[number] = job.once(requests, number, advance)
+    return times
+
+
+def _warned(means: tuple[float, ...], label: str) -> dict[str, str]:
+    """What a record says where repetitions became faster: the device may have kept what it read the first time."""
+    if min(means) > (1 - FALL) * means[0]:
+        return {}
+    text = (
+        f"requests took {means[0]:.4g} µs on average the first time and {min(means):.4g} later: the device may have "
+        "answered from its cache; replay a longer trace, or one repetition alone"
     )
+    err().print(f"warning: {label}: {text}", soft_wrap=True, markup=False)
+    return {"warning": text}
 
 
 def check_replay(trace: Trace, target: ReplayTarget, settings: Settings) -> None:
@@ -197,12 +217,13 @@ class _Job:
         with scratch_folder() as folder:
             command = self.command(script)
             write_iolog(script, folder / commands.IOLOG, timed=self.way.mode == "response")
+            self.target.check_again(script.writes)
             start = time.monotonic()
             try:
-                watch = self._watch(script, number, advance)
-                said = run(command, folder, self.settings.timeout_s, self.target.label, watch)
+                watch, limit = self._watch(script, number, advance), self.settings.timeout_word
+                said = run(command, folder, self.settings.timeout_s, self.target.label, watch, limit)
             except DeviceError as error:
-                raise _named(error, script) from error
+                raise _named(self.target.plain(str(error)), script) from error
             _check_result(said, self.target.label)
             advance(number + 1.0)
             spent = time.monotonic() - start
@@ -235,11 +256,11 @@ def _check_result(said: str, label: str) -> None:
         raise DeviceError(message)
 
 
-def _named(error: DeviceError, script: Requests) -> DeviceError:
+def _named(error: str, script: Requests) -> DeviceError:
     """The error with the row that fio names by its offset and length, if it does."""
-    found = re.search(r"offset=(\d+), buflen=(\d+)", str(error))
+    found = re.search(r"offset=(\d+), buflen=(\d+)", error)
     if found is None:
-        return error
+        return DeviceError(error)
     same = (script.offset == int(found[1])) & (script.size == int(found[2]))
     row = f"; {script.where(int(same.argmax()))}" if same.any() else ""
     message = f"{error}{row}; see dmesg for the device"
@@ -258,7 +279,7 @@ def _provenance(job: _Job, requests: Requests, started: datetime) -> dict[str, s
         "queue_depth": str(job.way.depth),
         "writes": "replayed" if bool((requests.op == OP_WRITE).any()) else "none",
         "repetitions": str(job.settings.repetitions),
-        "command": " ".join(command),
+        "command": job.target.plain(" ".join(command)),
         "kernel": platform.release(),
         "host": platform.node(),
         "date": started.isoformat(timespec="seconds"),

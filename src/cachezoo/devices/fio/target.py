@@ -18,38 +18,84 @@ import errno
 import mmap
 import os
 import stat
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from cachezoo.devices.fio import disks
-from cachezoo.devices.fio.marker import HEADER_BYTES, read_marker
+from cachezoo.devices.fio.hold import Identity, hold, identity, name_of
+from cachezoo.devices.fio.marker import HEADER_BYTES, Marker, read_marker
 from cachezoo.errors import DeviceError
 
 LEAST_BYTES = 1 << 20
 SAMPLES = 64
 SAMPLE_BYTES = 4096
+# Their direct reads are the device's. ZFS, FUSE and network filesystems accept O_DIRECT and have caches of their own.
+DIRECT = {"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"}
 PREPARE = "make a scratch target with cachezoo device prepare"
 
 
 @dataclass(frozen=True)
 class PathTarget:
-    """A device or file that passed `open_target`; attributes as `contract.ReplayTarget`'s."""
+    """A device or file that passed `open_target`; attributes as `contract.ReplayTarget`'s.
+
+    Attributes:
+        seen: what the path led to.
+        marker: that it was prepared with; only then it is written.
+        force: it is read though it is in use.
+        handle: has it open while it is held.
+    """
 
     path: str
     name: str
     engine: str
     data_offset: int
     data_bytes: int
-    writable: bool
+    seen: Identity
+    marker: Marker | None = None
+    force: bool = False
     facts: dict[str, str] = field(default_factory=dict)
+    handle: int | None = None
 
     @property
     def label(self) -> str:
         """The path as the user gave it."""
         return self.path
 
+    @property
+    def writable(self) -> bool:
+        """Whether it was prepared."""
+        return self.marker is not None
+
     def fio_options(self) -> list[str]:
-        """Point every file of the iolog at the path, which may hold any sign, and go around the page cache."""
-        return [f"--replay_redirect={os.path.realpath(self.path)}", "--direct=1"]
+        """Point every file of the iolog at what is held, and go around the page cache."""
+        name = self.path if self.handle is None else name_of(self.handle)
+        return [f"--replay_redirect={name}", "--allow_file_create=0", "--direct=1"]
+
+    @contextmanager
+    def held(self, writes: bool) -> Iterator["PathTarget"]:
+        """See `hold.hold`."""
+        if self.handle is not None:
+            yield self
+            return
+        with hold(self.path, self.seen, writes, self.force) as handle:
+            yield replace(self, handle=handle)
+
+    def check_again(self, writes: bool) -> None:
+        """Refuse to write what is no longer the scratch target that was checked; reads harm nothing."""
+        if not writes or self.handle is None:
+            return
+        used = disks.in_use(name_of(self.handle), ours=True)
+        if used:
+            message = f"{self.path}: {used} since it was checked, and nothing is written there; free it and begin again"
+            raise DeviceError(message)
+        if read_marker(name_of(self.handle)) != self.marker:
+            message = f"{self.path}: is not the scratch target that was checked any more; see what it is, or {PREPARE}"
+            raise DeviceError(message)
+
+    def plain(self, text: str) -> str:
+        """With the path for the handle's name."""
+        return text if self.handle is None else text.replace(name_of(self.handle), self.path)
 
     def describe(self) -> dict[str, str]:
         """For the provenance."""
@@ -65,12 +111,18 @@ class Use:
         block_bytes: what offsets and sizes are rounded to.
         writes: whether the replay writes.
         force: use it though it is in use, not empty, or on the root filesystem's disk.
+        force_word: how an error says to force it.
+        writes_word: what, for an error, asks for writes.
+        reads_word: how an error says to ask for none.
     """
 
     engine: str = "psync"
     block_bytes: int = 512
     writes: bool = False
     force: bool = False
+    force_word: str = "set device.force"
+    writes_word: str = "device.writes is replay"
+    reads_word: str = "set device.writes to as_reads"
 
 
 def open_target(path: str, name: str, use: Use) -> PathTarget:
@@ -85,27 +137,35 @@ def open_target(path: str, name: str, use: Use) -> PathTarget:
         DeviceError: see the module.
     """
     block_device = kind_of(path)
+    seen = identity(path)
     if use.writes:
-        check_writable(path)
+        check_writable(path, use.reads_word)
     if not use.force:
-        check_unused(path, block_device)
-    data = _marked(path)
-    if data is None and use.writes:
-        message = f"{path}: is no prepared scratch target, and device.writes is replay; {PREPARE}"
+        check_unused(path, block_device, use.force_word)
+    marker = read_marker(path)
+    if marker is None and use.writes:
+        message = f"{path}: is no prepared scratch target, and {use.writes_word}; {PREPARE}"
         raise DeviceError(message)
     if not block_device:
         check_no_memory(path)
-        _check_no_holes(path)
-    elif data is None and not use.force:
-        _check_contents(path)
+        check_no_holes(path, path)
+    elif marker is None and not use.force:
+        _check_contents(path, use.force_word)
     _check_direct(path, use.block_bytes)
-    offset, size = (0, size_of(path)) if data is None else (HEADER_BYTES, data)
+    offset, size = (0, size_of(path)) if marker is None else (HEADER_BYTES, marker.data_bytes)
     if size < LEAST_BYTES:
         message = f"{path}: has {size} bytes, a replay needs {LEAST_BYTES} or more; {PREPARE}"
         raise DeviceError(message)
-    facts = {"kind": "block device" if block_device else f"file on {disks.mount_of(path).kind}"}
-    facts |= disks.facts(disks.device_under(path)) | {"prepared": str(data is not None).lower()}
-    return PathTarget(path, name, use.engine, offset, size, data is not None, facts)
+    facts = _facts(path, block_device) | {"prepared": str(marker is not None).lower()}
+    return PathTarget(path, name, use.engine, offset, size, seen, marker, use.force, facts)
+
+
+def _facts(path: str, block_device: bool) -> dict[str, str]:
+    kind = "" if block_device else disks.mount_of(path).kind
+    facts = {"kind": f"file on {kind}" if kind else "block device", **disks.facts(disks.device_under(path))}
+    if kind and kind not in DIRECT:
+        facts["note"] = f"a file on {kind}, which may take direct reads and answer them from its own cache"
+    return facts
 
 
 def kind_of(path: str) -> bool:
@@ -117,7 +177,7 @@ def kind_of(path: str) -> bool:
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
-            os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            size_of(path)
     except FileNotFoundError as error:
         message = f"{path}: is not there; name a block device or a file, or {PREPARE}"
         raise DeviceError(message) from error
@@ -139,15 +199,20 @@ def size_of(path: str) -> int:
         os.close(handle)
 
 
-def check_writable(path: str) -> None:
+def check_writable(path: str, reads_word: str = "") -> None:
     """Refuse what cannot be written, and what must not be: a device or file in use.
+
+    Args:
+        path: of the device or file.
+        reads_word: how to ask for reads alone, where that can be asked for.
 
     Raises:
         DeviceError: it is read-only, mounted or held.
     """
     number = disks.block_number(path)
     if not os.access(path, os.W_OK) or (number is not None and disks.read_only(number)):
-        message = f"{path}: is read-only; name a target that can be written, or set device.writes to as_reads"
+        otherwise = f", or {reads_word}" if reads_word else ""
+        message = f"{path}: is read-only; name a target that can be written{otherwise}"
         raise DeviceError(message)
     used = disks.in_use(path)
     if used:
@@ -155,32 +220,27 @@ def check_writable(path: str) -> None:
         raise DeviceError(message)
 
 
-def check_unused(path: str, block_device: bool) -> None:
+def check_unused(path: str, block_device: bool, force_word: str) -> None:
     """Refuse what needs `force` for what it is, before anything is said of its contents.
+
+    Args:
+        path: of the device or file.
+        block_device: which of them it is.
+        force_word: how to force it.
 
     Raises:
         DeviceError: in use, or on the root filesystem's disk.
     """
     used = disks.in_use(path) if block_device else ""
     if used:
-        message = f"{path}: {used}; free it (umount, swapoff), or set device.force to replay reads all the same"
+        message = f"{path}: {used}; free it (umount, swapoff), or {force_word} to replay reads all the same"
         raise DeviceError(message)
     if disks.on_root_disk(path):
         message = (
             f"{path}: is on the disk of the root filesystem, whose own requests disturb the times; "
-            "name a target on another disk or set device.force"
+            f"name a target on another disk or {force_word}"
         )
         raise DeviceError(message)
-
-
-def _marked(path: str) -> int | None:
-    """The data area of a prepared target; None if it is not prepared."""
-    data = read_marker(path)
-    size = size_of(path)
-    if data is not None and data + HEADER_BYTES > size:
-        message = f"{path}: was prepared with {data} bytes of data and has {size} in all; prepare it again"
-        raise DeviceError(message)
-    return data
 
 
 def check_no_memory(path: str) -> None:
@@ -195,7 +255,17 @@ def check_no_memory(path: str) -> None:
         raise DeviceError(message)
 
 
-def _check_no_holes(path: str) -> None:
+def check_no_holes(path: str, label: str, end: int | None = None) -> None:
+    """Refuse a file of which parts were never written.
+
+    Args:
+        path: of the file.
+        label: what an error calls it.
+        end: up to where; None: all of it.
+
+    Raises:
+        DeviceError: it has holes.
+    """
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         # What is not yet on the disk has no place there.
@@ -204,8 +274,8 @@ def _check_no_holes(path: str) -> None:
         hole = os.lseek(handle, 0, os.SEEK_HOLE) if size else 0
     finally:
         os.close(handle)
-    if hole < size:
-        message = f"{path}: has a hole at byte {hole}, and reads of holes do not reach the device; {PREPARE}"
+    if hole < (size if end is None else end):
+        message = f"{label}: has a hole at byte {hole}, and reads of holes do not reach the device; {PREPARE}"
         raise DeviceError(message)
 
 
@@ -224,12 +294,12 @@ def is_empty(path: str) -> bool:
     return True
 
 
-def _check_contents(path: str) -> None:
+def _check_contents(path: str, force_word: str) -> None:
     if not is_empty(path):
-        message = f"{path}: is not empty and no prepared scratch target; is it the right one? If so set device.force"
+        message = f"{path}: is not empty and no prepared scratch target; is it the right one? If so {force_word}"
         raise DeviceError(message)
     if disks.facts(disks.device_under(path))["rotational"] != "1":
-        message = f"{path}: is empty, and flash that was never written is not read; {PREPARE}, or set device.force"
+        message = f"{path}: is empty, and flash that was never written is not read; {PREPARE}, or {force_word}"
         raise DeviceError(message)
 
 

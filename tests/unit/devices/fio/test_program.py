@@ -65,7 +65,7 @@ def test_a_run_that_hangs_is_killed_with_all_it_started(tmp_path):
     false_fio(tmp_path / "bin", 'sleep 300 & echo $$ $! > "$0.pids"; wait')
     (tmp_path / "work").mkdir()
     start = time.monotonic()
-    with pytest.raises(DeviceError, match=r"^/dev/x: the replay did not end within device.timeout_s \(0.5 s\)"):
+    with pytest.raises(DeviceError, match=r"^/dev/x: fio did not end within device.timeout_s \(0.5 s\)"):
         run([str(tmp_path / "bin" / "fio")], tmp_path / "work", 0.5, "/dev/x")
     assert time.monotonic() - start < 5
     pids = [int(one) for one in (tmp_path / "bin" / "fio.pids").read_text().split()]

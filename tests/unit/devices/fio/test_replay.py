@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ from cachezoo.devices.fio.marker import HEADER_BYTES, write_marker
 from cachezoo.devices.fio.prepare import prepare
 from cachezoo.devices.fio.program import find_fio
 from cachezoo.devices.fio.replay import Settings, check_replay, replay
-from cachezoo.devices.fio.target import PathTarget, Use, open_target
+from cachezoo.devices.fio.target import Use, open_target
 from cachezoo.errors import DeviceError
 from tests.replay_data import MIB, false_fio, full_file, loop_device, make_trace, processes_with, random_trace, settle
 
@@ -36,7 +37,7 @@ def scratch(tmp_path, monkeypatch):
 @pytest.fixture
 def prepared(tmp_path):
     """As `prepare` leaves it, faster."""
-    path = full_file(tmp_path / "a target: 1", 17 * MIB)
+    path = full_file(tmp_path / "a target: 1", 18 * MIB)
     write_marker(str(path), 16 * MIB)
     return path
 
@@ -71,6 +72,7 @@ def test_every_request_has_a_time(scratch, prepared, engine, mode, depth, chunk)
     assert (said["engine"], said["mode"], said["queue_depth"]) == (engine, mode, str(depth))
     assert (said["target.name"], said["target.path"], said["repetitions"]) == ("mine", str(prepared), "3")
     assert ("read_iolog_chunked" in said["command"]) == (chunk > 0)
+    assert f"--replay_redirect={prepared} " in said["command"]
     assert {"kernel", "host", "date", "target.model", "target.rotational"} <= set(said)
 
 
@@ -178,7 +180,7 @@ def test_what_cannot_be_replayed_is_known_before(scratch, tmp_path, monkeypatch)
 def test_a_hung_replay_is_killed_in_time_and_leaves_nothing(scratch, prepared, monkeypatch):
     folder = false_fio(scratch.parent / "bin", "sleep 3000 & sleep 3000")
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    with pytest.raises(DeviceError, match=r"did not end within device.timeout_s \(0.3 s\) and was killed"):
+    with pytest.raises(DeviceError, match=r"did not end within device\.timeout_s \(0.3 s\) and was killed"):
         replay(random_trace(5, 1, MIB), opened(prepared), Settings(timeout_s=0.3))
     assert settle(lambda: not processes_with(f"{folder}/fio"))
 
@@ -195,19 +197,18 @@ def test_a_hung_replay_is_killed_in_time_and_leaves_nothing(scratch, prepared, m
 )
 def test_what_fio_leaves_is_not_trusted(scratch, prepared, monkeypatch, body, said):
     monkeypatch.setenv("PATH", f"{false_fio(scratch.parent / 'bin', body)}:/usr/bin:/bin")
-    target = PathTarget(str(prepared), "mine", "psync", 0, 16 * MIB, False)
     with pytest.raises(DeviceError, match=said):
-        replay(random_trace(5, 1, MIB), target, Settings())
+        replay(random_trace(5, 1, MIB), dataclasses.replace(opened(prepared), data_offset=0), Settings())
 
 
 def test_an_error_of_the_device_names_the_row(scratch, prepared):
     # Nothing checks that this target is as long as it says.
-    target = PathTarget(str(prepared), "mine", "psync", 0, 64 * MIB, False)
+    target = dataclasses.replace(opened(prepared), data_offset=0, data_bytes=64 * MIB)
     trace = make_trace([0, 0, 0], [0, 512, 32 * MIB], [512, 512, 512])
     with pytest.raises(DeviceError, match=r"status 1: fio: pid=.*Input/output error") as caught:
         replay(trace, target, Settings())
     assert "\n" not in str(caught.value)
-    target = PathTarget(str(prepared), "mine", "libaio", 0, 64 * MIB, False)
+    target = dataclasses.replace(target, engine="libaio")
     with pytest.raises(DeviceError, match="is a read of 0 bytes at 33554432 where row 3"):
         replay(trace, target, Settings())
 
@@ -216,13 +217,112 @@ def test_an_error_of_the_device_names_the_row(scratch, prepared):
 def test_a_loop_device_is_replayed_without_force(scratch, tmp_path):
     image = tmp_path / "image"
     image.touch()
-    os.truncate(image, 9 * MIB)
+    os.truncate(image, 10 * MIB)
     with loop_device(image, "--direct-io=on") as device:
-        prepare(device)
+        prepare(device, force=True)
         target = open_target(device, "a loop", Use("libaio", writes=True))
         measured = replay(random_trace(300, 3, 8 * MIB, writes=0.5), target, Settings(writes="replay"))
         assert measured.provenance["target.virtual"].startswith("virtual disk (loop")
         assert measured.provenance["target.kind"] == "block device"
+
+
+@pytest.mark.needs("root", "loop")
+def test_a_filesystem_made_and_mounted_after_the_check_is_not_written(scratch, tmp_path):
+    image = full_file(tmp_path / "image", 18 * MIB)
+    write_marker(str(image), 16 * MIB)
+    (tmp_path / "m").mkdir()
+    trace = make_trace([1], [0], [4096])
+    with loop_device(image) as device:
+        target = open_target(device, "mine", Use(writes=True))
+        subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True, timeout=30)
+        before = image.read_bytes()
+        with pytest.raises(DeviceError, match="is not the scratch target that was checked any more"):
+            replay(trace, target, Settings(writes="replay"))
+        assert image.read_bytes() == before
+        subprocess.run(["mount", device, tmp_path / "m"], check=True, timeout=30)
+        with pytest.raises(DeviceError, match=r"cannot be had for a replay alone .Device or resource busy."):
+            replay(trace, target, Settings(writes="replay"))
+
+
+@pytest.mark.needs("root", "loop")
+def test_nothing_can_mount_what_is_replayed_on(scratch, tmp_path):
+    image = full_file(tmp_path / "image", 16 * MIB)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True, timeout=30)
+    (tmp_path / "m").mkdir()
+    mount = ["mount", "/dev/none", tmp_path / "m"]
+    with loop_device(image) as device:
+        mount[1] = device
+        target = opened(device)
+        with target.held(writes=False) as held, pytest.raises(DeviceError, match=r"alone .Device or resource busy."):
+            assert subprocess.run(mount, capture_output=True, timeout=30).returncode
+            replay(make_trace([0], [0], [512]), held, Settings(repetitions=1))
+            with dataclasses.replace(target, force=False).held(writes=False):
+                pass
+        # Reads of what is mounted are what force is for.
+        subprocess.run(mount, check=True, timeout=30)
+        assert replay(make_trace([0], [0], [512]), target, Settings(repetitions=1)).times_us[0] > 0
+
+
+def test_a_path_that_leads_elsewhere_after_the_check_is_refused(scratch, tmp_path, prepared):
+    other = full_file(tmp_path / "other", 18 * MIB, 2)
+    before = other.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(prepared)
+    target = opened(link, writes=True)
+    link.unlink()
+    link.symlink_to(other)
+    with pytest.raises(DeviceError, match="link: is another device or file than when it was checked"):
+        replay(make_trace([1], [0], [4096]), target, Settings(writes="replay"))
+    link.unlink()
+    with pytest.raises(DeviceError, match="No such file or directory"):
+        replay(make_trace([0], [0], [4096]), target, Settings())
+    assert other.read_bytes() == before
+    assert not link.exists()
+
+
+def test_a_path_that_leads_elsewhere_during_a_replay_does_not_lead_it_there(scratch, tmp_path, prepared):
+    theirs = full_file(tmp_path / "theirs", 18 * MIB, 2)
+    before, mine = theirs.read_bytes(), prepared.read_bytes()
+    with opened(prepared, writes=True).held(writes=True) as held:
+        prepared.rename(tmp_path / "moved")
+        theirs.rename(prepared)
+        replay(make_trace([1], [0], [4096]), held, Settings(writes="replay", repetitions=1))
+    assert prepared.read_bytes() == before
+    assert (tmp_path / "moved").read_bytes() != mine
+
+
+def test_two_replays_at_once_on_one_target_are_refused(scratch, prepared, monkeypatch):
+    monkeypatch.setattr("cachezoo.devices.fio.hold.TRIES", 2)
+    with opened(prepared).held(writes=False), pytest.raises(DeviceError, match=r"cannot be locked .another replay"):
+        replay(make_trace([0], [0], [4096]), opened(prepared), Settings())
+    assert replay(make_trace([0], [0], [4096]), opened(prepared), Settings()).times_us[0] > 0
+
+
+def test_the_scratch_target_is_looked_at_again_before_each_repetition(scratch, prepared, monkeypatch):
+    ran = []
+
+    def damage(*_):
+        ran.append(1)
+        with prepared.open("r+b") as file:
+            file.seek(1024)
+            file.write(b"a filesystem")
+
+    monkeypatch.setattr("cachezoo.devices.fio.replay.logs.check_times", damage)
+    with pytest.raises(DeviceError, match="is not the scratch target that was checked any more"):
+        replay(make_trace([1], [0], [4096]), opened(prepared, writes=True), Settings(writes="replay"))
+    assert ran == [1]
+
+
+def test_repetitions_that_become_faster_are_pointed_at(scratch, prepared, monkeypatch, capsys):
+    means = iter([100.0, 95.0, 91.0, 100.0, 95.0, 80.0])
+    monkeypatch.setattr(
+        "cachezoo.devices.fio.replay._Job.once", lambda _, script, *__: np.full(len(script), next(means))
+    )
+    trace = make_trace([0], [0], [4096])
+    assert "warning" not in replay(trace, opened(prepared), Settings()).provenance
+    found = replay(trace, opened(prepared), Settings())
+    assert "100 µs on average the first time and 80 later" in found.provenance["warning"]
+    assert capsys.readouterr().err.count("warning: ") == 1
 
 
 CHILD = """
@@ -235,7 +335,8 @@ replay(random_trace(5, 1, MIB), open_target(sys.argv[1], "mine", Use(force=True)
 """
 
 
-def test_ctrl_c_leaves_neither_fio_nor_files(scratch, prepared):
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_ends_it_finds_neither_fio_nor_files(scratch, prepared, end):
     fio = false_fio(scratch.parent / "bin", 'echo $$ > "$0.pid"; sleep 3000 & wait')
     environment = {
         **os.environ,
@@ -246,7 +347,7 @@ def test_ctrl_c_leaves_neither_fio_nor_files(scratch, prepared):
     child = subprocess.Popen([sys.executable, "-c", CHILD, prepared], env=environment, stderr=subprocess.DEVNULL)
     try:
         assert settle((fio / "fio.pid").exists, 20)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(end)
         child.wait(10)
         assert settle(lambda: not processes_with(f"{fio}/fio"))
     finally:

@@ -42,7 +42,7 @@ def test_a_slow_last_request_is_waited_for(tmp_path):
 def test_a_disk_that_never_answers_ends_the_replay_in_time(tmp_path):
     trace, _ = trace_with_slow_rows(50, 1, 1)
     with eval_disk(tmp_path, SLOW.replace(str(SLOW_S), "1000")) as target:
-        with pytest.raises(DeviceError, match=r"a test's disk: the replay did not end within device.timeout_s"):
+        with pytest.raises(DeviceError, match=r"a test's disk: fio did not end within device.timeout_s"):
             replay(trace, target, Settings(timeout_s=2.0))
         assert settle(lambda: not processes_with(f"--uri=nbd+unix:///?socket={target.socket}"))
 
