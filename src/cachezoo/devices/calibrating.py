@@ -1,5 +1,6 @@
 """Stage calibrate: models fitted to what the stage replay measured, so that one measurement serves later traces too."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,15 +12,17 @@ from cachezoo.config.device import AnalyticDevice, Hdd, RealDevice, Ssd
 from cachezoo.config.schema import Params
 from cachezoo.devices.calibration import Calibration, calibrate
 from cachezoo.devices.calibration_plot import draw
+from cachezoo.devices.fio.iolog import Rules, clean
 from cachezoo.devices.responses import read_responses
-from cachezoo.devices.samples import FEWEST, Samples
+from cachezoo.devices.samples import FEWEST, Samples, join
 from cachezoo.errors import DeviceError
 from cachezoo.io import read_json, write_json
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import OP_READ
+from cachezoo.traces.table import MAX_END_BYTES, OP_READ
 
 Kind = Literal["hdd", "ssd"]
 MOST_FITTED = 100_000
+FAR_APART = 0.5  # a spread above it is
 # What a fit to a real device begins with; it says what service times do not show.
 HDD = Hdd(
     capacity_bytes=1,
@@ -32,54 +35,89 @@ HDD = Hdd(
 SSD = Ssd(read_us=100.0, write_us=50.0, read_mb_s=500.0, write_mb_s=500.0)
 
 
-def replayed(params: Params, category: str, key: str, kind: Kind) -> Samples:
-    """What was asked of a device for one trace, and how long it took, back to back."""
+@dataclass(frozen=True)
+class Replayed:
+    """What was asked of a device, and how long it took.
+
+    Attributes:
+        samples: back to back.
+        spread: of the repetitions whose medians the times are, see `fio.replay.Measured`; of many traces their median.
+        data_bytes: of the target; 0 where the record does not say.
+    """
+
+    samples: Samples
+    spread: float
+    data_bytes: int
+
+
+def replayed(params: Params, category: str, key: str, kind: Kind) -> Replayed:
+    """What the stage replay measured for one trace; rows as the replay made them fit.
+
+    Raises:
+        DeviceError: addresses were folded.
+    """
     trace = read_trace(paths.requests(category, key))
     times = read_responses(paths.responses(category, key), len(trace))[kind == "ssd"]
-    changed = read_json(paths.replay_record(category, key))[kind]["rows_changed"]
+    record = read_json(paths.replay_record(category, key))[kind]
+    changed = record["rows_changed"]
     if changed["folded"]:
         message = f"{key}: {changed['folded']} addresses were folded, so that distances are not the trace's"
         raise DeviceError(message)
-    as_reads = bool(changed["writes_as_reads"])
-    write = np.zeros(len(trace), np.uint8) if as_reads else (trace.op != OP_READ).astype(np.uint8)
-    return Samples(trace.offset, trace.size, write, times, np.zeros(len(trace)))
+    block = params.device.logical_block_bytes if isinstance(params.device, RealDevice) else 1
+    rules = Rules(block, 0, MAX_END_BYTES, False, "as_reads" if changed["writes_as_reads"] else "replay", key)
+    asked, _ = clean(trace.time_us, trace.op, trace.offset, trace.size, rules)
+    write = (asked.op != OP_READ).astype(np.uint8)
+    samples = Samples(asked.offset, asked.size, write, times[asked.row], np.zeros(len(asked)))
+    return Replayed(samples, record["spread"], record.get("data_bytes", 0))
 
 
-def together(params: Params, kind: Kind) -> Samples:
+def together(params: Params, kind: Kind) -> Replayed:
     """A first half from train traces, and a second, as long, from validation traces; of each category alike many.
 
     Raises:
         DeviceError: no category has both, or too few requests.
     """
-    halves: dict[str, list[Samples]] = {"train": [], "validation": []}
+    halves: dict[str, list[Replayed]] = {"train": [], "validation": []}
     both = [name for name in params.categories if all(params.traces_of(name, role) for role in halves)]
     for category in both:
         found = {role: replayed(params, category, params.traces_of(category, role)[0], kind) for role in halves}
-        length = min(MOST_FITTED // len(both), *(len(samples) for samples in found.values()))
-        for role, samples in found.items():
-            halves[role].append(samples.part(0, length))
+        length = min(MOST_FITTED // len(both), *(len(one.samples) for one in found.values()))
+        for role, one in found.items():
+            halves[role].append(replace(one, samples=one.samples.part(0, length)))
     parts = [*halves["train"], *halves["validation"]]
-    if sum(len(part) for part in parts) < 2 * FEWEST:
+    if sum(len(part.samples) for part in parts) < 2 * FEWEST:
         message = f"fewer than {2 * FEWEST} requests in train and validation traces of one category"
         raise DeviceError(message)
-    names = ("offset", "size", "write", "time_us", "think_us")
-    return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return Replayed(
+        join([part.samples for part in parts]),
+        float(np.median([part.spread for part in parts])),
+        max(part.data_bytes for part in parts),
+    )
 
 
-def _start(params: Params, kind: Kind, samples: Samples) -> Hdd | Ssd:
+def _start(kind: Kind, found: Replayed) -> Hdd | Ssd:
     """What the fit begins with: for an emulated disk not what it was made from, which would be no test."""
     if kind == "ssd":
         return SSD
-    return HDD.model_copy(update={"capacity_bytes": int((samples.offset + samples.size).max())})
+    reach = int((found.samples.offset + found.samples.size).max())
+    return HDD.model_copy(update={"capacity_bytes": max(found.data_bytes, reach)})
 
 
-def _calibrated(params: Params, kind: Kind) -> Calibration | str:
-    """The calibration, or why there is none."""
+def _report(params: Params, kind: Kind) -> tuple[Calibration | None, dict[str, Any]]:
+    """The calibration and what is said of it, or why there is none."""
     try:
-        samples = together(params, kind)
-        return calibrate(samples, _start(params, kind, samples))
+        found = together(params, kind)
+        calibration = calibrate(found.samples, _start(kind, found))
     except DeviceError as error:
-        return str(error)
+        return None, {"why": str(error)}
+    report = {**calibration.as_json(), "spread": found.spread}
+    if found.spread > FAR_APART:
+        report["warning"] = (
+            f"repetitions of one request lay {found.spread:.0%} of its time apart (median): their medians, which this "
+            "is fitted to, lie nearer together than single times, and the rotation may come out too short; "
+            "cachezoo device calibrate --target measures each request once"
+        )
+    return calibration, report
 
 
 def calibrate_responses(params: Params, folder: Path) -> None:
@@ -99,11 +137,9 @@ def calibrate_responses(params: Params, folder: Path) -> None:
         return
     fitted: dict[str, Any] = {}
     for kind in ("hdd", "ssd"):
-        found = _calibrated(params, kind)
-        if isinstance(found, str):
-            report[kind] = {"why": found}
+        found, report[kind] = _report(params, kind)
+        if found is None:
             continue
-        report[kind] = found.as_json()
         fitted[kind] = found.after.model_dump(mode="json")
         name = getattr(device, kind).name if isinstance(device, RealDevice) else f"the emulated {kind.upper()}"
         draw(found, name, folder / f"{kind}.png")
