@@ -13,6 +13,7 @@ from cachezoo import cli
 from cachezoo.config.device import Hdd, Ssd
 from cachezoo.config.load import read_device
 from cachezoo.devices.calibration import calibrate, times_of
+from cachezoo.devices.fio.replay import Settings
 from cachezoo.devices.microbench import design, measure
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
@@ -208,15 +209,38 @@ def test_a_device_that_is_no_such_thing_is_worth_a_warning(tmp_path, monkeypatch
     assert err.startswith("warning: the model is far from the measured times")
 
 
-def test_a_refused_target_names_this_command_s_option(tmp_path, monkeypatch, capsys):
-    def refuse(*_: object) -> None:
-        message = "x: is mounted; or set device.force to replay reads all the same"
+@pytest.mark.parametrize(
+    ("call", "answer", "options", "said"),
+    [
+        ("cachezoo.devices.fio.disks.on_root_disk", lambda _: True, (), "or give --force-target"),
+        (
+            "cachezoo.devices.fio.disks.on_root_disk",
+            lambda _: True,
+            ("--writes", "--force-target"),
+            "and --writes was given",
+        ),
+        ("os.access", lambda path, mode: str(path) != "x" or mode != os.W_OK, ("--writes",), "or leave out --writes"),
+    ],
+)
+def test_a_refused_target_names_this_command_s_options(tmp_path, monkeypatch, capsys, call, answer, options, said):
+    monkeypatch.chdir(tmp_path)
+    Path("x").write_bytes(np.random.default_rng(0).bytes(2 << 20))
+    monkeypatch.setattr(call, answer)
+    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", *options)
+    refused(monkeypatch, capsys, said, *words)
+
+
+@pytest.mark.parametrize(("requests", "seconds"), [(200, 3600), (1_000_000, 100_000)])
+def test_a_measurement_of_many_requests_has_more_time(tmp_path, monkeypatch, capsys, requests, seconds):
+    def late(_target: object, settings: Settings, *_: object) -> None:
+        message = f"x: not within {settings.timeout_word} ({settings.timeout_s:g} s)"
         raise DeviceError(message)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cachezoo.devices.fio.target.open_target", refuse)
-    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "--out", "new.yaml")
-    refused(monkeypatch, capsys, "give --force-target to", *words)
+    monkeypatch.setattr("cachezoo.devices.fio.target.open_target", lambda *_: None)
+    monkeypatch.setattr("cachezoo.devices.microbench.measure", late)
+    words = ("--target", "x", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", "--requests", requests)
+    refused(monkeypatch, capsys, f"not within the time for --requests {requests} ({seconds:g} s)", *words)
 
 
 @pytest.mark.needs("fio", "nbdkit", "gcc")
@@ -255,7 +279,6 @@ def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys
 
 @pytest.mark.needs("fio", "nbdkit", "gcc")
 def test_an_ssd_emulated_behind_fio_is_found_again():
-    from cachezoo.devices.fio.replay import Settings
     from cachezoo.devices.nbd.server import serving
 
     truth = Ssd(read_us=900, write_us=500, read_mb_s=100, write_mb_s=60)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 FAR = 0.3  # a demerit figure above it is, too
+LEAST_S, REQUEST_S = 3600.0, 0.1  # of a measurement in all and for each request; it is killed after the longer time
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,21 @@ def _from_target(path: Path, kind: Literal["hdd", "ssd"], requests: int, writes:
     from cachezoo.devices.fio.target import Use, open_target
     from cachezoo.devices.microbench import BLOCK, measure
 
-    try:
-        target = open_target(str(path), path.name, Use(block_bytes=BLOCK, writes=writes, force=force))
-    except DeviceError as error:
-        message = str(error).replace("set device.force", "give --force-target").replace("device.writes", "--writes")
-        raise DeviceError(message) from error
-    samples, said = measure(target, Settings(logical_block_bytes=BLOCK), kind, requests, writes)
+    use = Use(
+        block_bytes=BLOCK,
+        writes=writes,
+        force=force,
+        force_word="give --force-target",
+        writes_word="--writes was given",
+        reads_word="leave out --writes",
+    )
+    target = open_target(str(path), path.name, use)
+    settings = Settings(
+        logical_block_bytes=BLOCK,
+        timeout_s=max(LEAST_S, REQUEST_S * requests),
+        timeout_word=f"the time for --requests {requests}",
+    )
+    samples, said = measure(target, settings, kind, requests, writes)
     if "target.virtual" in said:
         from cachezoo.console import err
 
