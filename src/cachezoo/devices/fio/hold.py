@@ -2,7 +2,7 @@
 
 A path may lead elsewhere by then. So what was looked at is known by its numbers, opened once, and fio is given the name
 of that handle: whatever becomes of the path, nothing else is read or written. Meanwhile a device cannot be mounted, and
-neither a device nor a file can be replayed on by another.
+neither a device nor a file can be replayed on by another. In a process that was killed the kernel lets go of it.
 """
 
 import errno

@@ -1,8 +1,8 @@
-"""Make a scratch target: a file or device full of data that nobody needs, with a header that says so.
+"""Make a scratch target: a file or device full of data that nobody needs, with marks that say so.
 
 The data hardly compress (fio's random bytes: to 99 % on average), and all of them are written: an SSD answers reads of
-what was never written, or of zeros, without its flash. The header comes last, so that nothing half made passes for a
-scratch target.
+what was never written, or of zeros, without its flash. The first mark comes last, so that nothing half made passes
+for a scratch target.
 """
 
 import os

@@ -2,8 +2,8 @@
 
 A replay must neither destroy what somebody needs nor measure what is not the device. So:
 
-- Writes go to prepared scratch targets only (`prepare.py`), whatever `force` says: their header tells that they were
-  made to be overwritten. Addresses begin after it.
+- Writes go to prepared scratch targets only (`prepare.py`), whatever `force` says: marks before and behind the data
+  tell that these were made to be overwritten. Addresses begin after the first.
 - Reads harm nothing, but a device that is mounted, held or swap is busy, and one that is not empty may be the wrong
   one: both need `force`. So does everything on the disk of the root filesystem, where the system's own requests
   interfere.
@@ -11,7 +11,8 @@ A replay must neither destroy what somebody needs nor measure what is not the de
   empty device that is not rotational needs `force`: preparing it fills it. An empty rotational device is read as it is.
 - A target that is read-only is read; it is refused where something is to be written.
 - Files in memory (tmpfs) accept O_DIRECT in new kernels and measure memory: refused, as is a filesystem without
-  O_DIRECT.
+  O_DIRECT. Files on filesystems with caches of their own are labelled.
+- What was looked at is held until the last request (`hold.py`), and looked at again before each repetition that writes.
 """
 
 import errno
