@@ -270,7 +270,7 @@ def _assemble(hdd: Hdd, read: Lines, write: Lines) -> Hdd:
         "seek_base_us": near - fixed + read.move[1],
         "seek_root_us": read.move[2],
         "seek_linear_us": read.move[3],
-        "switch_us": near - fixed,
+        "switch_us": round(near - fixed, 3),
         "write_settle_us": 0.0,
         "zones": 0,
         "read_us": fixed,

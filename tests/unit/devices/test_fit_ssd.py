@@ -68,11 +68,23 @@ def test_no_buffer_shows_none_however_noisy():
         assert filled(samples_of(PLAIN, noise=noise)) is None
 
 
-def test_a_burst_is_of_writes_of_one_size():
+def test_a_burst_is_of_timed_writes_of_one_size():
     size = np.repeat([4096, 8192, 4096, 4096, 8192], [30, 10, 30, 24, 23]).astype(np.int64)
     write = np.repeat([1, 1, 0, 1, 1], [30, 10, 30, 24, 23]).astype(np.uint8)
     ones = np.ones(size.size)
-    assert bursts(Samples(np.arange(size.size), size, write, ones, ones)) == [(0, 30), (70, 94)]
+    samples = Samples(np.arange(size.size), size, write, ones, ones)
+    assert bursts(samples) == [(0, 30), (70, 94)]
+    assert bursts(replace(samples, timed=np.arange(size.size) != 80)) == [(0, 30)]
+
+
+@pytest.mark.parametrize("truth", [PLAIN, BUFFERED])
+def test_times_that_are_not_known_change_nothing(truth):
+    samples = samples_of(truth)
+    timed = np.arange(len(samples)) % 400 > 100
+    spoilt = replace(samples, time_us=np.where(timed, samples.time_us, -1.0), timed=timed)
+    fitted = fit_ssd(spoilt, START.model_copy(update={"waf": truth.waf}))
+    assert_near(fitted, truth, "read_us write_us read_mb_s write_mb_s", 0.03)
+    assert fitted.write_buffer_bytes == pytest.approx(truth.write_buffer_bytes, rel=0.1)
 
 
 @pytest.mark.parametrize(
