@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-
 # Bounds wider than any device, within which no model overflows.
 Micros = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=1e-6, le=1e9, allow_inf_nan=False)]
