@@ -27,6 +27,7 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 B1 = npt.NDArray[np.bool_]
 
+LEAST_ROTATION_US = 1.0  # of times that do not spread, such as a model's with rotation mean
 QUANTILES = (np.arange(2000) + 0.5) / 2000
 IDLE_US = 1e7  # a disk has read ahead and written back whatever it may
 FEWEST_MOVES = 50
@@ -211,7 +212,7 @@ def _by_lines(samples: Samples, start: Hdd) -> Hdd:
     models = []
     for rounds in ROUNDS:
         read, write = (lines(best, samples, samples.of(op), moved, rounds) for op in (0, 1))
-        if read.rotation <= 0:
+        if not read.move.any():
             message = f"{samples.known} requests: too few reads move the arm; a seek curve takes {FEWEST_MOVES}"
             raise DeviceError(message)
         models.append(_assemble(best, read, write))
@@ -266,7 +267,7 @@ def _assemble(hdd: Hdd, read: Lines, write: Lines) -> Hdd:
     fixed = min(read.fixed, near) if read.fixed > 0 else near
     values: dict[str, float | str | bool] = {
         "rotation": "position",
-        "rotation_us": read.rotation,
+        "rotation_us": max(read.rotation, LEAST_ROTATION_US),
         "seek_base_us": near - fixed + read.move[1],
         "seek_root_us": read.move[2],
         "seek_linear_us": read.move[3],

@@ -98,3 +98,11 @@ def test_real_disks_are_modelled_as_well_as_disksim_does(name):
     samples = read_disk_trace(Path(os.environ["CACHEZOO_PUBLIC_TRACES"]) / f"hdd/{name}.trace.gz")
     fit, test = samples.halves()
     assert demerit(modelled(fit_hdd(fit, START), test), test.time_us) < BOUNDS[name]
+
+
+def test_times_that_do_not_spread_are_fitted_all_the_same():
+    disk = DISK.model_copy(update={"rotation": "mean", "write_buffer_bytes": 0})
+    fit, test = trace(disk, 4000).halves()
+    found = fit_hdd(fit, START)
+    assert found.rotation_us < 500
+    assert demerit(modelled(found, test), test.time_us) < 0.2  # half a revolution of those that move goes into the seek
