@@ -93,7 +93,8 @@ class Disk:
     def serve(self, offset, size, write, now):
         hdd = self.hdd
         offset %= hdd.capacity_bytes
-        while self.pending and max(self.free, self.pending[0][2]) < now:
+        # A request that comes when the disk is just free goes first; two clocks' rounding must not decide that.
+        while self.pending and max(self.free, self.pending[0][2]) < now - 0.01:
             self.write_one_back()
         if write and 0 < size <= hdd.write_buffer_bytes:
             wait = 0.0

@@ -18,6 +18,7 @@ F64 = npt.NDArray[np.float64]
 U8 = npt.NDArray[np.uint8]
 
 NEARLY_A_REVOLUTION = 1 - 1e-6  # what rounding makes of no wait at all
+AT_ONCE = 0.01  # µs; what comes so soon after the disk is free comes before what it would do by itself
 MOST_SEGMENTS, MOST_ZONES, MOST_PENDING = 64, 1024, 65536
 DISK = np.dtype(
     [
@@ -186,7 +187,7 @@ def write_back(disk: Disk) -> None:
 @njit
 def settle(disk: Disk, now: float) -> None:
     """Do what the disk does by itself before `now`: write back, which goes before reading ahead."""
-    while disk.waiting > 0 and max(disk.free, disk.pending[disk.first, 2]) < now:
+    while disk.waiting > 0 and max(disk.free, disk.pending[disk.first, 2]) < now - AT_ONCE:
         write_back(disk)
 
 

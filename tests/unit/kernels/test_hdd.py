@@ -119,6 +119,14 @@ def test_the_largest_write_goes_around_the_buffer_after_those_in_it():
     assert times[1] > hdd.seek_us(0.5) + hdd.rotation_us
 
 
+def test_a_read_that_comes_when_the_disk_is_just_free_goes_before_what_is_to_be_written_back():
+    hdd = Hdd(**{**PLAIN, "inner_mb_s": 150.0}, rotation="position", write_buffer_bytes=512 * KIB)
+    rows = [(59400192, 163840, True, 0.0), (0, 4096, True, 0.0), (0, 4096, True, 0.0), (0, 8192, False, 0.0)]
+    times = service(hdd, [*rows, *[(0, 4096, False, 0.0)] * 20])
+    assert times[4] == pytest.approx(8000 - 8192 / 150 + 4096 / 150)
+    assert times[5:] == pytest.approx(8000, rel=1e-6)
+
+
 def test_times_do_not_lose_digits_as_the_clock_grows():
     hdd = Hdd(**PLAIN)
     rows = [(at * MIB, 4096, False, 0.0) for at in (1, 60, 2)]

@@ -13,7 +13,7 @@ import json
 import numpy as np
 from cachezoo.kernels import hdd, jit
 kernel = hdd.hdd_service_us
-disk = hdd.make_disk(0, capacity=10**6, rotation=8333.0, seek_base=800.0, seek_root=1000.0, outer=100.0, inner=50.0)
+disk = hdd.make_disk(0, capacity=10**6, rotation=8333.0, outer=100.0, inner=50.0, interface=600.0)
 times = kernel(disk, np.zeros(2, np.int64), np.full(2, 4096), np.zeros(2, np.uint8), np.empty(0))
 hits = sum(kernel.stats.cache_hits.values())
 print(json.dumps([hdd.__file__, hits, times.tolist(), jit._cache_folder().name]))
