@@ -145,10 +145,10 @@ def test_bad_traces_end_in_one_line_and_nothing_is_written(tmp_path, monkeypatch
     refused(monkeypatch, capsys, said, "--trace", file, "--kind", "hdd", "--base", BASE, "--out", "new.yaml")
 
 
-def refused(monkeypatch, capsys, said, *words) -> None:
+def refused(monkeypatch, capsys, said, *words, status=1) -> None:
     before = {str(path) for path in Path().rglob("*")}
-    status, _, err = run(monkeypatch, capsys, *words)
-    assert status == 1, err
+    ended, _, err = run(monkeypatch, capsys, *words)
+    assert ended == status, err
     assert len(err.splitlines()) == 1, err
     assert said in err
     assert {str(path) for path in Path().rglob("*")} == before
@@ -157,7 +157,6 @@ def refused(monkeypatch, capsys, said, *words) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--trace", "disk.trace.gz", "--kind", "tape"), "--kind 'tape': write hdd or ssd"),
         (("--kind", "hdd"), "give either --trace"),
         (("--trace", "disk.trace.gz", "--target", "x", "--kind", "hdd"), "give either --trace"),
         (("--trace", "disk.trace.gz", "--writes", "--kind", "hdd"), "--writes and --force-target"),
@@ -174,6 +173,11 @@ def test_options_that_do_not_fit_are_refused(traces, monkeypatch, capsys, words,
     defaults = [] if "--base" in words else ["--base", BASE]
     defaults += [] if "--out" in words else ["--out", "new.yaml"]
     refused(monkeypatch, capsys, said, *words, *defaults)
+
+
+def test_a_kind_that_is_none_is_refused(traces, monkeypatch, capsys):
+    words = ("--trace", "disk.trace.gz", "--kind", "tape", "--base", BASE, "--out", "new.yaml")
+    refused(monkeypatch, capsys, "'tape' is not one of 'hdd', 'ssd'", *words, status=2)
 
 
 # Sizes of five SCSI disks; their service times are public.

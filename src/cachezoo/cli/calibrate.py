@@ -121,7 +121,7 @@ def _say_far(found: "Calibration", kind: str) -> None:
     """A model that does not fit is written all the same, but not without a word."""
     from cachezoo.console import err
 
-    score = found.test or found.fit
+    score = found.test
     if score.demerit > min(FAR, score.baseline_demerit):
         text = f"warning: the model is far from the measured times (demerit {score.demerit:.1%}, two constants "
         text += f"{score.baseline_demerit:.1%}): is it an {kind.upper()} and nothing before it? --plot shows where"
@@ -140,7 +140,7 @@ def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
 
 @app.command("calibrate")
 def calibrate(
-    kind: Annotated[str, typer.Option(help="What was measured: hdd or ssd.")],
+    kind: Annotated[Literal["hdd", "ssd"], typer.Option(help="What was measured.")],
     base: Annotated[str, typer.Option(metavar="PROFILE", help="Profile with first values and the other device: a YAML "
                                                               "file, or its name in conf/device.")],
     out: Annotated[Path, typer.Option(metavar="YAML", help="Profile to write, with its residuals beside it.")],
@@ -172,7 +172,6 @@ def calibrate(
     from cachezoo.devices.calibration_profile import check_outputs, write_calibration
     from cachezoo.devices.profile import load_models
 
-    device = _kind(kind)
     if (trace is None) == (target is None):
         message = "give either --trace, a file of service times, or --target, a device or file to measure"
         raise ConfigError(message)
@@ -184,9 +183,9 @@ def calibrate(
     taken = (
         _from_trace(trace)
         if trace is not None
-        else _from_target(target or Path(), device, requests, writes, force_target)
+        else _from_target(target or Path(), kind, requests, writes, force_target)
     )
-    found = _calibrated(taken, _start(models, device, taken, capacity), refit)
+    found = _calibrated(taken, _start(models, kind, taken, capacity), refit)
     if capacity is None and taken.capacity_bytes is None:
         _say_capacity(found.after)
     _say_far(found, kind)
@@ -200,15 +199,6 @@ def calibrate(
         typer.echo(json.dumps({**about, **found.as_json()}, allow_nan=False))
     else:
         _print(found, taken, out)
-
-
-def _kind(given: str) -> Literal["hdd", "ssd"]:
-    if given == "hdd":
-        return "hdd"
-    if given == "ssd":
-        return "ssd"
-    message = f"--kind {given[:40]!r}: write hdd or ssd"
-    raise ConfigError(message)
 
 
 def _flat(model: "Hdd | Ssd") -> dict[str, Any]:
@@ -247,10 +237,9 @@ def _scores(found: "Calibration", caption: str) -> "Table":
     for name in ("", "two constants,\nleast squares", "two constants,\nfor demerit", "model"):
         table.add_column(name, justify="right" if name else "left")
     for name, score in (("fitted", found.fit), ("tested", found.test)):
-        if score is not None:
-            parts = (score.baseline_demerit, score.tuned_demerit, score.demerit)
-            table.add_row(f"demerit, {score.requests:,} {name}", *(f"{part:.1%}" for part in parts))
-    score = found.test or found.fit
+        parts = (score.baseline_demerit, score.tuned_demerit, score.demerit)
+        table.add_row(f"demerit, {score.requests:,} {name}", *(f"{part:.1%}" for part in parts))
+    score = found.test
     squares = (score.baseline_rms_us, score.tuned_rms_us, score.rms_us)
     table.add_row("root mean square, µs", *(f"{value:,.0f}" for value in squares))
     table.add_row("mean less measured", "", "", f"{score.mean_error:+.1%}")

@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -156,7 +156,7 @@ def replay(
     given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
     out: Annotated[Path, typer.Option("--output", "--out", "-o", help="Parquet to write; the record comes beside it.")],
     mode: Annotated[
-        str,
+        Literal["service", "closed", "response"],
         typer.Option(help="service: each request when the one before is done; closed: --depth at a time; response: at "
                           "the trace's own times, at most --depth at a time."),
     ] = "service",
@@ -170,14 +170,14 @@ def replay(
     written beside the times, as .json.
     """
     from cachezoo.cli.trace import refuse_same
-    from cachezoo.devices.loaded import check_mode, known_mode, write_loaded
+    from cachezoo.devices.loaded import check_mode, write_loaded
     from cachezoo.devices.profile import load_device
     from cachezoo.devices.replaying import write_responses
     from cachezoo.io import check_file, read_json
     from cachezoo.traces.read import read_any
 
-    device, way = load_device(given), known_mode(mode)
-    check_mode(device, way, depth)
+    device = load_device(given)
+    check_mode(device, mode, depth)
     record_path = out.with_suffix(".json")
     if out == record_path:
         message = f"{out}: the record gets this name; give the times one that ends in .parquet"
@@ -186,8 +186,8 @@ def replay(
         refuse_same([trace], path)
         check_file(path)
     rows = read_any(trace)
-    if isinstance(device, RealDevice) and way != "service":
-        write_loaded(rows, device, way, depth, out, record_path)
+    if isinstance(device, RealDevice) and mode != "service":
+        write_loaded(rows, device, mode, depth, out, record_path)
     else:
         write_responses(rows, device, out, record_path)
     record = read_json(record_path)
@@ -224,9 +224,13 @@ def response(
         typer.Option(min=1, max=4096, help="Requests outstanding in a closed loop, else as captured; in an open loop "
                                            "how many the disk chooses from, else 32."),
     ] = None,
-    loop: Annotated[str, typer.Option(help="closed: a fixed number outstanding; open: the trace's own arrivals.")]
-    = "closed",
-    scheduler: Annotated[str | None, typer.Option(help="Of the disk: fcfs or sstf; else the profile's.")] = None,
+    loop: Annotated[
+        Literal["closed", "open"],
+        typer.Option(help="closed: a fixed number outstanding; open: the trace's own arrivals."),
+    ] = "closed",
+    scheduler: Annotated[
+        Literal["fcfs", "sstf"] | None, typer.Option(help="Of the disk; else the profile's.")
+    ] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Response times of a trace under load, waiting included, on a profile's disk and on its SSD.
@@ -235,11 +239,11 @@ def response(
     device busy for more than 90 % of the time is stretched until it does not.
     """
     from cachezoo.devices.profile import load_profile
-    from cachezoo.devices.queueing import Asked, known_loop, known_scheduler
+    from cachezoo.devices.queueing import Asked
     from cachezoo.devices.queueing import response as run
     from cachezoo.traces.read import read_any
 
-    asked = Asked(known_loop(loop), depth, known_scheduler(scheduler))
+    asked = Asked(loop, depth, scheduler)
     device = load_profile(given)
     rows = read_any(trace)
     with progress(f"response times of {trace.name}", 2.0) as advance:

@@ -103,10 +103,10 @@ class Calibration:
         before, after: the model it began with, and the fitted one.
         baseline, tuned: two constants fitted to the same requests as the scored model, by least squares and for
             demerit.
-        fit, test: scores on the requests it was fitted to and on the others; test is None where there are none.
+        fit, test: scores on the half it was fitted to and on the other.
         refitted: whether `after` was fitted to all requests once more; the scores are those of the fit on the half.
             Only if it then lies nearer to all of them: a second half in which writes wait may say less of a disk.
-        residuals: groups of the tested requests (of the fitted ones where none were kept for a test).
+        residuals: groups of the tested requests.
         shown: those requests and the untimed between them; shown_us: what the model makes of them.
     """
 
@@ -115,7 +115,7 @@ class Calibration:
     baseline: Baseline
     tuned: Baseline
     fit: Score
-    test: Score | None
+    test: Score
     refitted: bool
     residuals: tuple[Residual, ...]
     shown: Samples
@@ -129,7 +129,7 @@ class Calibration:
             "baseline": asdict(self.baseline),
             "tuned": asdict(self.tuned),
             "fit": asdict(self.fit),
-            "test": asdict(self.test) if self.test else None,
+            "test": asdict(self.test),
             "refitted": self.refitted,
             "published": PUBLISHED,
             "residuals": [asdict(residual) for residual in self.residuals],
@@ -240,14 +240,13 @@ def residuals(samples: Samples, model_us: F64, model: Model, since: int = 0) -> 
     return tuple(found)
 
 
-def calibrate(samples: Samples, start: Model, holdout: bool = True, refit: bool = False) -> Calibration:
+def calibrate(samples: Samples, start: Model, refit: bool = False) -> Calibration:
     """Fit a model to service times and say how near it comes.
 
     Args:
         samples: in the order in which the device served them. The model runs through all of them, so that its caches
             hold in the second half what they would; measured times it sees of the first half only.
         start: what is to be fitted, with what service times do not show.
-        holdout: fit on the first half and test on the second; else fit on all and test on none.
         refit: after the test fit `after` to all of them, see `Calibration`.
 
     Raises:
@@ -257,12 +256,12 @@ def calibrate(samples: Samples, start: Model, holdout: bool = True, refit: bool 
     if isinstance(start, Hdd):
         reach = int((samples.offset + samples.size).max())
         start = start.model_copy(update={"capacity_bytes": max(start.capacity_bytes, reach)})
-    fitted, shown = samples.halves() if holdout else (samples, samples)
+    fitted, shown = samples.halves()
     model, baseline, tuned = fit(fitted, start), fit_baseline(fitted), tune_baseline(fitted)
     all_us = times_of(samples, model)
     since = len(samples) - len(shown)
     after = model
-    if refit and holdout:
+    if refit:
         again = fit(samples, start)
         if demerit_of(times_of(samples, again), samples) < demerit_of(all_us, samples):
             after = again
@@ -272,7 +271,7 @@ def calibrate(samples: Samples, start: Model, holdout: bool = True, refit: bool 
         baseline=baseline,
         tuned=tuned,
         fit=_score(fitted, all_us[: len(fitted)], baseline, tuned),
-        test=_score(shown, all_us[since:], baseline, tuned) if holdout else None,
+        test=_score(shown, all_us[since:], baseline, tuned),
         refitted=after is not model,
         residuals=residuals(samples, all_us, model, since),
         shown=shown,

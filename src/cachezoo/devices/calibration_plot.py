@@ -156,8 +156,8 @@ def draw(calibration: Calibration, title: str, path: Path) -> None:
     from matplotlib.figure import Figure
 
     sides = _sides(calibration)
-    score, where = (calibration.test, "tested") if calibration.test else (calibration.fit, "fitted")
-    figures = f"demerit on {score.requests:,} {where} requests: model {score.demerit:.1%}"
+    score = calibration.test
+    figures = f"demerit on {score.requests:,} tested requests: model {score.demerit:.1%}"
     with settings(), atomic_file(path) as temporary:
         canvas = Figure(figsize=(1.35 * WIDTH, 0.8 + 3.0 * len(sides)), layout="constrained")
         grid = canvas.subplots(len(sides), 3, squeeze=False)

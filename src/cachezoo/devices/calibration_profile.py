@@ -54,8 +54,7 @@ def comments(calibration: Calibration, base: str, provenance: dict[str, str]) ->
     lines = [f"{kind}: fitted to service times by cachezoo device calibrate; {other}: as in {base}"]
     lines += [f"{key}: {value}" for key, value in provenance.items()]
     lines.append(_score_line("fitted on", calibration.fit))
-    if calibration.test is not None:
-        lines.append(_score_line("tested on others", calibration.test))
+    lines.append(_score_line("tested on others", calibration.test))
     if calibration.refitted:
         lines.append("then fitted to all of them once more")
     return [" ".join(line.split()) for line in [*lines, PUBLISHED]]

@@ -1,7 +1,7 @@
 """Response times under load from the user's own devices: fio keeps a queue, or keeps to the trace's times."""
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,20 +11,6 @@ from cachezoo.devices.real import measure_real, recorded
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, write_json, write_table
 from cachezoo.traces.table import Trace
-
-
-def known_mode(given: str) -> Mode:
-    """The mode of that name.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    modes: tuple[Mode, ...] = get_args(Mode)
-    for mode in modes:
-        if given == mode:
-            return mode
-    message = f"mode {given[:40]!r}: use {', '.join(modes)}"
-    raise ConfigError(message)
 
 
 def check_mode(device: Device, mode: Mode, depth: int) -> None:

@@ -8,7 +8,7 @@ spread out until they bring work for 90 % of their span at most.
 
 import heapq
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cachezoo.config.device import AnalyticDevice, EmulatedDevice, Hdd, Ssd
 from cachezoo.console import Advance
 from cachezoo.devices.analytic import NONE, disk_at_rest, drive_at_rest, t_hdd_us, writes
-from cachezoo.errors import ConfigError, DeviceError
+from cachezoo.errors import DeviceError
 from cachezoo.kernels.hdd import hdd_response_us
 from cachezoo.kernels.ssd import ssd_response_us
 from cachezoo.traces.table import Trace
@@ -45,36 +45,6 @@ class Asked:
     loop: Loop = "closed"
     depth: int | None = None
     scheduler: Scheduler | None = None
-
-
-def known_loop(given: str) -> Loop:
-    """The loop of that name.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    loops: tuple[Loop, ...] = get_args(Loop)
-    for loop in loops:
-        if given == loop:
-            return loop
-    message = f"loop {given[:40]!r}: use {' or '.join(loops)}"
-    raise ConfigError(message)
-
-
-def known_scheduler(given: str | None) -> Scheduler | None:
-    """The scheduler of that name; none for none.
-
-    Raises:
-        ConfigError: there is none of that name.
-    """
-    schedulers: tuple[Scheduler, ...] = get_args(Scheduler)
-    for scheduler in schedulers:
-        if given == scheduler:
-            return scheduler
-    if given is None:
-        return None
-    message = f"scheduler {given[:40]!r}: use {' or '.join(schedulers)}"
-    raise ConfigError(message)
 
 
 def captured_depth(trace: Trace) -> float:

@@ -101,13 +101,6 @@ def test_scores_are_of_the_half_they_name():
     assert len(plain.shown) == plain.test.requests == 500
 
 
-def test_without_a_test_all_requests_are_fitted():
-    found = calibrate(samples_of(DRIVE, 1000), DRIVE, holdout=False)
-    assert found.test is None
-    assert found.fit.requests == len(found.shown) == 1000
-    assert sum(group.requests for group in found.residuals) == 1000
-
-
 def test_refitting_takes_all_requests_if_that_lies_nearer():
     samples = samples_of(DRIVE, 1000)
     once, again = calibrate(samples, START_SSD), calibrate(samples, START_SSD, refit=True)

@@ -16,13 +16,11 @@ from cachezoo.devices.queueing import (
     closed_arrivals,
     covered_us,
     hdd_times,
-    known_loop,
-    known_scheduler,
     response,
     ssd_load,
     ssd_times,
 )
-from cachezoo.errors import ConfigError, DeviceError
+from cachezoo.errors import DeviceError
 from cachezoo.traces.table import Coded, Trace, TraceMeta
 from tests.oracles import device_queue as oracle
 
@@ -244,11 +242,6 @@ def test_what_cannot_be_queued_is_refused():
         response(make([0, 0], [512, 512], [0, 0], [7, 7]), device, Asked("open"))
     with pytest.raises(DeviceError, match=r"queue\.csv: the trace has no requests"):
         response(make([], [], []), device, Asked("closed", 1))
-    with pytest.raises(ConfigError, match="loop 'half': use closed or open"):
-        known_loop("half")
-    with pytest.raises(ConfigError, match="scheduler 'elevator': use fcfs or sstf"):
-        known_scheduler("elevator")
-    assert (known_loop("open"), known_scheduler("sstf"), known_scheduler(None)) == ("open", "sstf", None)
 
 
 def test_arrivals_are_never_pressed_together():
