@@ -96,7 +96,7 @@ def test_bad_input_is_one_line(folder):
     refused((*response, "gone.parquet", "--device", DEVICE), "gone.parquet")
     refused((*response, "t.parquet", "--device", "nosuch"), "no such device profile; conf/device has emulated, exos")
     refused((*response, "t.parquet", "--device", "real"), "source is real, which has no models")
-    refused((*response, "t.parquet", "--device", DEVICE, "--loop", "round"), "'round' is not one of 'closed', 'open'", 2)
+    refused((*response, "t.parquet", "--device", DEVICE, "--loop", "round"), "'round' is not one of 'closed'", 2)
     refused((*response, "t.parquet", "--device", DEVICE, "--scheduler", "x"), "'x' is not one of 'fcfs', 'sstf'", 2)
     refused((*response, "t.parquet", "--device", DEVICE, "--depth", 0), "--depth", 2)
     refused((*response, "t.parquet"), "--device", 2)
