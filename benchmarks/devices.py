@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.config.device import EmulatedDevice, Hdd, ReadBuffer
+from cachezoo.coded import Coded
 from cachezoo.devices.analytic import disk_at_rest, drive_at_rest, t_hdd_us, t_ssd_us
 from cachezoo.devices.calibration import Calibration, Score, calibrate
 from cachezoo.devices.emulated import emulate
@@ -21,7 +21,8 @@ from cachezoo.devices.profile import load_models
 from cachezoo.devices.samples import Samples, join, read_disk_trace
 from cachezoo.kernels.hdd import hdd_response_us, hdd_service_us
 from cachezoo.kernels.ssd import ssd_response_us, ssd_service_us
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.settings.device import EmulatedDevice, Hdd, ReadBuffer
+from cachezoo.traces.table import Trace, TraceMeta
 
 REPEATS = 3
 NONE = np.empty(0)

@@ -4,14 +4,15 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from cachezoo.config import load_params
-from cachezoo.config.baleen import EpisodeLabel
+from cachezoo.config.load import load_params
 from cachezoo.evaluation.flash_bench import BASELINES, baseline
-from cachezoo.evaluation.flash_load import load_curve, load_windows, time_scale
+from cachezoo.flash.geometry import label_of
+from cachezoo.flash.load import load_curve, load_windows, time_scale
+from cachezoo.flash.policies import plain_prefetches
+from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import OPT_MODES, label_problem
-from cachezoo.labels.flash_problem import FlashProblem, flash_problem
-from cachezoo.policies.flash import plain_prefetches
+from cachezoo.settings.flash import EpisodeLabel
 from cachezoo.traces.read import read_any
 
 
@@ -34,7 +35,7 @@ def main() -> None:
     flash = params.policy.flash
     for path in paths:
         trace = read_any(path)
-        label = params.label.episodes.of(trace.meta.category)
+        label = label_of(params.label.episodes, trace.meta.category)
         problem = flash_problem(trace, label, flash)
         windows = load_windows(trace.time_us, problem, flash, time_scale(trace))
         print(

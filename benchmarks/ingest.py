@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from cachezoo.coded import Coded
 from cachezoo.io import write_json
 from cachezoo.traces.formats import recognise
 from cachezoo.traces.formats.msr import LAYOUT
@@ -25,7 +26,7 @@ from cachezoo.traces.ingest import ingest
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.traces.transforms import cut, sample, split_by
 
 CSV_ROWS = 3_000_000

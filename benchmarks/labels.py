@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.config.rcrnn import BenefitLabel
+from cachezoo.coded import Coded
 from cachezoo.features.sequence import Memory, raw_columns
 from cachezoo.io import write_json
 from cachezoo.kernels import manager
@@ -20,9 +20,12 @@ from cachezoo.kernels.episodes import find_episodes, range_costs
 from cachezoo.kernels.flash import Prefetch, simulate_rejectx
 from cachezoo.kernels.oracle_cache import decided_cache, oracle_cache
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
-from cachezoo.labels.benefit import BELADY, Tags, belady_worth, capacity_pages, reach_of, tags_of, teacher_names
-from cachezoo.traces.pages import PageAccesses, expand_pages
-from cachezoo.traces.table import PAGE_BYTES, Coded, Trace, TraceMeta
+from cachezoo.labels.benefit import belady_worth, reach_of, tags_of
+from cachezoo.labels.tags import BELADY, Tags, teacher_names
+from cachezoo.serving.requests import batch_of
+from cachezoo.settings.page_cache import BenefitLabel
+from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
+from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 
 REQUESTS = 1_200_000
 OBJECTS = 300_000
@@ -107,13 +110,13 @@ class Work:
         reach = self.reach(teacher, fraction)
         return page_benefit(pages.request_start, pages.page_ids, self.trace.op, *self.times, pages.n_pages, reach)
 
-    def replay(self, teacher: str) -> object:
+    def simulate(self, teacher: str) -> object:
         """The oracle cache alone."""
         pages = self.pages
         return oracle_cache(pages.page_ids, self.worths[teacher], pages.n_pages, self.capacity(MIDDLE))
 
     def label(self, teacher: str, fraction: float) -> Tags:
-        """All that the label stage does for one teacher at one capacity: worth, replay, tags, and the decided cache."""
+        """All that the label stage does for one teacher at one capacity: worth, run, tags, the decided cache."""
         pages, capacity = self.pages, self.capacity(fraction)
         worth = self.worth(teacher, fraction)
         run = oracle_cache(pages.page_ids, worth, pages.n_pages, capacity)
@@ -125,21 +128,15 @@ class Work:
     def features(self, fractions: list[float]) -> object:
         """The caching model's raw inputs."""
         trace, pages = self.trace, self.pages
-        return raw_columns(
-            trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids,
-            [self.capacity(fraction) for fraction in fractions], MEMORY,
-        )  # fmt: skip
+        return raw_columns(batch_of(trace), pages, [self.capacity(fraction) for fraction in fractions], MEMORY)
 
     def serve(self, requeue: bool) -> object:
         """The three-queue manager on decisions known beforehand."""
         pages, n_pages, capacity = self.pages, self.pages.n_pages, self.capacity(MIDDLE)
         limits = np.array([[capacity, PERIOD * capacity, PERCENT, 1, int(requeue), 0]], np.int64)
-        nodes = np.empty((1, manager.NODE_FIELDS, n_pages + manager.SENTINELS), np.int32)
-        stamps, counters = np.empty((1, n_pages), np.int64), np.empty((1, manager.N_COUNTERS), np.int64)
-        manager.reset(nodes[0], stamps[0], counters[0])
         outcome = np.empty((1, len(pages.page_ids)), np.uint8)
         manager.serve_all(
-            nodes, stamps, counters, limits, pages.request_start, pages.page_ids, self.trace.op, self.queues.copy(),
+            manager.make(n_pages, limits), pages.request_start, pages.page_ids, self.trace.op, self.queues.copy(),
             outcome, np.empty((len(self.trace), 1, 2), np.int64),
         )  # fmt: skip
         return outcome
@@ -166,8 +163,8 @@ Step = Callable[[Work], Any]
 def steps() -> Iterator[tuple[str, str, Step]]:
     """(what, capacities in percent of the pages, the call) of each row."""
     middle, every = f"{MIDDLE:.0%}", ", ".join(f"{c:.0%}" for c in LABEL.capacities)
-    yield "oracle replay, benefit", middle, partial(Work.replay, teacher=TEACHER)
-    yield "oracle replay, belady", middle, partial(Work.replay, teacher=BELADY)
+    yield "oracle simulate, benefit", middle, partial(Work.simulate, teacher=TEACHER)
+    yield "oracle simulate, belady", middle, partial(Work.simulate, teacher=BELADY)
     for teacher in teacher_names(LABEL):
         for fraction in LABEL.capacities:
             yield f"labels, {teacher}", f"{fraction:.0%}", partial(Work.label, teacher=teacher, fraction=fraction)

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -13,7 +14,7 @@ from peers import HASHPOWERS, PEERS, Ids, best, traces
 from cachezoo.kernels.bounds.belady import belady
 from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.outcome import HIT
-from cachezoo.policies.parts import settle
+from cachezoo.policies.components import settle
 from cachezoo.policies.registry import POLICIES
 from cachezoo.policies.stream import Stream
 
@@ -54,13 +55,21 @@ def table(trace: Ids, ids: list[str]) -> None:
             print(line("belady, next accesses given", trace, seconds, misses, "belady", capacity), flush=True)
 
 
+def arrays(state: tuple) -> Iterator[np.ndarray]:
+    """A state's arrays, those of the records that it holds too."""
+    for part in state:
+        if isinstance(part, np.ndarray):
+            yield part
+        elif isinstance(part, tuple):
+            yield from arrays(part)
+
+
 def state_bytes(policy_id: str, trace: Ids, capacity: int) -> int:
     """What a composition's eviction keeps, in bytes; what it reads of the stream is not counted."""
     stream = Stream.of_pages(trace.page_ids, trace.n_pages)
     eviction = POLICIES[policy_id].spec.composition().eviction
     state = eviction.make(stream, capacity, settle(policy_id, eviction.parameters, {}))
-    kept = [part for part in state if isinstance(part, np.ndarray)]
-    return sum(part.nbytes for part in kept if part is not stream.page_ids and part is not stream.flags)
+    return sum(part.nbytes for part in arrays(state) if part is not stream.page_ids and part is not stream.flags)
 
 
 def memory(trace: Ids, ids: list[str]) -> None:

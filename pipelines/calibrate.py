@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 
-@stage
 def main(params: "Params") -> None:
     """Fit models to the responses."""
     with atomic_dir(paths.DEVICES) as folder:
@@ -19,4 +18,4 @@ def main(params: "Params") -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stage(main)()

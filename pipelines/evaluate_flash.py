@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 
-@stage
 def main(params: "Params", category: str) -> None:
     """Evaluate `category`."""
-    write_json(paths.flash_metrics(category), evaluate_flash(params, category))
+    write_json(paths.flash_metrics(category), evaluate_flash(params, category).model_dump(mode="json"))
 
 
 if __name__ == "__main__":
-    main()
+    stage(main)()

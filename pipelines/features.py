@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.features.table import write_features
+from cachezoo.params import entry_of
 from cachezoo.stage import stage
 from cachezoo.traces.store import read_pages, read_trace
 
@@ -11,10 +12,9 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 
-@stage
 def main(params: "Params", key: str) -> None:
     """Compute the features of trace `key`."""
-    category = params.traces[key].category
+    category = entry_of(params, key).category
     requests = paths.requests(category, key)
     write_features(
         read_trace(requests), read_pages(requests), params.features.sequence, params.label.benefit,
@@ -23,4 +23,4 @@ def main(params: "Params", key: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stage(main)()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
+from cachezoo.params import entry_of
 from cachezoo.stage import stage
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
@@ -12,13 +13,12 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 
-@stage
 def main(params: "Params", key: str) -> None:
     """Ingest trace `key`."""
-    entry = params.traces[key]
+    entry = entry_of(params, key)
     files = TraceFiles([Path(entry.path)], entry.format, entry.category, key, entry.options, entry.skip_bad_rows)
     ingest(files, paths.requests(entry.category, key), entry.part)
 
 
 if __name__ == "__main__":
-    main()
+    stage(main)()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from cachezoo import paths
 from cachezoo.devices.responses import read_responses
 from cachezoo.labels.benefit import write_benefit_labels
+from cachezoo.params import entry_of
 from cachezoo.stage import stage
 from cachezoo.traces.store import read_pages, read_trace
 
@@ -12,10 +13,9 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 
-@stage
 def main(params: "Params", key: str) -> None:
     """Label trace `key`."""
-    category = params.traces[key].category
+    category = entry_of(params, key).category
     requests = paths.requests(category, key)
     trace = read_trace(requests)
     write_benefit_labels(
@@ -25,4 +25,4 @@ def main(params: "Params", key: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stage(main)()

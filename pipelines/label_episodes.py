@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
+from cachezoo.flash.geometry import label_of
 from cachezoo.labels.episode_file import write_episode_labels
+from cachezoo.params import entry_of
 from cachezoo.stage import stage
 from cachezoo.traces.store import read_trace
 
@@ -11,14 +13,13 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 
-@stage
 def main(params: "Params", key: str) -> None:
     """Label trace `key`."""
-    category = params.traces[key].category
+    category = entry_of(params, key).category
     trace = read_trace(paths.requests(category, key))
     path = paths.labels("episodes", category, key)
-    write_episode_labels(trace, params.label.episodes.of(category), params.policy.flash, path)
+    write_episode_labels(trace, label_of(params.label.episodes, category), params.policy.flash, path)
 
 
 if __name__ == "__main__":
-    main()
+    stage(main)()

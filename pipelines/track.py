@@ -4,17 +4,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.stage import stage
+from cachezoo.systems import registry
 from cachezoo.tracking.sync import track
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
+# What it finds through the registry: the imports put that on the stage's list of sources.
+PARTS = (registry,)
 
-@stage
+
 def main(params: "Params") -> None:
     """Track every trained model."""
     track(Path())
 
 
 if __name__ == "__main__":
-    main()
+    stage(main)()

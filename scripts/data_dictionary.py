@@ -1,7 +1,8 @@
-"""Hold docs/data-dictionary.csv against dvc.yaml and the files that its stages wrote: data_dictionary.py [FOLDER].
+"""Generate docs/data-dictionary.csv from types, or hold it against files that stages wrote.
 
-Prints what is wrong, rows to add in CSV form, and exits 1 if anything is. FOLDER is a project that has run; without it,
-this one.
+    data_dictionary.py --write      write it anew; scripts/dictionary_files.py lists the files and what describes them
+    data_dictionary.py [FOLDER]     hold it against dvc.yaml and the outputs in FOLDER, a project that has run; without
+                                    FOLDER this one. Prints what is wrong, and exits 1 if anything is.
 
 How rows are written: `<name>` stands for one name (of a file, a folder, a key), `a|b` for one of two keys, a final `**`
 for whatever is below, `[]` for each element of a list of objects. A file that some row names in full belongs to the
@@ -24,11 +25,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from scripts.dictionary_files import File, files
+from scripts.dictionary_types import METADATA
+
 ROOT = Path(__file__).resolve().parents[1]
 DICTIONARY = Path("docs/data-dictionary.csv")
+PAGE = Path("docs/data-dictionary.md")
+FILES_BEGIN, FILES_END = "<!-- files -->\n", "<!-- end of files -->\n"
 PRESENCE = ("always", "sometimes")
 UNKNOWN = "?"
-METADATA = "metadata "
 # What dvc.yaml's variables stand for in a file's name.
 VARIABLES = {"item.category": "category", "item": "category", "key": "trace"}
 Found = dict[tuple[str, ...], set[str]]
@@ -55,6 +60,24 @@ class Row:
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
+
+
+def generated(files: Iterable[File], outputs: list[tuple[str, str]]) -> list[Row]:
+    """The dictionary of files, by the stages that write them."""
+    listed = list(files)
+    paths = {file.path for file in listed}
+    rows = []
+    for file in listed:
+        found = [(stage, output) for stage, output in outputs if output == file.path or output not in paths]
+        stages = " ".join(dict.fromkeys(stage for stage, output in found if _covers(file.path, output)))
+        if file.each.text:
+            each = file.each
+            rows.append(Row(stages, file.path, each.of, each.key, "", file.type, "", each.presence, each.text))
+        rows += [
+            Row(stages, file.path, one.of, one.key, one.column, one.type, one.unit, one.presence, one.meaning)
+            for one in file.entries
+        ]
+    return rows
 
 
 def as_csv(rows: Iterable[Row]) -> str:
@@ -237,8 +260,8 @@ def _typed(row: Row, kinds: set[str]) -> bool:
     if row.file.endswith(".csv") and row.type == "text":
         return True
     wide = {*allowed, *(kind.replace("number", "integer") for kind in allowed)}
-    wide |= {"list"} if any(kind.startswith("list") for kind in allowed) else set()
-    return row.column.endswith("**") or kinds <= wide
+    wide |= {row.type} | ({"list"} if any(kind.startswith("list") for kind in allowed) else set())
+    return "any" in allowed or row.column.endswith("**") or kinds <= wide
 
 
 def _rows_of(rows: list[Row], file: str) -> list[Row]:
@@ -350,8 +373,30 @@ def errors_of(folder: Path) -> list[str]:
     return [*own_errors(rows), *pipeline_errors(rows, outputs), *output_errors(rows, outputs, folder)]
 
 
+def table_of_files(rows: Iterable[Row]) -> str:
+    """Every file in Markdown: what it is, and what a row or entry of it describes."""
+    heads = [row for row in rows if not row.column]
+    lines = ["| File | What it is | One row or entry is |", "|---|---|---|"]
+    lines += [f"| `{row.file}` | {row.meaning} | {row.unit_of_observation} |" for row in heads]
+    return "\n".join(lines) + "\n"
+
+
+def write() -> None:
+    """Write the dictionary anew, and the table of files on its page."""
+    outputs = stage_outputs(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8")))
+    rows = generated(files(), outputs)
+    (ROOT / DICTIONARY).write_text(",".join(COLUMNS) + "\n" + as_csv(rows), encoding="utf-8")
+    before, _, rest = (ROOT / PAGE).read_text(encoding="utf-8").partition(FILES_BEGIN)
+    after = rest.partition(FILES_END)[2]
+    text = f"{before}{FILES_BEGIN}{table_of_files(rows)}{FILES_END}{after}"
+    (ROOT / PAGE).write_text(text, encoding="utf-8")
+
+
 def main() -> None:
-    """Print what is wrong."""
+    """Write the dictionary, or print what is wrong."""
+    if sys.argv[1:] == ["--write"]:
+        write()
+        return
     errors = errors_of(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
     sys.stdout.write("\n".join([*errors, f"{len(errors)} errors"]) + "\n")
     raise SystemExit(bool(errors))

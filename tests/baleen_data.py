@@ -5,11 +5,19 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from cachezoo.config.baleen import AdmissionModel, AdmissionTrain, EpisodeLabel, FlashPolicy, HistoryFeatures
-from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
-from cachezoo.traces.table import Coded, Trace, TraceMeta
-from cachezoo.training.admission import Settings
-from cachezoo.training.episode_rows import Part
+from cachezoo.coded import Coded
+from cachezoo.labels.episode_file import write_episode_labels
+from cachezoo.labels.episode_rows import read_episode_labels
+from cachezoo.models.forest import forest_scorer
+from cachezoo.models.trained import TrainedModel
+from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.systems.admission import fit, judge
+from cachezoo.systems.admission.model import MODEL_FILE
+from cachezoo.systems.admission.settings import Fit, Judge, Model
+from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.training.episodes import Prepared
+from cachezoo.training.uses import trace_uses
+from tests.trained_data import MadeForests
 
 LABEL = EpisodeLabel(
     block_bytes=262144,
@@ -34,10 +42,10 @@ FLASH = FlashPolicy(
     min_gap=0.02,
     disks=None,
 )
-SETTINGS = Settings(
+FIT = fit.Settings(
     label=LABEL,
     history=HistoryFeatures(bucket_of_age=0.25, windows=[1, 2, 4, 8, 16, 32]),
-    model=AdmissionModel(
+    model=Model(
         arch="lgbm",
         num_leaves=15,
         max_trees=40,
@@ -48,10 +56,11 @@ SETTINGS = Settings(
         min_data_in_leaf=20,
         lambda_l2=1.0,
     ),
-    train=AdmissionTrain(first_accesses=6, holdout_every=5, early_stopping=10, threads=2, curve_points=9),
-    flash=FLASH,
+    fit=Fit(first_accesses=6, holdout_every=5, early_stopping=10, threads=2),
+    roles={},
     seed=7,
 )
+JUDGE = judge.Settings(label=LABEL, flash=FLASH, judge=Judge(curve_points=9), arch="lgbm", roles={})
 
 
 def make_trace(n: int, seed: int, name: str = "t") -> Trace:
@@ -74,13 +83,27 @@ def make_trace(n: int, seed: int, name: str = "t") -> Trace:
     )
 
 
-def labelled_parts(traces: dict[str, Trace], folder: Path) -> list[Part]:
+def labelled_parts(traces: dict[str, Trace], folder: Path) -> list[Prepared]:
     """Traces with their labels, as training reads them."""
     parts = []
     for key, trace in traces.items():
         write_episode_labels(trace, LABEL, FLASH, folder / key)
-        parts.append(Part(key, trace, read_episode_labels(folder / key)))
+        parts.append(Prepared(key, trace, read_episode_labels(folder / key)))
     return parts
+
+
+def fit_and_judge(
+    parts: list[Prepared],
+    validation: list[Prepared],
+    fitting: fit.Settings = FIT,
+    judging: judge.Settings = JUDGE,
+) -> MadeForests:
+    """An admission model of the parts, judged as the stages judge it."""
+    fitted, forest = fit.fit_prepared("database", parts, fitting, {})
+    scorer = forest_scorer(forest.text, fitting.fit.threads)
+    verdict = judge.judge(fitted, scorer, validation or parts, bool(validation), judging)
+    trained = TrainedModel.of(fitted, verdict, {}, trace_uses([], validation))
+    return MadeForests(fitted, {MODEL_FILE: forest}, trained)
 
 
 def _reads(offset: np.ndarray, name: str) -> Trace:

@@ -4,26 +4,21 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
-from cachezoo.bundles.requests import Requests, join, requests_of
 from cachezoo.bundles.writer import ExportSettings, write_bundle
-from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
-from cachezoo.training import prefetch
-from cachezoo.training.admission import fit, write_trained
-from cachezoo.training.episode_rows import Part
-from cachezoo.training.fitted import write_fitted
-from cachezoo.training.workload import fit_workload
-from tests import prefetch_data
-from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
-from tests.lstm_data import SETTINGS as WORKLOAD
-from tests.lstm_data import make_stream, part, write_caching
-from tests.prefetch_data import SETTINGS as PREFETCH
+from cachezoo.serving.requests import RequestBatch, batch_of, join
+from cachezoo.systems.admission import fit as admission
+from cachezoo.systems.prefetch import fit as prefetch
+from tests import baleen_data, lstm_data, prefetch_data
+from tests.baleen_data import labelled_parts, make_trace
+from tests.lstm_data import CLASSES, make_stream, write_caching
+from tests.metrics_data import page_metrics, page_model, page_trace, row
 
 LIBRARIES = {
     "numpy": "2.4.6", "numba": "0.68.1", "onnx": "1.23.2", "onnxruntime": "1.31.1", "lightgbm": "4.7.0",
@@ -32,64 +27,48 @@ LIBRARIES = {
 EXPORT = ExportSettings("0.1.0", golden_rows=250, golden_rows_max=1000, libraries=LIBRARIES, pinned={})
 
 
-def metrics(model_id: str, low: float = 0.02) -> dict[str, Any]:
-    """What stage evaluate writes, cut down."""
-    row = {"kind": "classic", "hit_ratio_interval": [0.3, 0.5], "gap_closed": None, "gap_points": 0.0}
-    rows = [
-        {**row, "policy": "lru", "hit_ratio": 0.41, "ssd_writes_per_100_io": 30.5},
-        {**row, "policy": model_id, "kind": "model", "hit_ratio": 0.45, "gap_closed": 0.2},
-    ]
-    return {
-        "category": "database",
-        "traces": {"database_test": {"role": "test", "rows": rows, "best_classic": "lru"}},
-        "models": {
-            model_id: {
-                "validation": {"gap_closed": 0.25, "hit_ratio": 0.5},
-                "test": {"gap_closed": 0.2, "hit_ratio": 0.45, "note": None},
-                "paired_difference_interval": [low, 0.05],
-                "promoted": low > 0,
-            }
-        },
-    }
+def metrics(model_id: str, low: float = 0.02, hit_ratio: float = 0.45) -> Metrics:
+    """What stage evaluate writes of a model on one test trace, lru beside it."""
+    lru = row("lru", "classic", 0.41)
+    own = row(model_id, "model", 0.45, gap_closed=0.2).model_copy(update={"hit_ratio": hit_ratio})
+    trace = page_trace("test", own).model_copy(update={"rows": [own, lru]})
+    validation = {"gap_closed": 0.25, "hit_ratio": 0.5, "difference_low": low}
+    model = page_model({"database_test": own}, promoted=low > 0, validation=validation)
+    return Metrics(page_metrics({"database_test": trace}, "lru", {model_id: model}, "database"))
 
 
-def train_admission(folder: Path) -> tuple[Path, Requests]:
+def train_admission(folder: Path, settings: admission.Settings = baleen_data.FIT) -> tuple[Path, RequestBatch]:
     """A tiny forest, and requests to take golden rows from."""
-    parts = []
-    for seed, key in ((1, "train"), (2, "validation")):
-        trace = make_trace(8_000, seed)
-        write_episode_labels(trace, LABEL, FLASH, folder / key)
-        parts.append(Part(key, trace, read_episode_labels(folder / key)))
-    write_trained(*fit("database", parts[:1], parts[1:], SETTINGS), folder / "model")
-    return folder / "model", requests_of(parts[1].trace, 1000)
+    traces = {key: make_trace(8_000, seed) for seed, key in ((1, "train"), (2, "validation"))}
+    parts = labelled_parts(traces, folder)
+    baleen_data.fit_and_judge(parts[:1], parts[1:], settings).write(folder / "model")
+    return folder / "model", batch_of(parts[1].trace).part(0, 1000)
 
 
-def train_caching(folder: Path) -> tuple[Path, Requests]:
+def train_caching(folder: Path) -> tuple[Path, RequestBatch]:
     """A tiny caching LSTM, and requests to take golden rows from."""
     trace = make_trace(1_000, 2)
     trace = replace(trace, offset=trace.offset % (1 << 22))
     write_caching(trace, folder / "model")
-    return folder / "model", requests_of(trace, 1000)
+    return folder / "model", batch_of(trace).part(0, 1000)
 
 
-def train_workload(folder: Path) -> tuple[Path, Requests]:
+def train_workload(folder: Path) -> tuple[Path, RequestBatch]:
     """A tiny classifier of two programs, and requests of one after the other."""
-    parts = [part(make_stream(2_000, seed, name)) for seed, name in ((1, "pairs"), (2, "turns"))]
-    held = [part(make_stream(1_000, seed, name)) for seed, name in ((3, "pairs"), (4, "turns"))]
-    write_fitted(fit_workload(["pairs", "turns"], parts, held, WORKLOAD), folder / "model")
-    golden = [requests_of(make_stream(400, seed, name), 400) for seed, name in ((3, "pairs"), (4, "turns"))]
+    lstm_data.fit_and_judge(CLASSES, lstm_data.parts(2_000, 1), lstm_data.parts(1_000, 3)).write(folder / "model")
+    golden = [batch_of(make_stream(400, seed, name)).part(0, 400) for seed, name in ((3, "pairs"), (4, "turns"))]
     return folder / "model", join(golden)
 
 
-def train_prefetch(folder: Path, settings: prefetch.Settings = PREFETCH) -> tuple[Path, Requests]:
+def train_prefetch(folder: Path, settings: prefetch.Settings = prefetch_data.FIT) -> tuple[Path, RequestBatch]:
     """Tiny forests of ranges that a user decides, and requests to take golden rows from."""
     traces = [prefetch_data.make_trace(n, seed) for n, seed in ((12_000, 1), (9_000, 2))]
     parts = [prefetch_data.part(trace, key, folder) for trace, key in zip(traces, ("train", "held"), strict=True)]
-    prefetch.write_trained(*prefetch_data.train_both(folder, parts[:1], parts[1:], settings), folder / "model")
-    return folder / "model", requests_of(traces[1], 1000)
+    prefetch_data.write_both(folder, parts[:1], parts[1:], settings)
+    return folder / "model", batch_of(traces[1]).part(0, 1000)
 
 
-TRAINERS: dict[str, Callable[[Path], tuple[Path, Requests]]] = {
+TRAINERS: dict[str, Callable[[Path], tuple[Path, RequestBatch]]] = {
     "admission": train_admission,
     "caching": train_caching,
     "prefetch": train_prefetch,
@@ -97,16 +76,27 @@ TRAINERS: dict[str, Callable[[Path], tuple[Path, Requests]]] = {
 }
 
 
+# Each room that imports the fixtures has its own of each; what they make is made once for all rooms.
+_trained: dict[str, tuple[Path, RequestBatch]] = {}
+_bundles: dict[Path, Path] = {}
+
+
 @pytest.fixture(scope="session")
-def trained_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Requests]]:
+def trained_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, RequestBatch]]:
     """Trains a kind once a session: the trained folder, and golden requests."""
-    return cache(lambda kind: TRAINERS[kind](tmp_path_factory.mktemp(kind)))
+
+    def train(kind: str) -> tuple[Path, RequestBatch]:
+        if kind not in _trained:
+            _trained[kind] = TRAINERS[kind](tmp_path_factory.mktemp(kind))
+        return _trained[kind]
+
+    return train
 
 
 @pytest.fixture(scope="session", params=sorted(TRAINERS))
-def trained(request: pytest.FixtureRequest, trained_of: Callable[[str], Any]) -> tuple[Path, Requests]:
+def trained(request: pytest.FixtureRequest, trained_of: Callable[[str], Any]) -> tuple[Path, RequestBatch]:
     """A trained folder of each kind, with golden requests."""
-    pair: tuple[Path, Requests] = trained_of(request.param)
+    pair: tuple[Path, RequestBatch] = trained_of(request.param)
     return pair
 
 
@@ -116,12 +106,13 @@ def model_id(folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def bundle_dir(trained: tuple[Path, Requests], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundle_dir(trained: tuple[Path, RequestBatch], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of each kind; tests copy it before they damage it."""
     folder, requests = trained
-    out = tmp_path_factory.mktemp("bundle") / model_id(folder)
-    write_bundle(folder, requests, metrics(model_id(folder)), EXPORT, out)
-    return out
+    if folder not in _bundles:
+        _bundles[folder] = tmp_path_factory.mktemp("bundle") / model_id(folder)
+        write_bundle(folder, requests, metrics(model_id(folder)), EXPORT, _bundles[folder])
+    return _bundles[folder]
 
 
 def reseal(folder: Path, change: Callable[[dict[str, Any]], None] = lambda manifest: None) -> None:

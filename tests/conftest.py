@@ -2,55 +2,50 @@
 
 import fcntl
 import os
-import shutil
-from pathlib import Path
+import re
+import signal
 
 import pytest
 
+from tests.capabilities import CAPABILITIES, advice, there
+
 # As for stages: where another process wants the cores too, threads that spin while they wait slow everything down.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# A run in the background inherits Ctrl-C ignored, and so would the programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-def memory_cgroups() -> bool:
-    """Whether the memory controller is there, in version 2's hierarchy or version 1's."""
-    root = Path("/sys/fs/cgroup")
-    offered = root / "cgroup.controllers"
-    return (root / "memory").is_dir() or (offered.exists() and "memory" in offered.read_text().split())
-
-
-CAPTURE_PROGRAMS = "pgbench mariadbd sysbench nginx lighttpd wrk postmark dbench mkfs.ext4".split()
-CHECKS = {
-    "root": lambda: os.geteuid() == 0,
-    "tracefs": lambda: os.path.isdir("/sys/kernel/tracing"),
-    "loop": lambda: os.path.exists("/dev/loop-control"),
-    "cgroup": memory_cgroups,
-    "capture": lambda: all(shutil.which(name) for name in CAPTURE_PROGRAMS),
-    "gcc": lambda: shutil.which("gcc") is not None,
-    "git": lambda: shutil.which("git") is not None,
-    "fio": lambda: shutil.which("fio") is not None,
-    "nbdkit": lambda: shutil.which("nbdkit") is not None and os.path.exists("/usr/include/nbdkit-plugin.h"),
-    "chromium": lambda: shutil.which("chromium") is not None,
-    "public_traces": lambda: os.path.isdir(os.environ.get("CACHEZOO_PUBLIC_TRACES", "")),
-}
+LACKS = "needs {}, which this machine lacks"
+LONGEST = "test_pipeline.py"
+SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
 
 
 def pytest_sessionstart(session):
     required = [name.strip() for name in os.environ.get("CZ_REQUIRE", "").split(",") if name.strip()]
     for name in required:
-        if name not in CHECKS:
-            pytest.exit(f"CZ_REQUIRE names {name}, which is none of {', '.join(CHECKS)}", returncode=2)
-        if not CHECKS[name]():
+        if name not in CAPABILITIES:
+            pytest.exit(f"CZ_REQUIRE names {name}, which is none of {', '.join(CAPABILITIES)}", returncode=2)
+        if not there(name):
             pytest.exit(f"CZ_REQUIRE names {name}, and this machine lacks it", returncode=2)
 
 
-SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
+def pytest_collection_modifyitems(config, items):
+    """Of two test processes neither should wait for the other: what takes long begins first, file by file."""
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: (item.path.name != LONGEST, item.path not in slow))
+
+
+def needed(item):
+    """Names of the capabilities that a test is marked with."""
+    return [name for marker in item.iter_markers("needs") for name in marker.args]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def alone(request, tmp_path_factory):
     """Of two test processes one at a time makes loop devices and the like: they look for what others left behind."""
     mine = [item for item in request.session.items if item.path == request.path]
-    if not SYSTEM & {name for item in mine for mark in item.iter_markers("needs") for name in mark.args}:
+    if not SYSTEM & {name for item in mine for name in needed(item)}:
         yield
         return
     with (tmp_path_factory.getbasetemp().parent / "system.lock").open("w") as lock:
@@ -59,7 +54,20 @@ def alone(request, tmp_path_factory):
 
 
 def pytest_runtest_setup(item):
-    for marker in item.iter_markers("needs"):
-        for name in marker.args:
-            if not CHECKS[name]():
-                pytest.skip(f"needs {name}, which this machine lacks")
+    lacking = [name for name in needed(item) if not there(name)]
+    if lacking:
+        pytest.skip(LACKS.format(", ".join(lacking)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session):
+    """After everything else, one line that says what would make the skipped tests run."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:  # a worker of pytest-xdist
+        return
+    reasons = [str(report.longrepr) for report in reporter.stats.get("skipped", [])]
+    found = [re.search(LACKS.format(r"([\w, ]+)"), reason) for reason in reasons]
+    lacking = {name for match in found if match for name in match[1].split(", ")} & set(CAPABILITIES)
+    if lacking:
+        reporter.write_line(advice(lacking))

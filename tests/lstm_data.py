@@ -5,14 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.config.rcrnn import ManagerPolicy, SequenceFeatures, WorkloadModel, WorkloadTrain
+from cachezoo.coded import Coded
 from cachezoo.features.sequence import Memory, fit_features, raw_columns, request_columns
-from cachezoo.models.lstm_step import write_weights
-from cachezoo.models.trained import Feature, TracePart, TrainedModel
+from cachezoo.models.trained import Feature, TraceUse, TrainedModel
+from cachezoo.models.weights import write_weights
+from cachezoo.serving.requests import batch_of
+from cachezoo.settings.page_cache import ManagerPolicy, SequenceFeatures
+from cachezoo.systems.workload import fit, judge
+from cachezoo.systems.workload.settings import Fit, Judge, Model
+from cachezoo.systems.workload.windows import Prepared
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.table import Coded, Trace, TraceMeta
-from cachezoo.training.windows import Part
-from cachezoo.training.workload import Settings
+from cachezoo.traces.table import Trace, TraceMeta
+from tests.trained_data import MadeLstm
 
 FEATURES = SequenceFeatures(memory_accesses=5000, window_accesses=500, region_bytes=1 << 20, region_bits=8, clip=6.0)
 MANAGER = ManagerPolicy(
@@ -25,16 +29,20 @@ MANAGER = ManagerPolicy(
     vote_windows=3,
     switch_votes=2,
 )
-SETTINGS = Settings(
+CLASSES = ["pairs", "turns"]
+FIT = fit.Settings(
     features=FEATURES,
-    model=WorkloadModel(arch="lstm8", layers=1, units=8, window=12),
-    train=WorkloadTrain(
-        max_epochs=4, batch=16, learning_rate=0.02, clip_norm=1.0, precision="32-true", threads=1, stride=5
+    model=Model(arch="lstm8", layers=1, units=8, window=12),
+    fit=Fit(
+        max_epochs=4, batch=16, learning_rate=0.02, clip_norm=1.0, precision="32-true", threads=1, stride=5,
+        least_windows=20,
     ),
-    manager=MANAGER,
-    blocks=20,
-    samples=100,
+    categories=CLASSES,
+    roles={},
     seed=7,
+)  # fmt: skip
+JUDGE = judge.Settings(
+    manager=MANAGER, judge=Judge(blocks=20, bootstrap_samples=100), arch="lstm8", categories=CLASSES, roles={}
 )
 
 
@@ -56,11 +64,25 @@ def make_stream(n: int, seed: int, category: str) -> Trace:
     )
 
 
-def part(trace: Trace, key: str | None = None) -> Part:
-    """A trace as the classifier's training takes it."""
-    columns = request_columns(trace.time_us, trace.op, trace.offset, trace.size)
-    meta = trace.meta
-    return Part(key or meta.trace_id, meta.category, columns, meta.source_sha256, meta.licence)
+def part(trace: Trace, key: str | None = None) -> Prepared:
+    """A trace as the classifier's fit and judge take it."""
+    columns = request_columns(batch_of(trace))
+    return Prepared(key or trace.meta.trace_id, trace.meta.category, trace, columns)
+
+
+def parts(n: int, first_seed: int) -> list[Prepared]:
+    """A stream of each of `CLASSES`."""
+    return [part(make_stream(n, first_seed + k, name)) for k, name in enumerate(CLASSES)]
+
+
+def fit_and_judge(
+    classes: list[str], train: list[Prepared], validation: list[Prepared], fitting: fit.Settings = FIT,
+    judging: judge.Settings = JUDGE,
+) -> MadeLstm:  # fmt: skip
+    """A classifier of the parts, judged as the stages judge it."""
+    fitted, weights, curves = fit.fit_prepared(classes, train, validation, fitting, {})
+    verdict = judge.judge(fitted, weights, train, validation, judging)
+    return MadeLstm(fitted, weights, curves, TrainedModel.of(fitted, verdict, {}), weights)
 
 
 def random_weights(sides: dict[str, tuple[int, ...]], seed: int, scale: float) -> dict[str, Any]:
@@ -88,8 +110,7 @@ def write_caching(
     """A caching model of random weights that uses every queue, as its training would leave it behind."""
     pages = expand_pages(trace)
     memory = Memory.of(FEATURES.model_dump())
-    requests = (trace.time_us, trace.op, trace.offset, trace.size)
-    columns = raw_columns(*requests, pages.request_start, pages.page_ids, [pages.n_pages // 10], memory)
+    columns = raw_columns(batch_of(trace), pages, [pages.n_pages // 10], memory)
     features = [Feature(**row) for row in fit_features([columns], "caching", fed_back)]
     model = TrainedModel(
         model_id=f"caching.database.lstm{layers}x{units}",
@@ -117,7 +138,7 @@ def write_caching(
             "on_hit": on_hit,
             "queues": queues,
         },
-        traces=[TracePart(trace=trace.meta.trace_id, role="train", sha256="0" * 64, licence="CC0")],
+        traces=[TraceUse(trace=trace.meta.trace_id, role="train", sha256="0" * 64, licence="CC0")],
         inputs={"data/requests/database/t.parquet": "1" * 64},
         seeds={"train_caching": 5},
         trained=True,

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 
 PAGE = 4096
 

@@ -5,28 +5,35 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.config.baleen import PrefetchModel, PrefetchTrain
-from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
-from cachezoo.models.admission import load_admission
-from cachezoo.models.forest import Forest
+from cachezoo.coded import Coded
+from cachezoo.labels.episode_file import write_episode_labels
+from cachezoo.labels.episode_rows import read_episode_labels
+from cachezoo.models.forest import forest_scorer
 from cachezoo.models.trained import TrainedModel
-from cachezoo.traces.table import Coded, Trace, TraceMeta
-from cachezoo.training import admission, prefetch
-from cachezoo.training.episode_rows import Part
+from cachezoo.systems.admission.model import MODEL_FILE as ADMISSION_FILE
+from cachezoo.systems.prefetch import fit, judge
+from cachezoo.systems.prefetch.model import MODEL_FILES, joined
+from cachezoo.systems.prefetch.settings import Fit, Judge, Model
+from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.training.episodes import Prepared
+from cachezoo.training.uses import trace_uses
+from tests import baleen_data
 from tests.baleen_data import FLASH, LABEL
-from tests.baleen_data import SETTINGS as ADMISSION
+from tests.trained_data import MadeForests
 
-SHAPE = ADMISSION.model.model_dump()
-SETTINGS = prefetch.Settings(
+FIT = fit.Settings(
     label=LABEL,
-    model=PrefetchModel(**SHAPE),
-    train=PrefetchTrain(
+    model=Model(**baleen_data.FIT.model.model_dump()),
+    fit=Fit(
         folds=3, quantile=0.5, holdout_every=5, early_stopping=10, epsilon_s=0.005, min_episodes=50, threads=2,
-        curve_points=9,
     ),
-    flash=FLASH,
+    seek_ms=FLASH.seek_ms,
+    rate_mib_s=FLASH.rate_mib_s,
+    admission="lgbm",
+    roles={},
     seed=7,
 )  # fmt: skip
+JUDGE = judge.Settings(label=LABEL, flash=FLASH, judge=Judge(curve_points=9), arch="lgbm", admission="lgbm", roles={})
 BLOCK, SEGMENT, PER_BLOCK = 262144, 4096, 64
 USERS = ("point", "group", "scan")
 ACTIVE = 40
@@ -81,15 +88,29 @@ def make_trace(n: int, seed: int, script: Script = by_user, name: str = "t") -> 
     )
 
 
-def part(trace: Trace, key: str, folder: Path) -> Part:
+def part(trace: Trace, key: str, folder: Path) -> Prepared:
     """A trace with its labels."""
     write_episode_labels(trace, LABEL, FLASH, folder / key)
-    return Part(key, trace, read_episode_labels(folder / key))
+    return Prepared(key, trace, read_episode_labels(folder / key))
 
 
-def train_both(
-    folder: Path, parts: list[Part], validation: list[Part], settings: prefetch.Settings = SETTINGS
-) -> tuple[TrainedModel, dict[str, Forest]]:
-    """The admission model of the parts in folder/admission, and what trains beside it."""
-    admission.write_trained(*admission.fit("database", parts, validation, ADMISSION), folder / "admission")
-    return prefetch.fit("database", load_admission(folder / "admission"), parts, validation, settings)
+def fit_and_judge(
+    admitting: MadeForests, parts: list[Prepared], validation: list[Prepared], fitting: fit.Settings = FIT,
+    judging: judge.Settings = JUDGE,
+) -> MadeForests:  # fmt: skip
+    """A prefetch model of the parts beside an admission model of them, judged as the stages judge it."""
+    fitted, forests = fit.fit_prepared("database", admitting.fitted, parts, fitting, {})
+    infer = joined([forest_scorer(forests[name].text, 2) for name in MODEL_FILES]) if forests else None
+    admits = forest_scorer(admitting.forests[ADMISSION_FILE].text, 2)
+    verdict = judge.judge(fitted, infer, admits, validation or parts, bool(validation), judging)
+    trained = TrainedModel.of(fitted, verdict, {}, trace_uses([], validation))
+    return MadeForests(fitted, forests, trained)
+
+
+def write_both(
+    folder: Path, parts: list[Prepared], validation: list[Prepared], fitting: fit.Settings = FIT
+) -> TrainedModel:
+    """The admission model of the parts in folder/admission, and the prefetch model beside it in folder/model."""
+    admitting = baleen_data.fit_and_judge(parts, validation)
+    admitting.write(folder / "admission")
+    return fit_and_judge(admitting, parts, validation, fitting).write(folder / "model")

@@ -5,21 +5,31 @@ from pathlib import Path
 
 import numpy as np
 
+from cachezoo.coded import Coded
 from cachezoo.config.load import load_params
 from cachezoo.features.table import read_features, write_features
-from cachezoo.labels.benefit import read_benefit_labels, write_benefit_labels
+from cachezoo.labels.benefit import write_benefit_labels
+from cachezoo.labels.tags import read_benefit_labels
+from cachezoo.models.trained import TrainedModel
+from cachezoo.systems.caching import fit, judge
+from cachezoo.systems.caching.fit import FitTrace
+from cachezoo.systems.caching.infer import one_teacher
+from cachezoo.systems.caching.prepared import Prepared
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.table import PAGE_BYTES, Coded, Trace, TraceMeta
-from cachezoo.training.caching import Part, Settings
+from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
+from tests.trained_data import MadeLstm
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMS = load_params(ROOT / "params.yaml")
-SETTINGS = replace(
-    Settings.of(PARAMS),
+FIT = replace(
+    fit.Settings.of(PARAMS, "database"),
     model=PARAMS.model.caching.model_copy(update={"arch": "lstm_test", "layers": 1, "units": 16}),
-    train=PARAMS.train.caching.model_copy(
-        update={"max_epochs": 8, "batch": 8, "learning_rate": 0.01, "bootstrap_samples": 200, "threads": 1}
-    ),
+    fit=PARAMS.fit.caching.model_copy(update={"max_epochs": 8, "batch": 8, "learning_rate": 0.01, "threads": 1}),
+)
+JUDGE = replace(
+    judge.Settings.of(PARAMS, "database"),
+    judge=PARAMS.judge.caching.model_copy(update={"bootstrap_samples": 200}),
+    arch="lstm_test",
 )
 
 
@@ -39,7 +49,7 @@ def make_trace(requests: int, seed: int, name: str = "trace") -> Trace:
     )
 
 
-def make_part(trace: Trace, folder: Path, settings: Settings = SETTINGS) -> Part:
+def make_part(trace: Trace, folder: Path, settings: fit.Settings = FIT) -> FitTrace:
     """A trace through the stages label_benefit and features."""
     key, pages = trace.meta.trace_id, expand_pages(trace)
     rng = np.random.default_rng(1)
@@ -47,4 +57,16 @@ def make_part(trace: Trace, folder: Path, settings: Settings = SETTINGS) -> Part
     labels, features = folder / f"{key}.labels.parquet", folder / f"{key}.features.parquet"
     write_benefit_labels(trace, pages, t_hdd, t_ssd, settings.label, labels)
     write_features(trace, pages, settings.features, settings.label, features)
-    return Part(key, trace, pages, read_benefit_labels(labels, settings.label), read_features(features, settings.label))
+    part = Prepared(key, trace, pages, read_benefit_labels(labels, settings.label))
+    return FitTrace(part, read_features(features, settings.label))
+
+
+def fit_and_judge(
+    parts: list[FitTrace], validation: list[FitTrace], fitting: fit.Settings = FIT, judging: judge.Settings = JUDGE
+) -> MadeLstm:
+    """A caching model of the parts, judged as the stages judge it."""
+    fitted, weights, curves = fit.fit_prepared("database", parts, validation, fitting, {})
+    judged = [own.part for own in validation or parts]
+    verdict, teacher = judge.judge(fitted, weights, judged, bool(validation), judging)
+    kept = one_teacher(weights, fitted.learned["teachers"].index(teacher))
+    return MadeLstm(fitted, weights, curves, TrainedModel.of(fitted, verdict, {}), kept)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.coded import Coded
+from cachezoo.traces.table import Trace, TraceMeta
 
 MIB = 1 << 20
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Coded, Trace, TraceMeta
+from cachezoo.coded import Coded
+from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace, TraceMeta
 
 DTYPES = {"op": np.uint8, "count": np.int32}
 

@@ -1,17 +1,114 @@
-"""Which source files a stage runs: its pipeline file and everything of the project that this one imports."""
+"""What can change a stage's bytes: the sources that it runs, and the versions of the libraries that they import.
+
+A source counts by what it says to Python: comments, docstrings, layout and the meanings of fields and columns
+(`cachezoo.meanings`) do not count. Left out is what no output's bytes can hang on: the settings, whose values stand in
+params.yaml and are `params:` of the stages; and errors and progress, which end a run or are seen by people. The
+registry of systems is left out too, so that a new system concerns no stage of another. A stage whose own file imports
+one of these means it.
+"""
 
 import ast
+import hashlib
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cachezoo.errors import CachezooError
-from cachezoo.io import atomic_dir, sha256_file, write_json
+from cachezoo.io import atomic_dir, write_json
+from cachezoo.meanings import Column, Each, Means, Table
+
+PACKAGE = "cachezoo"
+LOCK = "requirements.lock"
+PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
+# Distributions whose modules have another name.
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml", "hydra": "hydra-core", "markdown_it": "markdown-it-py"}
+LEFT_OUT = tuple(
+    re.compile(f"src/{PACKAGE}/{pattern}")
+    for pattern in (
+        r"((config|settings)/.*|systems/\w+/settings\.py|yaml_file\.py)",
+        r"(errors|console|meanings)\.py",
+        r"systems/registry\.py",
+    )
+)
+MEANINGS = {"Means", "Each"}
+SOURCES = Table(
+    Each("one script of pipelines/", "script", text="what a stage depends on in place of its sources and libraries"),
+    {
+        "files.<file>": Column("text", Means("sha256 of what a source says, or of another file's bytes")),
+        "libraries.<distribution>": Column(
+            "text", Means("locked version of a library that the sources import"), "sometimes"
+        ),
+    },
+)
+NO_SOURCE = {".py", ".pyc", ".typed"}
 
 
-def module_file(root: Path, name: str) -> Path | None:
-    """The project's file of a dotted module name, or None for a library's."""
-    path = root / "src" / Path(*name.split("."))
-    return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
+@dataclass
+class Imports:
+    """What a file imports.
+
+    Attributes:
+        own: files of the project.
+        libraries: names of top-level modules of others.
+    """
+
+    own: set[Path] = field(default_factory=set)
+    libraries: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Project:
+    """The sources below a root, each read once.
+
+    Attributes:
+        root: the project's folder.
+        imports: of each file that was read.
+        hashes: of each file that was read.
+    """
+
+    root: Path
+    imports: dict[Path, Imports] = field(default_factory=dict)
+    hashes: dict[Path, str] = field(default_factory=dict)
+
+    def module_file(self, name: str) -> Path | None:
+        """The project's file of a dotted module name, or None for a library's."""
+        path = self.root / "src" / Path(*name.split("."))
+        return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
+
+    def read(self, file: Path) -> Imports:
+        """What a file imports, imports inside functions included, type-checking ones left out.
+
+        Raises:
+            CachezooError: the file is not Python.
+        """
+        if file not in self.imports:
+            try:
+                tree = ast.parse(file.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError, SyntaxError) as error:
+                message = f"{file}: not readable as Python ({error}); fix it, stages run it"
+                raise CachezooError(message) from error
+            self.imports[file] = self._imports(tree)
+            self.hashes[file] = said(tree)
+        return self.imports[file]
+
+    def _imports(self, tree: ast.Module) -> Imports:
+        names: set[str] = set()
+        for node in _walk(tree):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        packages = {".".join(name.split(".")[:n]) for name in names for n in range(1, name.count(".") + 2)}
+        own = {self.module_file(name) for name in packages if name.split(".")[0] == PACKAGE}
+        libraries = {name.split(".")[0] for name in names} - {PACKAGE}
+        return Imports({found for found in own if found is not None}, libraries)
+
+    def hash_of(self, file: Path) -> str:
+        """sha256 of what a source says, or of the bytes of a file that is no Python."""
+        if file not in self.hashes:
+            self.hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest()
+        return self.hashes[file]
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -23,56 +120,82 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
         yield from _walk(child)
 
 
-def imported(root: Path, file: Path) -> set[Path]:
-    """Project files that a file imports, imports inside functions included, type-checking ones left out.
+def said(tree: ast.Module) -> str:
+    """sha256 of a parsed source without docstrings and meanings; comments and layout are not in it to begin with."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MEANINGS:
+            node.args, node.keywords = [], []
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
-    Raises:
-        CachezooError: the file is not Python.
+
+def _left_out(project: Project, script: Path) -> list[re.Pattern[str]]:
+    """Which of `LEFT_OUT` hold for a stage: those that its own file imports nothing of."""
+    direct = [file.relative_to(project.root).as_posix() for file in project.read(script).own]
+    return [pattern for pattern in LEFT_OUT if not any(pattern.fullmatch(file) for file in direct)]
+
+
+def closure(project: Project, script: Path) -> list[Path]:
+    """A stage's own file and everything of the project that it runs and that its bytes can hang on, sorted.
+
+    Files that are no Python (a C source, a template) count with any module of their folder.
     """
-    try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, SyntaxError) as error:
-        message = f"{file}: not readable as Python ({error}); mend it, stages run it"
-        raise CachezooError(message) from error
-    names: set[str] = set()
-    for node in _walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    packages = {".".join(name.split(".")[:n]) for name in names for n in range(1, name.count(".") + 2)}
-    own = (module_file(root, name) for name in packages if name.split(".")[0] == "cachezoo")
-    return {found for found in own if found is not None}
+    left_out = _left_out(project, script)
 
+    def counts(file: Path) -> bool:
+        name = file.relative_to(project.root).as_posix()
+        return not any(pattern.fullmatch(name) for pattern in left_out)
 
-def closure(root: Path, script: Path, known: dict[Path, set[Path]] | None = None) -> list[str]:
-    """Sorted paths, relative to the root, of a stage's own file and everything of the project it imports.
-
-    Args:
-        root: the project's folder.
-        script: the stage's file.
-        known: what files import, filled as they are read; give the same one to spare reading them again.
-    """
-    known = {} if known is None else known
     todo, seen = [script], set()
     while todo:
         file = todo.pop()
         if file not in seen:
             seen.add(file)
-            if file not in known:
-                known[file] = imported(root, file)
-            todo += known[file]
-    return sorted(str(file.relative_to(root)) for file in seen)
+            todo += filter(counts, project.read(file).own)
+    folders = {file.parent for file in seen if file != script}
+    beside = {file for folder in folders for file in folder.iterdir() if file.is_file()}
+    return sorted(seen | {file for file in beside if file.suffix not in NO_SOURCE})
+
+
+def versions(project: Project, files: list[Path]) -> dict[str, str]:
+    """Locked versions of the libraries that some files import, by distribution.
+
+    Raises:
+        CachezooError: the lock is missing or no text, or pins nothing.
+    """
+    lock = project.root / LOCK
+    try:
+        pins = {name.lower(): version for name, version in PIN.findall(lock.read_text(encoding="utf-8"))}
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{lock}: cannot be read ({getattr(error, 'strerror', None) or 'it is no text'}); get it from Git"
+        raise CachezooError(message) from error
+    if not pins:
+        message = f"{lock}: pins no name==version; get it from Git"
+        raise CachezooError(message)
+    imported = {name for file in files if file.suffix == ".py" for name in project.read(file).libraries}
+    names = {DISTRIBUTIONS.get(name, name).lower() for name in imported}
+    return {name: pins[name] for name in sorted(names & set(pins))}
+
+
+def sources_of(project: Project, script: Path) -> dict[str, dict[str, str]]:
+    """What stands in a stage's list: `files` by path with their hash, `libraries` with their version."""
+    files = closure(project, script)
+    hashes = {file.relative_to(project.root).as_posix(): project.hash_of(file) for file in files}
+    return {"files": hashes, "libraries": versions(project, files)}
 
 
 def write_sources(root: Path, folder: Path) -> None:
-    """Write `<stage>.json`, the sha256 of each file that the stage runs, for every file of pipelines/.
+    """Write `<stage>.json`, the `sources_of` each file of pipelines/.
 
     A stage of dvc.yaml depends on its own list instead of on the files: DVC writes its lock anew, with every dependency
     of every stage, after each stage, which took longer than most stages when they named some forty files each.
+
+    Raises:
+        CachezooError: a source is not Python, or the lock cannot be used.
     """
-    known: dict[Path, set[Path]] = {}
+    project = Project(root)
     with atomic_dir(folder) as temporary:
         for script in sorted((root / "pipelines").glob("*.py")):
-            hashes = {path: sha256_file(root / path) for path in closure(root, script, known)}
-            write_json(temporary / f"{script.stem}.json", hashes)
+            write_json(temporary / f"{script.stem}.json", sources_of(project, script))

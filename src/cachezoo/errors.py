@@ -1,4 +1,4 @@
-"""Typed errors. Each message is one line: it names the file, the row or key, and the mend."""
+"""Typed errors. Each message is one line: it names the file, the row or key, and the fix."""
 
 import errno
 import os
@@ -38,7 +38,7 @@ def no_trace(category: str, role: str) -> str:
     return f"conf/matrix.yaml: category {category} has no {role} trace; add one: {add}"
 
 
-MENDS = {
+FIXES = {
     errno.ENOSPC: "make room and run it again",
     errno.EDQUOT: "make room and run it again",
     errno.EROFS: "name a folder that can be written to",
@@ -47,9 +47,9 @@ MENDS = {
 
 
 def os_message(error: OSError) -> str:
-    """One line for what the system refused: the file (of a rename, the target), the reason, the mend if any."""
+    """One line for what the system refused: the file (of a rename, the target), the reason, the fix if any."""
     name = error.filename2 or error.filename
     said = error.strerror or str(error) or type(error).__name__
     named = f"{os.fsdecode(name)}: {said}" if isinstance(name, str | bytes | os.PathLike) else said
-    mend = MENDS.get(error.errno or 0)
-    return f"{named}; {mend}" if mend else named
+    fix = FIXES.get(error.errno or 0)
+    return f"{named}; {fix}" if fix else named

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cachezoo.errors import CachezooError, TraceError
+from cachezoo.meanings import Column, Columns
 
 ROW_GROUP_ROWS = 1 << 20
 # Level 9 halves the speed and saves half a percent on traces.
 COMPRESSION_LEVEL = 3
-
+ARROW_TYPES = {
+    **{str(kind): kind for kind in (pa.int64(), pa.int32(), pa.uint8(), pa.bool_())},
+    "float64": pa.float64(),
+    "float32": pa.float32(),
+    "coded text": pa.dictionary(pa.int32(), pa.string()),
+    "list of int32": pa.list_(pa.int32()),
+}
 
 FULL = ("No space left on device", "Disk quota exceeded", "disk is full", "os error 28")
 
@@ -78,10 +85,10 @@ def names_full_disk(path: Path) -> Iterator[None]:
 
 def _unwritable(path: Path, error: OSError) -> CachezooError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        mend = "make room and run it again"
+        fix = "make room and run it again"
     else:
-        mend = "name a file in a folder that can be written to"
-    return CachezooError(f"{path}: cannot be written ({error.strerror}); {mend}")
+        fix = "name a file in a folder that can be written to"
+    return CachezooError(f"{path}: cannot be written ({error.strerror}); {fix}")
 
 
 def _temporary_name(path: Path) -> Path:
@@ -218,19 +225,6 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
         raise CachezooError(message) from error
 
 
-def read_metrics(path: Path) -> dict[str, Any]:
-    """The metrics that a stage of evaluation wrote.
-
-    Raises:
-        CachezooError: the file is missing or not JSON, or something else.
-    """
-    content = read_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("traces"), dict):
-        message = f"{path}: holds no metrics; run the stage that evaluates again"
-        raise CachezooError(message)
-    return content
-
-
 def read_refusal(path: Path) -> str:
     """Why export wrote no bundle, as it says in a bundle's place.
 
@@ -247,6 +241,34 @@ def read_refusal(path: Path) -> str:
 def _leaf_path(field: pa.Field) -> str:
     """Parquet's name of a column's only leaf; this project's nested columns are lists of numbers."""
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
+
+
+def _column_of(columns: Columns, name: str) -> Column:
+    """The column of that name, or the one whose `<name>` stands for it."""
+    if name in columns:
+        return columns[name]
+    for pattern, column in columns.items():
+        if re.fullmatch(".+".join(re.escape(part) for part in re.split(r"<[^>]+>", pattern)), name):
+            return column
+    raise KeyError(name)
+
+
+def arrow_type(columns: Columns, name: str) -> pa.DataType:
+    """The Arrow type of a column.
+
+    Raises:
+        KeyError: there is no such column.
+    """
+    return ARROW_TYPES[_column_of(columns, name).type]
+
+
+def table_of(values: Mapping[str, Any], columns: Columns) -> pa.Table:
+    """Arrays by name as a table, each of its column's type.
+
+    Raises:
+        KeyError: one is of no column.
+    """
+    return pa.table({name: pa.array(array, arrow_type(columns, name)) for name, array in values.items()})
 
 
 class TableWriter:

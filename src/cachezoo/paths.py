@@ -36,8 +36,13 @@ def features(category: str, trace: str) -> Path:
     return Path("data/features") / category / f"{trace}.parquet"
 
 
+def fitted(model_id: str) -> Path:
+    """Folder of a fitted model, before it is judged (stages fit_*)."""
+    return Path("models/fitted") / model_id
+
+
 def trained(model_id: str) -> Path:
-    """Folder of a trained model."""
+    """Folder of a fitted model with its verdict (stages judge_*)."""
     return Path("models/trained") / model_id
 
 

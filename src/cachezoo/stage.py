@@ -60,14 +60,14 @@ def guarded(name: str) -> Iterator[None]:
         raise SystemExit(1) from error
 
 
-def stage(main: Callable[..., None]) -> Callable[[], None]:
+def stage(main: Callable[..., object]) -> Callable[[], None]:
     """Turn `main(params[, key])` into a script: `python pipelines/NAME.py [KEY]` from the project's root."""
 
     def run() -> None:
         name, keys = Path(sys.argv[0]).name, sys.argv[1:]
         expected = main.__code__.co_argcount - 1
         with guarded(name):
-            from cachezoo.config import load_params
+            from cachezoo.config.load import load_params
 
             if len(keys) != expected:
                 message = f"takes {expected} key, got {len(keys)}; it is started by `dvc repro`"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from scripts import data_dictionary
 from tests.e2e import damage
 from tests.e2e.workspace import ROOT, Stage, contents, run
 
@@ -92,6 +93,15 @@ def complaint(stage: Stage, files: list[Path], way: damage.Damage) -> str | None
         return f"not one line: {said!r}"
     named = any(file.name in said or re.search(rf"\b{re.escape(file.stem)}\b", said) for file in files)
     return None if named else f"names no file: {said}"
+
+
+def test_every_stage_writes_what_dvc_yaml_and_the_data_dictionary_say(workspace):
+    assert {stage.script for stage in workspace.stages} == set(SCRIPTS)
+    for stage in workspace.stages:
+        assert all(contents((out,)) for out in stage.outs), stage.name
+        assert all(Path(dep).exists() for dep in stage.deps), stage.name
+    errors = data_dictionary.errors_of(workspace.folder)
+    assert not errors, "\n".join(errors)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.evaluation.report.page import write_report
-from cachezoo.io import write_json
+from cachezoo.report.page import write_report
 from cachezoo.tracking.records import HEADLINES
 from cachezoo.tracking.sync import sync, ui_address, ui_command
-from tests.report_data import ADMISSION, CACHING, add_model, make_project, page_metrics, row, trained
+from tests.metrics_data import page_metrics, page_model, row, workload_metrics, write
+from tests.report_data import ADMISSION, CACHING, add_model, make_project, trained
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 START_S, BROWSER_S, RENDER_MS = 60, 90, 15_000
@@ -64,10 +64,12 @@ def tracked(tmp_path: Path) -> Path:
     root = tmp_path / "project"
     make_project(root)
     cached = row(CACHING, "model", 0.4567, 55.5, 1650.125, decision_us=230.0)
-    write_json(root / "metrics/web.json", page_metrics({}, models={CACHING: {"test": {"web_test": cached}}}))
+    write(root / "metrics/web.json", page_metrics({}, models={CACHING: page_model({"web_test": cached})}))
     add_model(root, trained(CLASSIFIER), card=False)
-    judged = {"models": {CLASSIFIER: {"test": {"balanced_accuracy": 0.9876}}}, "traces": {}}
-    write_json(root / "metrics/workload.json", judged)
+    judged = workload_metrics(CLASSIFIER)
+    pooled = judged.models[CLASSIFIER].test.model_copy(update={"balanced_accuracy": 0.9876})
+    entry = judged.models[CLASSIFIER].model_copy(update={"test": pooled})
+    write(root / "metrics/workload.json", judged.model_copy(update={"models": {CLASSIFIER: entry}}))
     for card in root.glob("models/bundles/*/card.md"):
         shutil.rmtree(card.parent)  # these are no bundles that a reader would accept
     sync(root)

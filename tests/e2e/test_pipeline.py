@@ -50,8 +50,8 @@ def clone(folder: Path, origin: Path = ROOT) -> Path:
     make = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make)
     make.write(folder / "data/raw/tiny")
-    for name in ("matrix.yaml", "overrides.yaml"):
-        shutil.copy(TINY / name, folder / "conf" / name)
+    shutil.copy(TINY / "pages.yaml", folder / "conf/matrix.yaml")
+    shutil.copy(TINY / "overrides.yaml", folder / "conf")
     # Else stages of the real pipeline stay in it, and DVC writes it anew after each stage.
     (folder / "dvc.lock").unlink(missing_ok=True)
     (folder / ".dvc/config.local").write_text(f"[core]\n    site_cache_dir = {folder}/.cache/dvc\n")
@@ -194,7 +194,9 @@ def end_often(both: Runs, seed: int) -> None:
     for left in range(KILLS, 0, -1):
         share = (total - len(locked(both.other))) / (left + 1)
         number = signal.SIGINT if left % 7 == 0 else signal.SIGKILL
-        ended = end_one(both.other, rng.randint(1, 1 + int(2 * share)), rng.uniform(0, 3), number, rng.random() < 0.5)
+        # So many stages, and so many seconds of them, that on average enough are left for those that come after.
+        stages, delay_s = rng.randint(1, max(1, round(2 * share))), rng.uniform(0, min(3, share))
+        ended = end_one(both.other, stages, delay_s, number, everything=rng.random() < 0.5)
         if ended is None:
             return
         both.ended.append(ended)
@@ -418,9 +420,9 @@ def test_an_added_trace_concerns_its_category_alone(copied, tmp_path):
     assert trace.offset.tolist() == [4096 * (k % 700) for k in range(2000)]
     stages = to_run(copied)
     assert {f"{stage}@{key}" for stage in ("replay", "label_benefit", "features", "label_episodes")} <= stages
-    assert {f"{stage}@alpha" for stage in ("train_caching", "train_admission", "evaluate")} <= stages
-    assert "train_workload" in stages
+    assert {f"{stage}@alpha" for stage in ("fit_caching", "fit_admission", "evaluate")} <= stages
+    assert "fit_workload" in stages
     assert not [stage for stage in stages if "@beta" in stage]
-    ran = repro(copied, f"replay@{key}", "train_admission@beta")
+    ran = repro(copied, f"replay@{key}", "judge_admission@beta")
     assert f"Running stage 'replay@{key}'" in ran
-    assert "Stage 'train_admission@beta' didn't change, skipping" in ran
+    assert "Stage 'judge_admission@beta' didn't change, skipping" in ran

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = Path(__file__).parent / "tiny"
-NAMES = ("conf", "pipelines", "src", "scripts", "dvc.yaml", "requirements.lock", "VERSIONS.json")
+NAMES = ("conf", "docs", "pipelines", "src", "scripts", "dvc.yaml", "requirements.lock", "VERSIONS.json")
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cachezoo.bundles.protocol import PROTOCOL
-from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.writer import write_bundle
-from tests import bundle_data, prefetch_data
-from tests.baleen_data import SETTINGS
+from cachezoo.serving.requests import RequestBatch
+from tests import baleen_data, bundle_data, prefetch_data
 from tests.bundle_data import EXPORT, metrics, model_id
 
 STORED = Path(__file__).parent / f"protocol{PROTOCOL}"
@@ -25,13 +24,17 @@ FEW_TREES = {"max_trees": 4}
 def main() -> int:
     """Write every kind that is not stored; says so where all are."""
     stored = {path.name.split(".")[0] for path in STORED.glob("*.*")}
-    admission = replace(SETTINGS, model=SETTINGS.model.model_copy(update=FEW_TREES))
-    bundle_data.SETTINGS = admission
-    prefetch = prefetch_data.SETTINGS
-    few = replace(prefetch, model=prefetch.model.model_copy(update={**FEW_TREES, "learning_rate": 0.8}))
-    trainers: dict[str, Callable[[Path], tuple[Path, Requests]]] = {
+    admission, prefetch = (
+        replace(own, model=own.model.model_copy(update=change))
+        for own, change in (
+            (baleen_data.FIT, FEW_TREES),
+            (prefetch_data.FIT, {**FEW_TREES, "learning_rate": 0.8}),
+        )
+    )
+    trainers: dict[str, Callable[[Path], tuple[Path, RequestBatch]]] = {
         **bundle_data.TRAINERS,
-        "prefetch": lambda folder: bundle_data.train_prefetch(folder, few),
+        "admission": lambda folder: bundle_data.train_admission(folder, admission),
+        "prefetch": lambda folder: bundle_data.train_prefetch(folder, prefetch),
     }
     missing = sorted(set(trainers) - stored)
     for kind in missing:

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles import load, verify
-from cachezoo.bundles.kinds import KINDS
 from cachezoo.bundles.protocol import READABLE
+from cachezoo.systems.registry import SYSTEMS, bundling_of
 
 STORED = sorted(path.parent for path in Path(__file__).parent.glob("protocol*/*/manifest.json"))
 
 
 def test_every_protocol_and_kind_is_stored() -> None:
     found = {(path.parent.name, path.name.split(".")[0]) for path in STORED}
-    assert found == {(f"protocol{number}", kind) for number in READABLE for kind in KINDS}
+    assert found == {(f"protocol{number}", kind) for number in READABLE for kind in SYSTEMS}
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -24,10 +24,10 @@ def test_stored_bundle_is_read_and_replayed(path: Path) -> None:
     stated = json.loads((path / "manifest.json").read_text())
     assert report["id"] == path.name == stated["id"] and f"protocol{stated['PROTOCOL']}" == path.parent.name
     assert report["golden_rows"] == stated["golden"]["rows"] >= 250
-    assert all(report["branches"][name] for name in KINDS[report["kind"]].wanted)
+    assert all(report["branches"][name] for name in bundling_of(report["kind"]).kind.load().wanted)
     bundle = load(path)
     golden = bundle.golden()
-    replay = bundle.replay(golden.requests)
-    np.testing.assert_array_equal(replay.decisions, golden.decisions)
-    np.testing.assert_array_equal(replay.features, golden.features)
+    recomputed = bundle.recompute(golden.requests)
+    np.testing.assert_array_equal(recomputed.decisions, golden.decisions)
+    np.testing.assert_array_equal(recomputed.features, golden.features)
     assert sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) <= 100_000

@@ -1,6 +1,6 @@
 """A run's figures, naively: sets of what is dirty and what was fetched unasked, one access at a time."""
 
-WRITE, REQUEST, PREFETCH = 1, 2, 8
+from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUEST, WRITE
 
 
 def account(stream, outcome, victim, first):
@@ -23,21 +23,21 @@ def account(stream, outcome, victim, first):
             dirty.discard(left)
             fresh.discard(left)
         if flags & PREFETCH:
-            if outcome[i] == 3:
+            if outcome[i] == PREFETCHED:
                 found["prefetched"] = found["ssd_writes"] = 1
                 fresh.add(page)
                 dirty.discard(page)
         else:
             found["page_accesses"], found["bytes"] = 1, size
-            if outcome[i] == 2:
+            if outcome[i] == HIT:
                 found["hits"], found["byte_hits"] = 1, size
                 found["prefetch_hits"] = int(page in fresh)
                 fresh.discard(page)
                 found["ssd_writes"] = int(write)
             else:
                 requests[-1][1] = False
-                found["ssd_writes"] = int(outcome[i] == 1)
-            if write and outcome[i] in (1, 2) and stream.writes == "back":
+                found["ssd_writes"] = int(outcome[i] == ADMITTED)
+            if write and outcome[i] in (ADMITTED, HIT) and stream.writes == "back":
                 dirty.add(page)
             elif write:
                 found["disk_writes"] += 1

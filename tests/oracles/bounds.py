@@ -93,12 +93,12 @@ def static_hindsight(pages, capacity):
 
 
 def ahead(pages, victims):
-    """How far ahead the next use of each page driven out is."""
+    """How far ahead the next use of each page evicted is."""
     return [None if v < 0 else next_use(pages, i, v) - i for i, v in enumerate(victims)]
 
 
 def boundary(pages, capacity):
-    """The Belady boundary: the least time to the next request of what MIN drives out."""
+    """The Belady boundary: the least time to the next request of what MIN evicts."""
     return min((d for d in ahead(pages, min_always(pages, capacity)[1]) if d is not None), default=NEVER)
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cachezoo.config.device import Hdd, Ssd
+from cachezoo.settings.device import Hdd, Ssd
 
 
 @dataclass(frozen=True)

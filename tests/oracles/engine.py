@@ -1,16 +1,26 @@
 """The engine, naively: one access at a time, in the words of its documentation."""
 
-WRITE, REQUEST, UNIT, PREFETCH, AROUND, METADATA = 1, 2, 4, 8, 16, 32
-BYPASSED, ADMITTED, HIT, PREFETCHED = 0, 1, 2, 3
+from cachezoo.kernels.outcome import (
+    ADMITTED,
+    AROUND,
+    BYPASSED,
+    HIT,
+    NONE,
+    PREFETCH,
+    PREFETCHED,
+    REFUSED,
+    REQUEST,
+    UNIT,
+)
 
 
-def replay(stream, cache, gate):
+def simulate(stream, cache, gate):
     """Outcomes and victims of `cache` behind `gate`; checks on the way that no step breaks the rules."""
     outcomes, victims = [], []
     resident = set()
     answer, missed = None, False
     for i, (page, flags) in enumerate(zip(stream.page_ids.tolist(), stream.flags.tolist(), strict=True)):
-        outcome, victim = BYPASSED, -1
+        outcome, victim = BYPASSED, NONE
         if flags & REQUEST:
             missed = False
         if flags & UNIT:
@@ -29,7 +39,7 @@ def replay(stream, cache, gate):
             missed = missed or answer
         if wanted:
             left = cache.insert(page, i)
-            if left != -2:
+            if left != REFUSED:
                 outcome, victim = (PREFETCHED if flags & PREFETCH else ADMITTED), left
                 resident.add(page)
                 resident.discard(left)

@@ -1,13 +1,19 @@
-"""A hard disk written from its description (cachezoo.config.device.Hdd), with lists and no arrays."""
+"""A hard disk written from its description (cachezoo.settings.device.Hdd), with lists and no arrays."""
 
 import math
+
+
+def seek_us(hdd, part):
+    """µs of a seek over a part of the capacity."""
+    return hdd.seek_base_us + hdd.seek_root_us * math.sqrt(part) + hdd.seek_linear_us * part
 
 
 class Disk:
     def __init__(self, hdd):
         self.hdd = hdd
         self.head, self.free = 0, 0.0
-        self.segments = []  # least recently used first: [first, last + 1]
+        self.segments = []  # [first, last + 1] each, in their places: of several that hold a read the first serves it
+        self.used = []  # the same, least recently used first
         self.reading, self.limit, self.since = None, 0, 0.0
         self.pending = []  # (offset, size, when it came)
 
@@ -40,7 +46,7 @@ class Disk:
         distance, time = abs(offset - self.head), 0.0
         if distance:
             near = distance <= hdd.cylinder_bytes
-            time = hdd.switch_us if near else hdd.seek_us(distance / hdd.capacity_bytes)
+            time = hdd.switch_us if near else seek_us(hdd, distance / hdd.capacity_bytes)
             time += hdd.write_settle_us if write else 0
         if hdd.rotation == "mean":
             time += hdd.rotation_us / 2 if distance else 0
@@ -79,7 +85,7 @@ class Disk:
             last = self.limit if active and offset <= segment[1] else segment[1]
             if not segment[0] <= offset or end > max(last, segment[1]):
                 continue
-            self.segments = [other for other in self.segments if other is not segment] + [segment]
+            self.used = [other for other in self.used if other is not segment] + [segment]
             wait = max(end - segment[1], 0) / self.rate(segment[1] % self.hdd.capacity_bytes)
             if active:
                 if wait or segment[1] >= self.limit:
@@ -117,11 +123,14 @@ class Disk:
             return time
         buffer = hdd.read_buffer
         if buffer.segments:
-            if len(self.segments) == buffer.segments:
-                self.segments.pop(0)
             first = offset // buffer.track_bytes * buffer.track_bytes if buffer.track_bytes else offset
             self.reading = [max(first, offset + size - buffer.segment_bytes), offset + size]
-            self.segments.append(self.reading)
+            if len(self.segments) < buffer.segments:
+                self.segments.append(self.reading)
+            else:
+                oldest = self.used.pop(0)
+                self.segments = [self.reading if other is oldest else other for other in self.segments]
+            self.used.append(self.reading)
             self.limit, self.since = self.stop(offset, offset + size), now + time
         after = size / hdd.interface_mb_s
         if hdd.overlap:

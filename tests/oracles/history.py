@@ -16,9 +16,7 @@ def naive_history(
         for kind in (0, 1):
             for window in windows:
                 low = bucket - window + 1
-                values.append(
-                    sum(1 for key in keys for b, k, other in log if other == key and k == kind and b >= low)
-                )
+                values.append(sum(1 for key in keys for b, k, other in log if other == key and k == kind and b >= low))
         rows.append(values)
         log.extend((bucket, op, key) for key in keys)
     return np.array(rows, np.float32).reshape(len(requests), 2 * len(windows))

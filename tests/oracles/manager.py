@@ -1,6 +1,6 @@
 """Naive three-queue manager: Python lists, most recently used first, and a clock for each page."""
 
-NAMES = ("accesses", "hits", "admitted", "write_hits", "evicted", "dirty_evicted", "bypassed")
+NAMES = ("accesses", "hits", "admissions", "write_hits", "evictions", "dirty_evictions", "bypasses")
 
 
 class NaiveManager:
@@ -38,8 +38,8 @@ class NaiveManager:
         q = next(q for q in (1, 2, 3) if self.queues[q])
         page = self.queues[q].pop()
         del self.clocks[page]
-        self.counts["evicted"] += 1
-        self.counts["dirty_evicted"] += page in self.dirty
+        self.counts["evictions"] += 1
+        self.counts["dirty_evictions"] += page in self.dirty
         self.dirty.discard(page)
 
     def demote(self) -> None:
@@ -86,14 +86,14 @@ class NaiveManager:
                 continue
             into = decided or (1 if self.fill and self.used() < self.capacity else 0)
             if not into:
-                self.counts["bypassed"] += 1
+                self.counts["bypasses"] += 1
                 continue
             if self.used() == self.capacity:
                 self.evict()
             self.enter(page, into)
             if write:
                 self.dirty.add(page)
-            self.counts["admitted"] += 1
+            self.counts["admissions"] += 1
             outcome[k] = 1
         self.counts["accesses"] += len(pages)
         self.demote()

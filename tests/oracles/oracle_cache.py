@@ -72,9 +72,7 @@ def naive_useful(ids: list[int], run: NaiveRun, reach: int) -> NaiveRun:
     return NaiveRun(outcome, stays, reuse, run.contested)
 
 
-def naive_decided(
-    requests: list[list[int]], value: list[float], decision: list[int], capacity: int
-) -> list[int]:
+def naive_decided(requests: list[list[int]], value: list[float], decision: list[int], capacity: int) -> list[int]:
     """Hits when a request's missing pages all enter or all pass; free space is filled."""
     cache: dict[int, tuple[float, int]] = {}
     hits, p = [], 0

@@ -1,7 +1,7 @@
 """What prefetching saves, from the definition."""
 
-from cachezoo.config.baleen import EpisodeLabel
 from cachezoo.kernels.flash import DiskHead
+from cachezoo.settings.flash import EpisodeLabel
 from cachezoo.traces.table import Trace
 from tests.oracles.episodes import naive_episodes, naive_range_costs
 

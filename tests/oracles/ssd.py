@@ -1,4 +1,4 @@
-"""An SSD written from its description (cachezoo.config.device.Ssd)."""
+"""An SSD written from its description (cachezoo.settings.device.Ssd)."""
 
 
 class Drive:

@@ -1,53 +1,141 @@
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.capabilities import CAPABILITIES, TRACES, advice, there
+from tests.conftest import LONGEST
+
+pytest_plugins = ["pytester"]
+
 ROOT = Path(__file__).resolve().parents[2]
-ONE = "tests/unit/test_seeds_io.py"
+TWO = """
+import pytest
+
+@pytest.mark.needs("fio", "nbdkit")
+def test_that_needs_much():
+    pass
+
+@pytest.mark.needs("public_traces")
+def test_that_needs_traces():
+    pass
+
+@pytest.mark.skip(reason="needs luck, which this machine lacks")
+def test_that_is_skipped():
+    pass
+
+def test_that_needs_nothing():
+    pass
+"""
 
 
-def run(required: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if name != "CACHEZOO_PUBLIC_TRACES"}
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", ONE],
-        cwd=ROOT,
-        env={**kept, "CZ_REQUIRE": required, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+@pytest.fixture
+def bare(pytester, monkeypatch, tmp_path):
+    """A run of four tests, in this process, on a machine without programs and public traces."""
+    pytester.makeconftest((ROOT / "tests/conftest.py").read_text())
+    pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider\nmarkers = needs: capabilities\n")
+    pytester.makepyfile(TWO)
+    for name in (TRACES, "CZ_REQUIRE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return pytester
 
 
-@pytest.mark.parametrize("required", ["public_traces", "git,public_traces"])
-def test_a_required_capability_that_is_missing_fails_the_run(required: str) -> None:
-    done = run(required)
-    assert done.returncode == 2
-    assert "public_traces, and this machine lacks it" in done.stdout + done.stderr
+def test_what_is_missing_skips_and_the_last_line_says_what_brings_it(bare):
+    done = bare.runpytest_inprocess()
+    assert done.ret == 0
+    done.assert_outcomes(passed=1, skipped=3)
+    said, brings = done.outlines[-1].split(": ")
+    assert said == "tests were skipped for want of fio, nbdkit, public_traces"
+    assert brings == "apt-get install fio nbdkit nbdkit-plugin-dev; set CACHEZOO_PUBLIC_TRACES"
 
 
-def test_an_unknown_capability_fails_the_run() -> None:
-    done = run("nosuch")
-    assert done.returncode == 2
-    assert "CZ_REQUIRE names nosuch" in done.stdout + done.stderr
+def test_where_all_is_there_nothing_is_said(bare, monkeypatch, tmp_path):
+    monkeypatch.setitem(CAPABILITIES, "nbdkit", CAPABILITIES["fio"])
+    monkeypatch.setenv(TRACES, str(tmp_path))
+    (tmp_path / "fio").write_text("#!/bin/sh\n")
+    (tmp_path / "fio").chmod(0o755)
+    done = bare.runpytest_inprocess()
+    done.assert_outcomes(passed=3, skipped=1)
+    assert "want of" not in done.stdout.str()
 
 
-def test_what_is_there_is_enough(tmp_path: Path) -> None:
-    assert run("public_traces", CACHEZOO_PUBLIC_TRACES=str(tmp_path)).returncode == 0
+@pytest.mark.parametrize("required", ["public_traces", "root,public_traces", " public_traces ,"])
+def test_a_required_capability_that_is_missing_fails_the_run(bare, monkeypatch, required):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("CZ_REQUIRE", required)
+    done = bare.runpytest_inprocess()
+    assert done.ret == 2
+    assert "CZ_REQUIRE names public_traces, and this machine lacks it" in done.stdout.str() + done.stderr.str()
 
 
-def test_ci_requires_what_the_tests_need() -> None:
+def test_an_unknown_capability_fails_the_run(bare, monkeypatch):
+    monkeypatch.setenv("CZ_REQUIRE", "nosuch")
+    done = bare.runpytest_inprocess()
+    assert done.ret == 2
+    assert "CZ_REQUIRE names nosuch" in done.stdout.str() + done.stderr.str()
+
+
+def test_a_required_capability_that_is_there_is_enough(bare, monkeypatch, tmp_path):
+    monkeypatch.setenv("CZ_REQUIRE", "public_traces")
+    monkeypatch.setenv(TRACES, str(tmp_path))
+    bare.runpytest_inprocess().assert_outcomes(passed=2, skipped=2)
+
+
+PROGRAMS = [name for name, capability in CAPABILITIES.items() if capability.packages]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_packages_bring_is_missing_where_its_programs_are(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not there(name)
+
+
+@pytest.mark.parametrize("absent", ["losetup", "mkfs.ext4", "mount"])
+def test_a_loop_device_without_one_of_its_programs_is_none(monkeypatch, tmp_path, absent):
+    for name in {"losetup", "mkfs.ext4", "mount"} - {absent}:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os.path, "exists", lambda _: True)
+    assert not there("loop")
+    (tmp_path / absent).symlink_to(next(tmp_path.iterdir()))
+    assert there("loop")
+
+
+def test_every_capability_says_what_brings_it():
+    assert all(capability.packages or capability.otherwise for capability in CAPABILITIES.values())
+    assert advice({"nbdkit", "gcc"}).endswith(": apt-get install gcc nbdkit nbdkit-plugin-dev")
+    assert advice({"root"}) == "tests were skipped for want of root: run as root"
+
+
+def test_ci_requires_what_the_tests_need_and_installs_what_brings_it():
     """Public traces are required where they are there; everything else ci/packages.txt or the kernel gives."""
-    sources = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
+    sources = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
     calls = [names for source in sources for names in re.findall(r"mark\.needs\(([^)]+)\)", source)]
-    needed = {name for names in calls for name in re.findall(r'"(\w+)"', names)}
+    marked = {name for names in calls for name in re.findall(r'"(\w+)"', names)}
     ci = (ROOT / ".ci/run").read_text()
     required = set(re.search(r"^required=([\w,]+)$", ci, re.MULTILINE)[1].split(","))
-    assert "git" in needed
-    assert needed <= required | {"public_traces"}
+    assert marked | {"public_traces"} == set(CAPABILITIES) == required | {"public_traces"}
     assert "required=$required,public_traces" in ci
-    assert run(",".join(sorted(required - {"tracefs", "loop", "cgroup", "capture", "root"}))).returncode == 0
+    listed = (ROOT / "ci/packages.txt").read_text().split()
+    assert {package for name in required for package in CAPABILITIES[name].packages} <= set(listed)
+
+
+@pytest.mark.parametrize(("worker", "order"), [(False, "abpz"), (True, "pbza")])
+def test_what_takes_long_begins_first_where_there_are_two_processes(pytester, worker, order):
+    """The longest file, then those with a slow test, each in one piece; without pytest-xdist all stay as they are."""
+    assert (ROOT / "tests/e2e" / LONGEST).is_file()
+    conftest = (ROOT / "tests/conftest.py").read_text()
+    as_worker = "\n\ndef pytest_configure(config):\n    config.workerinput = {}\n"
+    pytester.makeconftest(conftest + as_worker * worker)
+    pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider\nmarkers =\n    needs: x\n    slow: x\n")
+    quick, slow = "def test_{}():\n    pass\n", "import pytest\n@pytest.mark.slow\ndef test_{}():\n    pass\n"
+    files = {"test_a": quick, "test_b": quick + "\n" + slow, LONGEST: slow, "test_z": slow}
+    for name, text in files.items():
+        (pytester.path / Path(name).with_suffix(".py")).write_text(text.format("one", "two"))
+    done = pytester.runpytest_inprocess("-v")
+    done.assert_outcomes(passed=5)
+    ran = re.findall(r"^test_(\w)\w*\.py::test_\w+ PASSED", done.stdout.str(), re.MULTILINE)
+    assert len(ran) == 5 and "".join(dict.fromkeys(ran)) == order

@@ -1,6 +1,4 @@
-import contextlib
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -10,25 +8,10 @@ from pathlib import Path
 import pytest
 
 from cachezoo import cli
+from tests.command_line import run
 
 HEADER = "time_us,op,offset,size\n"
 GOOD = HEADER + "".join(f"{i},{'RW'[i % 2]},{4096 * (i % 7)},4096\n" for i in range(100))
-
-
-def run(*args, ok=True):
-    """The command line in this process: a process of its own takes a second to begin."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as left,
-    ):
-        patch.setattr(sys, "argv", ["cachezoo", *map(str, args)])
-        cli.main()
-    done = subprocess.CompletedProcess(args, left.value.code, out.getvalue(), err.getvalue())
-    assert (done.returncode == 0) is ok, done.stderr
-    return done
 
 
 def test_the_installed_command_ends_with_the_status_and_one_line(tmp_path):
@@ -209,15 +192,8 @@ def test_ingest_never_replaces_its_source(tmp_path):
 
 @pytest.mark.parametrize("args", [("results",), ("track", "sync"), ("track", "ui")])
 def test_outside_a_project_one_line_says_so(tmp_path, monkeypatch, args):
-    monkeypatch.setenv("PYTHONPATH", str(Path("src").resolve()))
-    done = subprocess.run(
-        [sys.executable, "-c", "from cachezoo.cli import main; main()", *args],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=tmp_path,
-        check=False,
-    )
+    monkeypatch.chdir(tmp_path)
+    done = run(*args, ok=False)
     assert done.returncode == 1
     assert "run this in the project's folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -241,9 +217,10 @@ def test_lru_reaches_the_known_hit_ratios_on_cloudphysics(mebibytes, percent):
     import numpy as np
     import pandas as pd
 
+    from cachezoo.coded import Coded
     from cachezoo.policies.simulate import simulate
     from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.table import Coded, Trace, TraceMeta
+    from cachezoo.traces.table import Trace, TraceMeta
 
     rows = pd.read_csv(
         Path(os.environ["CACHEZOO_PUBLIC_TRACES"]) / "block/cloudphysics_us.csv.gz", header=None, comment="v"

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from cachezoo import cli
-from cachezoo.config.device import Hdd, Ssd
-from cachezoo.config.load import read_device
+from cachezoo.coded import Coded
 from cachezoo.devices.calibration import calibrate, times_of
 from cachezoo.devices.fio.replay import Settings
 from cachezoo.devices.microbench import design, measure
+from cachezoo.devices.profile import read_device
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
+from tests.oracles.hdd import seek_us
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = str(ROOT / "conf/device/exosx20_990pro.yaml")
@@ -190,6 +192,7 @@ DISKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.needs("public_traces")
 @pytest.mark.parametrize("disk", DISKS)
 def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monkeypatch, capsys, disk):
@@ -247,6 +250,7 @@ def test_a_measurement_of_many_requests_has_more_time(tmp_path, monkeypatch, cap
     refused(monkeypatch, capsys, f"not within the time for --requests {requests} ({seconds:g} s)", *words)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("fio", "nbdkit", "gcc")
 def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys):
     from cachezoo.devices.nbd.server import serving
@@ -277,10 +281,11 @@ def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys
     assert after.rotation_us == pytest.approx(4000, rel=0.15)
     assert after.outer_mb_s == pytest.approx(80, rel=0.25)
     for distance in (0.1, 0.3, 0.9):
-        there = truth.read_us + truth.seek_us(distance)
-        assert after.read_us + after.seek_us(distance) == pytest.approx(there, rel=0.2)
+        there = truth.read_us + seek_us(truth, distance)
+        assert after.read_us + seek_us(after, distance) == pytest.approx(there, rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("fio", "nbdkit", "gcc")
 def test_an_ssd_emulated_behind_fio_is_found_again():
     from cachezoo.devices.nbd.server import serving

@@ -16,8 +16,8 @@ from cachezoo.devices.responses import read_responses
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.io import read_table
 from cachezoo.traces.store import read_trace, write_trace
+from tests.command_line import run
 from tests.page_data import seeded_trace
-from tests.unit.test_cli import run
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVICE = ROOT / "conf/device/exosx20_990pro.yaml"
@@ -127,6 +127,7 @@ def test_replay_with_models_writes_what_the_pipeline_does(folder):
     assert json.loads(Path("out/r.json").read_text())["requests"] == 400
 
 
+@pytest.mark.slow
 @pytest.mark.needs("fio")
 def test_prepare_then_replay_on_real_files(folder):
     for name in ("a.img", "b.img"):

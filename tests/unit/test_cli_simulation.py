@@ -17,8 +17,8 @@ from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import PAGE_BYTES
+from tests.command_line import run
 from tests.page_data import seeded_trace
-from tests.unit.test_cli import run
 
 DEVICE = Path(__file__).resolve().parents[2] / "conf/device/wdredpro2tb_850pro.yaml"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -191,6 +191,7 @@ def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     assert "no room for" in text
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_ends_at_once_in_one_line(trace):
     command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "sweep", *[str(trace)] * 40,
                "--workers", "2"]  # fmt: skip

@@ -9,18 +9,26 @@ import pytest
 import yaml
 
 from cachezoo.io import write_table
+from cachezoo.meanings import Each
 from scripts.data_dictionary import (
     DICTIONARY,
+    PAGE,
     Row,
     as_csv,
+    files,
+    generated,
     output_errors,
     own_errors,
     pipeline_errors,
     read_dictionary,
     stage_outputs,
+    table_of_files,
 )
+from scripts.dictionary_files import File
+from scripts.dictionary_types import Entry
 
 ROOT = Path(__file__).resolve().parents[2]
+ENTRY = Entry("one thing", "its name", "total", "integer", "things", "always", "what it means")
 DVC = {
     "stages": {
         "cut": {"foreach": "${traces}", "do": {"outs": ["data/cut/${item.category}/${key}.parquet"]}},
@@ -92,6 +100,23 @@ def test_the_dictionary_covers_the_pipeline():
     outputs = stage_outputs(yaml.safe_load((ROOT / "dvc.yaml").read_text()))
     errors = own_errors(rows) + pipeline_errors(rows, outputs)
     assert not errors, "\n".join(errors)
+
+
+def test_the_dictionary_is_what_the_types_say():
+    """If not: .venv/bin/python -m scripts.data_dictionary --write."""
+    outputs = stage_outputs(yaml.safe_load((ROOT / "dvc.yaml").read_text()))
+    rows = generated(files(), outputs)
+    assert read_dictionary(ROOT / DICTIONARY) == rows
+    assert table_of_files(rows) in (ROOT / PAGE).read_text()
+
+
+def test_a_file_belongs_to_the_stages_that_write_it():
+    each = Each("one thing", "its name", text="a file")
+    listed = [File(CUT, each, []), File(JUDGE, each, []), File(ALL, each, []), File(f"{FIT}/curves.csv", each, [])]
+    found = {row.file: row.stage for row in generated(listed, stage_outputs(DVC))}
+    assert found == {CUT: "cut", JUDGE: BOTH, ALL: "sum", f"{FIT}/curves.csv": "fit"}
+    unnamed = generated([File(ALL, Each("one thing", "its name"), [ENTRY])], stage_outputs(DVC))
+    assert unnamed == [replace(row("sum", ALL, "total", "integer"), unit="things")]
 
 
 def test_outputs_of_the_pipeline_are_named_by_what_they_stand_for():

@@ -1,9 +1,31 @@
 """Bundles: what a cache runtime loads and can verify.
 
-`load` and `verify` need numpy and onnxruntime alone; writers live in `cachezoo.bundles.writer`.
+`load` and `verify` need numpy and onnxruntime alone; a loaded model takes its requests as a `RequestBatch`.
+Writers live in `cachezoo.bundles.writer`.
 """
 
-from cachezoo.bundles.reader import Bundle, load
-from cachezoo.bundles.verify import verify
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Bundle", "load", "verify"]
+if TYPE_CHECKING:
+    from cachezoo.bundles.reader import Bundle, load
+    from cachezoo.bundles.verification import verify
+    from cachezoo.coded import Coded
+    from cachezoo.serving.requests import RequestBatch
+
+__all__ = ["Bundle", "Coded", "RequestBatch", "load", "verify"]
+PLACES = {
+    "Bundle": "cachezoo.bundles.reader",
+    "Coded": "cachezoo.coded",
+    "RequestBatch": "cachezoo.serving.requests",
+    "load": "cachezoo.bundles.reader",
+    "verify": "cachezoo.bundles.verification",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - what stands there
+    """The public names, imported when they are asked for: most stages need but a module of this room."""
+    if name not in PLACES:
+        message = f"module {__name__} has no attribute {name}"
+        raise AttributeError(message)
+    return getattr(import_module(PLACES[name]), name)

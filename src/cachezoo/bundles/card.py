@@ -3,52 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cachezoo.bundles.kinds import KINDS
 from cachezoo.bundles.measured import promotion
+from cachezoo.systems.registry import bundling_of
 
-WHAT = {
-    "workload": "Names the workload category that is running, so that a cache can switch to its model.",
-    "caching": "Decides whether pages are worth caching, and in which queue of its cache they enter.",
-    "admission": "Decides whether what a read missed is worth its flash writes.",
-    "prefetch": "Says which segments of its block a miss should fetch at once, and whether to.",
-}
-ASK = {
-    "workload": """\
-seen = model.run(time_us, op, offset, size)   # from the first request on
-names = [model.classes[k] for k in seen.classes]   # the category of every window
-serving = seen.of_requests(len(time_us))   # the category in force for each request, -1 before the first vote
-""",
-    "caching": """\
-# requests in order, with dense page ids; the model runs its own cache
-served = model.run(time_us, op, offset, size, request_start, page_ids, [model.cache(capacity_pages)])
-queues = served.decisions[0]   # 0 bypass, 1 soon, 2 mean, 3 late, -1 nothing was asked
-""",
-    "admission": """\
-# rows of every request, writes too; the answer counts for what a read missed
-rows = model.features(time_us, op, offset, size, volume, namespace, user)
-admit = model.decide(rows)
-""",
-    "prefetch": """\
-# rows are those of the category's admission model: whichever computes them, once; admit at this bundle's threshold
-rows = model.features(time_us, op, offset, size, volume, namespace, user)
-beside = model.prefetch(rows)   # segments [low, high) of each request's block; nothing where low >= high
-admit = admission.scores(rows) >= model.threshold
-""",
-}
-AVOID = {
-    "workload": "programs or mixtures unlike its training traces: it cannot say that it does not know them",
-    "caching": "a cache far outside the capacities it was labelled for, or requests unlike its training traces",
-    "admission": "a cache of another size or write budget than it was calibrated for: take another "
-    "threshold from the curve in `calibration`, or calibrate it again",
-    "prefetch": "another admission than the one that `policy.admission` names, or another threshold than "
-    "`calibration.threshold`: what is prefetched is written to flash too",
-}
-SAFER = {
-    "workload": "The decision tree of `calibration.baseline`",
-    "caching": "A classic policy",
-    "admission": "A classic policy",
-    "prefetch": "Prefetching without a model",
-}
 PARTS = {
     "validation": "Evaluated on validation",
     "test": "Evaluated on test",
@@ -66,11 +23,12 @@ def model_card(manifest: Mapping[str, Any]) -> str:
     Args:
         manifest: everything but `files`.
     """
+    words = bundling_of(manifest["kind"]).card
     return "\n".join(
         [
             f"# {manifest['id']} {manifest['version']}",
             "",
-            WHAT[manifest["kind"]],
+            words.what,
             "",
             *_facts(manifest),
             *_training(manifest),
@@ -79,11 +37,11 @@ def model_card(manifest: Mapping[str, Any]) -> str:
             "## How to load it",
             "",
             "```python",
-            "from cachezoo.bundles import load",
+            "from cachezoo.bundles import Coded, RequestBatch, load",
             f'model = load("{manifest["id"]}").serving()   # checked before use, fresh state',
-            ASK[manifest["kind"]] + "```",
+            words.ask + "```",
             "",
-            "`cachezoo bundle verify DIR` checks every file and replays the golden rows.",
+            "`cachezoo bundle verify DIR` checks every file and recomputes the golden rows.",
             "",
         ]
     )
@@ -164,11 +122,12 @@ def _flat(figures: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _limits(manifest: Mapping[str, Any]) -> list[str]:
-    points = [f"- Not for {AVOID[manifest['kind']]}."]
+    own = bundling_of(manifest["kind"])
+    points = [f"- Not for {own.card.avoid}."]
     good, why = promotion(manifest["measured"])
     if not good:
-        points.append(f"- {SAFER[manifest['kind']]} is the safer choice here: {why}.")
-    unseen = [name for name in KINDS[manifest["kind"]].wanted if not manifest["golden"]["branches"][name]]
+        points.append(f"- {own.card.safer} is the safer choice here: {why}.")
+    unseen = [name for name in own.kind.load().wanted if not manifest["golden"]["branches"][name]]
     if unseen:
         names = ", ".join(unseen)
         points.append(f"- Its golden rows never pass {names}: they do not show that a runtime does that right.")

@@ -1,17 +1,20 @@
 """Stage export@model: a trained model, its metrics and golden requests become a bundle, or a refusal."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cachezoo import paths
+from cachezoo.bundles.measured import read_metrics
 from cachezoo.bundles.protocol import REFUSED
-from cachezoo.bundles.requests import Requests, join, requests_of
 from cachezoo.bundles.writer import BEGINNINGS, ExportSettings, refusal, write_bundle
+from cachezoo.documents import Document
 from cachezoo.errors import BundleError, no_trace
-from cachezoo.io import atomic_dir, read_json, read_metrics, sha256_file, write_json
+from cachezoo.io import atomic_dir, read_json, sha256_file, write_json
+from cachezoo.meanings import Means
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
+from cachezoo.params import traces_of
+from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.traces.store import read_trace
 
 if TYPE_CHECKING:
@@ -20,6 +23,16 @@ if TYPE_CHECKING:
 LOCK = Path("requirements.lock")
 VERSIONS = Path("VERSIONS.json")
 PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)\s*==\s*([^\s;+\\]+)", re.MULTILINE)
+
+
+class Refused(Document):
+    """Stands alone in a bundle's place where export refuses the model."""
+
+    id: Annotated[str, Means("model")]
+    kind: Annotated[str, Means("id of its system")]
+    version: Annotated[str, Means("version that it would have had")]
+    reason: Annotated[str, Means("why there is no bundle")]
+    trained_sha256: Annotated[str, Means("of the model's train.json")]
 
 
 def read_lock(path: Path) -> dict[str, str]:
@@ -57,7 +70,7 @@ def read_versions(path: Path) -> dict[str, dict[str, str]]:
     return dict(content)
 
 
-def golden_requests(params: "Params", category: str | None, rows: int) -> Requests:
+def golden_requests(params: "Params", category: str | None, rows: int) -> RequestBatch:
     """The first requests of a category's first validation trace, to choose golden rows among.
 
     A model of all categories gets an equal share of every category's, one after the other.
@@ -65,36 +78,25 @@ def golden_requests(params: "Params", category: str | None, rows: int) -> Reques
     Raises:
         BundleError: there is no validation trace.
     """
-    categories = [category] if category is not None else params.page_categories
+    categories = [category] if category is not None else params.data.page_categories
     parts = []
     for name in categories:
-        keys = params.traces_of(name, "validation")
+        keys = traces_of(params, name, "validation")
         if keys:
             share = max(1, rows // len(categories))
-            parts.append(requests_of(read_trace(paths.requests(name, keys[0])), share))
+            parts.append(batch_of(read_trace(paths.requests(name, keys[0]))).part(0, share))
     if not parts:
         raise BundleError(no_trace(categories[0], "validation"))
     return join(parts)
 
 
-def _metrics(trained: TrainedModel) -> Mapping[str, Any]:
-    """What was measured in the page cache, and under `flash` in the flash cache; of the workload model its own."""
-    if trained.category is None:
-        return read_metrics(paths.metrics(trained.kind))
-    flash = read_metrics(paths.flash_metrics(trained.category))
-    return {**read_metrics(paths.metrics(trained.category)), "flash": flash}
-
-
 def _write_refusal(trained: TrainedModel, folder: Path, reason: str, version: str, out_dir: Path) -> None:
-    content = {
-        "id": trained.model_id,
-        "kind": trained.kind,
-        "version": version,
-        "reason": reason,
-        "trained_sha256": sha256_file(folder / FILE),
-    }
+    refused = Refused(
+        id=trained.model_id, kind=trained.kind, version=version, reason=reason,
+        trained_sha256=sha256_file(folder / FILE),
+    )  # fmt: skip
     with atomic_dir(out_dir) as temporary:
-        write_json(temporary / REFUSED, content)
+        write_json(temporary / REFUSED, refused.model_dump(mode="json"))
 
 
 def export_model(params: "Params", model_id: str) -> str | None:
@@ -123,4 +125,4 @@ def export_model(params: "Params", model_id: str) -> str | None:
     # A category's model has several beginnings to choose golden rows from; that of all needs the change between them.
     pool = export.golden_rows_max * (1 if trained.category is None else BEGINNINGS)
     requests = golden_requests(params, trained.category, pool)
-    return write_bundle(folder, requests, _metrics(trained), settings, out_dir)
+    return write_bundle(folder, requests, read_metrics(Path(), trained, needed=True), settings, out_dir)

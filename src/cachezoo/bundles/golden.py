@@ -8,36 +8,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.bundles.kinds.base import F32, I32, Replay
 from cachezoo.bundles.protocol import (
     GOLDEN_DECISIONS,
     GOLDEN_FEATURES,
     GOLDEN_OUTPUTS,
     GOLDEN_REQUESTS,
-    OUTPUT_TOLERANCE,
     one_line,
 )
-from cachezoo.bundles.requests import Requests, from_csv, to_csv
 from cachezoo.errors import BundleError
+from cachezoo.serving.kind import F32, I32, OUTPUT_TOLERANCE, Recomputed
+from cachezoo.serving.requests import RequestBatch, from_csv, to_csv
 
 
 @dataclass(frozen=True)
 class Golden:
     """The golden folder, read."""
 
-    requests: Requests
+    requests: RequestBatch
     features: F32
     outputs: F32
     decisions: I32
 
 
-def golden_files(requests: Requests, replay: Replay) -> dict[str, bytes]:
+def golden_files(requests: RequestBatch, recomputed: Recomputed) -> dict[str, bytes]:
     """The golden folder's files by path."""
     return {
         GOLDEN_REQUESTS: to_csv(requests),
-        GOLDEN_FEATURES: _npy(replay.features.astype("<f4")),
-        GOLDEN_OUTPUTS: _npy(replay.outputs.astype("<f4")),
-        GOLDEN_DECISIONS: _npy(replay.decisions.astype("<i4")),
+        GOLDEN_FEATURES: _npy(recomputed.features.astype("<f4")),
+        GOLDEN_OUTPUTS: _npy(recomputed.outputs.astype("<f4")),
+        GOLDEN_DECISIONS: _npy(recomputed.decisions.astype("<i4")),
     }
 
 
@@ -79,8 +78,8 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
     return Golden(requests, features, outputs, decisions)
 
 
-def compare(golden: Golden, replay: Replay, stated: Mapping[str, Any], where: str) -> float:
-    """Hold a replay against the golden files: features and decisions exactly, outputs within 1e-5.
+def compare(golden: Golden, recomputed: Recomputed, stated: Mapping[str, Any], where: str) -> float:
+    """Hold what was recomputed against the golden files: features and decisions exactly, outputs within 1e-5.
 
     Returns:
         The largest difference of an output.
@@ -89,14 +88,14 @@ def compare(golden: Golden, replay: Replay, stated: Mapping[str, Any], where: st
         BundleError: what differs first, with its row.
     """
     pairs: list[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]] = [
-        (GOLDEN_FEATURES, golden.features, replay.features),
-        (GOLDEN_OUTPUTS, golden.outputs, replay.outputs),
-        (GOLDEN_DECISIONS, golden.decisions, replay.decisions),
+        (GOLDEN_FEATURES, golden.features, recomputed.features),
+        (GOLDEN_OUTPUTS, golden.outputs, recomputed.outputs),
+        (GOLDEN_DECISIONS, golden.decisions, recomputed.decisions),
     ]
     worst = 0.0
     for name, want, have in pairs:
         if want.shape != have.shape:
-            message = f"{where}: the replay gives {have.shape} where {name} has {want.shape}; export it again"
+            message = f"{where}: the runtime gives {have.shape} where {name} has {want.shape}; export it again"
             raise BundleError(message)
         difference = np.abs(want.astype(np.float64) - have.astype(np.float64))
         limit = OUTPUT_TOLERANCE if name == GOLDEN_OUTPUTS else 0.0
@@ -106,7 +105,7 @@ def compare(golden: Golden, replay: Replay, stated: Mapping[str, Any], where: st
             raise BundleError(message)
         if name == GOLDEN_OUTPUTS and difference.size:
             worst = float(difference.max())
-    if dict(stated["branches"]) != replay.branches:
+    if dict(stated["branches"]) != recomputed.branches:
         message = f"{where}: the golden rows pass other branches than the manifest counts; export the bundle again"
         raise BundleError(message)
     return worst

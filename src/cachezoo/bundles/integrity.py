@@ -18,6 +18,7 @@ from cachezoo.bundles.archive import read_archive
 from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
 from cachezoo.bundles.schema import check_manifest
 from cachezoo.errors import BundleError
+from cachezoo.systems.registry import bundling_of
 
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -39,8 +40,8 @@ class Checked:
     files: dict[str, bytes]
 
 
-def _refuse(where: str, problem: str, mend: str = "copy or export the bundle again") -> BundleError:
-    return BundleError(f"{where}: {problem}; {mend}")
+def _refuse(where: str, problem: str, fix: str = "copy or export the bundle again") -> BundleError:
+    return BundleError(f"{where}: {problem}; {fix}")
 
 
 def read_checked(path: Path) -> Checked:
@@ -181,7 +182,8 @@ def _listed(manifest: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]
         if name in listed or name in (MANIFEST, SEAL):
             raise _refuse(where, f"{MANIFEST} lists {name} twice or lists itself")
         listed[name] = entry
-    missing = [name for name in protocol.required_files(manifest["kind"]) if name not in listed]
+    required = (*protocol.REQUIRED, *bundling_of(manifest["kind"]).weights)
+    missing = [name for name in required if name not in listed]
     if missing:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
     return listed

@@ -1,80 +1,102 @@
 """What was measured of a model, as its manifest holds it, and what follows for its promotion."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
+from cachezoo import paths
+from cachezoo.metrics.base import Measurements
+from cachezoo.metrics.files import read_category, read_flash
+from cachezoo.metrics.flash import Comparison, FlashMetrics, FlashTrace
 from cachezoo.models.trained import TrainedModel
+from cachezoo.systems.registry import SYSTEMS
 
 FLASH_MODEL = "baleen"
-INTERVAL = "paired_difference_interval"
-LOWEST = ("difference_low", "mean_dt_saved_low")  # where that interval begins, as the verdicts of training call it
+M = TypeVar("M")
 
 
-def measured(trained: TrainedModel, metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest's `measured` section.
+@dataclass(frozen=True)
+class Metrics:
+    """What the stages that evaluate wrote of a model's category, or of its system where it is of all categories.
+
+    Attributes:
+        own: metrics/<category>.json, or metrics/<system>.json; None where it is not there.
+        flash: metrics/flash/<category>.json; None where it is not there, or the model serves no flash cache.
+    """
+
+    own: Measurements | None = None
+    flash: FlashMetrics | None = None
+
+
+def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
+    """Read what was measured of a model below a project's root.
 
     Args:
+        root: the project's.
         trained: the model.
-        metrics: metrics/<category>.json (metrics/workload.json for the workload model); under `flash` what
-            metrics/flash/<category>.json holds, where there is one.
+        needed: a file that is not there is an error.
+
+    Raises:
+        CachezooError: a file holds something else, or is not there.
     """
-    baselines = {
-        name: [dict(row) for row in trace.get("rows", [])]
-        for name, trace in metrics.get("traces", {}).items()
-        if isinstance(trace, Mapping) and trace.get("role", "test") == "test" and isinstance(trace.get("rows"), list)
-    }
-    evaluated = dict(metrics.get("models", {}).get(trained.model_id, {}))
-    flash = metrics.get("flash") or {}
-    if comparison := _comparison(trained, flash):
-        evaluated["flash"] = {name: _flash(trace[comparison]) for name, trace in flash["traces"].items()}
+
+    def found(reader: Callable[[Path], M], path: Path) -> M | None:
+        return reader(root / path) if needed or (root / path).exists() else None
+
+    system, category = SYSTEMS[trained.kind], trained.category
+    if category is None:
+        return Metrics(found(system.metrics.load(), paths.metrics(system.id)) if system.metrics is not None else None)
+    in_flash = system.bundling is not None and system.bundling.calibrated  # a write budget is a flash cache's
+    own = found(read_category, paths.metrics(category))
+    return Metrics(own, found(read_flash, paths.flash_metrics(category)) if in_flash else None)
+
+
+def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
+    """The manifest's `measured` section: JSON values."""
+    traces = metrics.own.traces if metrics.own is not None else {}
+    model = metrics.own.models.get(trained.model_id) if metrics.own is not None else None
+    evaluated = model.model_dump(mode="json") if model is not None else {}
+    if metrics.flash is not None and (own := _comparison(trained, metrics.flash)):
+        evaluated["flash"] = {name: _flash(own(trace)) for name, trace in metrics.flash.traces.items()}
     return {
         "beats_baseline": trained.beats_baseline,
         "reason": trained.reason,
         "training": dict(trained.validation),
         "evaluated": evaluated,
-        "baselines": baselines,
+        "baselines": {
+            name: [row.model_dump(mode="json") for row in trace.rows]
+            for name, trace in traces.items()
+            if trace.role == "test"
+        },
     }
 
 
-def _comparison(trained: TrainedModel, flash: Mapping[str, Any]) -> str | None:
+def _comparison(trained: TrainedModel, flash: FlashMetrics) -> Callable[[FlashTrace], Comparison] | None:
     """Which comparison of the flash cache is the model's: an admission by itself, a prefetch with its admission."""
-    if flash.get("model_id") == trained.model_id:
-        return "admission_alone"
-    return "deployed" if flash.get("prefetch", {}).get("model_id") == trained.model_id else None
+    if flash.model_id == trained.model_id:
+        return lambda trace: trace.admission_alone
+    return (lambda trace: trace.deployed) if flash.prefetch.model_id == trained.model_id else None
 
 
-def _flash(deployed: Mapping[str, Any]) -> dict[str, Any]:
+def _flash(comparison: Comparison) -> dict[str, Any]:
     """Read disk-head time with the shipped threshold: the model's, and each other policy's at its writes."""
     out: dict[str, Any] = {}
-    for policy, row in deployed["rows"].items():
+    for policy, row in comparison.rows.items():
         prefix = "" if policy == FLASH_MODEL else f"{policy}_"
-        for statistic in ("peak", "mean"):
-            out[f"{prefix}{statistic}_dt"] = row["read_dt"][statistic]
-            out[f"{prefix}{statistic}_dt_interval"] = row.get("read_dt_interval", {}).get(statistic)
-    return {**out, **deployed["gap"]}
+        load, ends = row.read_dt, row.read_dt_interval
+        out |= {f"{prefix}peak_dt": load.peak, f"{prefix}peak_dt_interval": list(ends.peak)}
+        out |= {f"{prefix}mean_dt": load.mean, f"{prefix}mean_dt_interval": list(ends.mean)}
+    return {**out, **comparison.gap.model_dump(mode="json")}
 
 
 def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether a bundle may be `champion`, and why.
+    """Whether a bundle may be `champion`, and why: what its judge said on validation; test figures decide nothing.
 
-    A champion beat its baseline on validation when it was trained, and the interval of the paired difference
-    there, as training or the evaluation gives it, lies above 0. An evaluation that says `promoted: false` decides.
+    The same as `cachezoo.models.trained.TrainedModel.promoted`, read from a manifest; a model that never trained has no
+    bundle.
 
     Args:
         measured: the manifest's section of that name.
     """
-    evaluated = measured["evaluated"]
-    interval = evaluated.get(INTERVAL)
-    if not measured["beats_baseline"]:
-        return False, measured["reason"]
-    if not evaluated:
-        return False, "the evaluation holds no figures of it"
-    if interval is not None and not float(interval[0]) > 0:
-        low, high = (float(end) for end in interval)
-        return False, f"the paired difference on validation, [{low:.4f}, {high:.4f}], is not above 0"
-    lowest = [low for name in LOWEST if (low := measured["training"].get(name)) is not None]
-    if interval is None and lowest and not min(lowest) > 0:
-        return False, f"the interval of the paired difference on validation begins at {min(lowest):.4f}, not above 0"
-    if evaluated.get("promoted", True) is not True:
-        return False, "the evaluation does not promote it"
-    return True, measured["reason"]
+    return bool(measured["beats_baseline"]), str(measured["reason"])

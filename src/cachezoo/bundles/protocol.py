@@ -19,15 +19,8 @@ GOLDEN_REQUESTS = "golden/requests.csv"
 GOLDEN_FEATURES = "golden/features.npy"
 GOLDEN_OUTPUTS = "golden/outputs.npy"
 GOLDEN_DECISIONS = "golden/decisions.npy"
-WEIGHTS = {
-    "workload": ("weights.safetensors",),
-    "caching": ("weights.safetensors",),
-    "admission": ("model.lgb.txt",),
-    "prefetch": ("start.lgb.txt", "end.lgb.txt", "when.lgb.txt"),
-}
 REQUIRED = (MODEL, CARD, GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS)
 
-OUTPUT_TOLERANCE = 1e-5
 MAX_MANIFEST_BYTES = 16 << 20
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 
@@ -35,11 +28,6 @@ FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.
 def seal(digest: str) -> bytes:
     """Content of `manifest.sha256`, in the form that `sha256sum -c` takes."""
     return f"{digest}  {MANIFEST}\n".encode("ascii")
-
-
-def required_files(kind: str) -> tuple[str, ...]:
-    """Files that a bundle of this kind must list."""
-    return (*REQUIRED, *WEIGHTS[kind])
 
 
 def one_line(error: Exception) -> str:

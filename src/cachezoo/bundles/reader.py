@@ -1,10 +1,10 @@
 """Loads a bundle on numpy and onnxruntime alone.
 
-    from cachezoo.bundles import load
+    from cachezoo.bundles import Coded, RequestBatch, load
     bundle = load("models/bundles/admission.database.lgbm")
     model = bundle.serving()          # fresh state
-    rows = model.features(time_us, op, offset, size, volume)
-    admit = model.decide(rows)
+    batch = RequestBatch(time_us, op, offset, size, Coded.of(volume))
+    admit = model.decide(model.features(batch))
 
 Everything is checked before it is used: see `cachezoo.bundles.integrity` and `cachezoo.bundles.weights`.
 """
@@ -17,11 +17,12 @@ from typing import Any
 
 from cachezoo.bundles.golden import Golden, read_golden
 from cachezoo.bundles.integrity import Checked, read_checked
-from cachezoo.bundles.kinds import KINDS, Replay, Session
 from cachezoo.bundles.protocol import MODEL, one_line
-from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, ConfigError
+from cachezoo.serving.kind import Kind, Recomputed, Session
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.registry import bundling_of
 
 DTYPES = {
     "tensor(float)": "float32",
@@ -84,7 +85,7 @@ class Bundle:
         self.digest = checked.digest
         self.where = checked.where
         self._files = checked.files
-        self._kind = KINDS[self.kind]
+        self._kind: Kind = bundling_of(self.kind).kind.load()
         for name, data in checked.files.items():
             check_finite(name, data, self.where)
         if self.manifest["id"].split(".")[0] != self.kind:
@@ -148,14 +149,14 @@ class Bundle:
         """
         return read_golden(self.manifest, self._files, self.where)
 
-    def replay(self, requests: Requests) -> Replay:
+    def recompute(self, requests: RequestBatch) -> Recomputed:
         """Run raw requests through a fresh serving object.
 
         Raises:
             BundleError: the model fails on them.
         """
         try:
-            return self._kind.replay(self.serving(), requests, self.manifest["golden"]["context"])
+            return self._kind.recompute(self.serving(), requests, self.manifest["golden"]["context"])
         except BundleError:
             raise
         except Exception as error:

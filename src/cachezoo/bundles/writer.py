@@ -14,21 +14,20 @@ from cachezoo.bundles.card import model_card
 from cachezoo.bundles.cost import model_cost
 from cachezoo.bundles.golden import compare, golden_files
 from cachezoo.bundles.integrity import Checked
-from cachezoo.bundles.kinds import KINDS, Replay, Session
-from cachezoo.bundles.measured import measured
-from cachezoo.bundles.protocol import CARD, MANIFEST, MODEL, OUTPUT_TOLERANCE, PROTOCOL, SEAL, WEIGHTS, seal
+from cachezoo.bundles.measured import Metrics, measured
+from cachezoo.bundles.protocol import CARD, MANIFEST, MODEL, PROTOCOL, SEAL, seal
 from cachezoo.bundles.reader import Bundle, load, open_session, tensors
-from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.schema import check_manifest, schema
-from cachezoo.bundles.sources import SOURCES
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
+from cachezoo.serving.kind import OUTPUT_TOLERANCE, Kind, Recomputed, Session
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.registry import bundling_of
 
 GROWTH = 2
 BEGINNINGS = 8
-CALIBRATED = ("admission", "prefetch")
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,11 @@ class ExportSettings:
     pinned: Mapping[str, Mapping[str, str]]
 
 
+def _kind(name: str) -> Kind:
+    kind: Kind = bundling_of(name).kind.load()
+    return kind
+
+
 def refusal(trained: TrainedModel) -> str | None:
     """Why a model must not be exported, or None.
 
@@ -60,20 +64,20 @@ def refusal(trained: TrainedModel) -> str | None:
         return f"it never trained: {trained.reason}"
     if trained.calibration.get("oracle_beats_classic") is False:
         return f"its oracle is below the best classic on validation: {trained.reason}"
-    if trained.kind == "prefetch" and not trained.beats_baseline:
+    if bundling_of(trained.kind).must_win and not trained.beats_baseline:
         return f"not shown to beat prefetching without a model: {trained.reason}"
     return None
 
 
 def write_bundle(
-    trained_dir: Path, requests: Requests, metrics: Mapping[str, Any], settings: ExportSettings, out_dir: Path
+    trained_dir: Path, requests: RequestBatch, metrics: Metrics, settings: ExportSettings, out_dir: Path
 ) -> str:
     """Write a bundle's folder.
 
     Args:
         trained_dir: `models/trained/<id>`.
         requests: raw requests to take golden rows from, in order.
-        metrics: what stage evaluate wrote for the model's category.
+        metrics: what the stages that evaluate wrote of the model's category or system.
         settings: version, golden rows, pins.
         out_dir: the folder; replaced whole or left alone.
 
@@ -105,7 +109,7 @@ def write_archive(folder: Path, path: Path) -> None:
 
 
 def build_bundle(
-    trained_dir: Path, requests: Requests, metrics: Mapping[str, Any], settings: ExportSettings
+    trained_dir: Path, requests: RequestBatch, metrics: Metrics, settings: ExportSettings
 ) -> tuple[dict[str, bytes], str]:
     """All files of a bundle by path, manifest and seal included, and its digest; see `write_bundle`."""
     trained = read_trained(trained_dir)
@@ -113,9 +117,9 @@ def build_bundle(
     files = _model_files(trained, trained_dir)
     session = open_session(files[MODEL], trained.model_id)
     manifest = _draft(trained, session, files[MODEL], metrics, settings)
-    golden, replay = _choose_golden(manifest, session, requests, settings)
-    _check_parity(trained, trained_dir, replay)
-    files.update(golden_files(golden, replay))
+    golden, recomputed = _choose_golden(manifest, session, requests, settings)
+    _check_parity(trained, trained_dir, recomputed)
+    files.update(golden_files(golden, recomputed))
     files[CARD] = model_card(manifest).encode("utf-8")
     manifest["files"] = [
         {"path": name, "sha256": hashlib.sha256(files[name]).hexdigest(), "size": len(files[name])}
@@ -124,7 +128,7 @@ def build_bundle(
     text, digest = _seal(manifest, trained.model_id)
     _check_pinned(trained.model_id, settings, digest)
     bundle = Bundle(Checked(trained.model_id, manifest, digest, dict(files)))
-    compare(bundle.golden(), bundle.replay(bundle.golden().requests), manifest["golden"], trained.model_id)
+    compare(bundle.golden(), bundle.recompute(bundle.golden().requests), manifest["golden"], trained.model_id)
     return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
 
 
@@ -135,27 +139,27 @@ def _check_shippable(trained: TrainedModel) -> None:
         raise BundleError(message)
     threshold = trained.calibration.get("threshold")
     uncalibrated = not isinstance(threshold, int | float) or isinstance(threshold, bool) or not np.isfinite(threshold)
-    if trained.kind in CALIBRATED and (uncalibrated or not trained.calibration.get("curve")):
+    if bundling_of(trained.kind).calibrated and (uncalibrated or not trained.calibration.get("curve")):
         message = f"{trained.model_id}: its threshold is not calibrated; train it again with a validation trace"
         raise BundleError(message)
 
 
 def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
     files = {}
-    for name in WEIGHTS[trained.kind]:
+    for name in bundling_of(trained.kind).weights:
         try:
             files[name] = (folder / name).read_bytes()
         except OSError as error:
             message = f"{folder / name}: cannot be read ({error.strerror}); train the model again"
             raise BundleError(message) from error
         check_finite(name, files[name], str(folder))
-    model = SOURCES[trained.kind].export(folder)
+    model: bytes = bundling_of(trained.kind).onnx.load()(folder)
     check_finite(MODEL, model, trained.model_id)
     return {**files, MODEL: model}
 
 
 def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, str]:
-    wanted = SOURCES[trained.kind].libraries
+    wanted = bundling_of(trained.kind).libraries
     if missing := [name for name in wanted if name not in locked]:
         message = f"requirements.lock pins no {missing[0]}, which decides the bytes of {trained.model_id}; pin it"
         raise BundleError(message)
@@ -166,12 +170,12 @@ def _draft(
     trained: TrainedModel,
     session: Session,
     model: bytes,
-    metrics: Mapping[str, Any],
+    metrics: Metrics,
     settings: ExportSettings,
 ) -> dict[str, Any]:
     """The manifest without golden section and files."""
     values = trained.model_dump(mode="json")
-    inputs, outputs = tensors(session, KINDS[trained.kind].units)
+    inputs, outputs = tensors(session, _kind(trained.kind).units)
     return {
         "PROTOCOL": PROTOCOL,
         "id": trained.model_id,
@@ -191,49 +195,49 @@ def _draft(
 
 @dataclass(frozen=True)
 class _Tried:
-    """Candidate golden rows, their context and replay."""
+    """Candidate golden rows, their context and what the runtime makes of them."""
 
-    requests: Requests
+    requests: RequestBatch
     context: dict[str, Any]
-    replay: Replay
+    recomputed: Recomputed
 
     def rank(self, wanted: Sequence[str]) -> tuple[int, int]:
         """Branches passed, then rows: more is better."""
-        return sum(self.replay.branches[name] > 0 for name in wanted), len(self.requests)
+        return sum(self.recomputed.branches[name] > 0 for name in wanted), len(self.requests)
 
 
 def _grown(
-    manifest: dict[str, Any], session: Session, requests: Requests, choice: int, settings: ExportSettings
+    manifest: dict[str, Any], session: Session, requests: RequestBatch, choice: int, settings: ExportSettings
 ) -> _Tried:
     """The shortest head of the requests, by doubling, that passes every branch with one choice of context.
 
     It ends before the first decision that another CPU's last digits could turn.
     """
-    kind = KINDS[manifest["kind"]]
+    kind = _kind(manifest["kind"])
     rows = min(settings.golden_rows, len(requests))
     last = min(settings.golden_rows_max, len(requests))
     while True:
         head = requests.part(0, rows)
         context = kind.contexts(head)[choice]
-        replay = kind.replay(kind.serve(manifest, session), head, context)
-        if rows >= last or all(replay.branches[name] for name in kind.wanted):
+        recomputed = kind.recompute(kind.serve(manifest, session), head, context)
+        if rows >= last or all(recomputed.branches[name] for name in kind.wanted):
             break
         rows = min(GROWTH * rows, last)
-    if replay.steady is not None and replay.steady < rows:
-        head = requests.part(0, max(1, replay.steady))
-        replay = kind.replay(kind.serve(manifest, session), head, context)
-    return _Tried(head, context, replay)
+    if recomputed.steady is not None and recomputed.steady < rows:
+        head = requests.part(0, max(1, recomputed.steady))
+        recomputed = kind.recompute(kind.serve(manifest, session), head, context)
+    return _Tried(head, context, recomputed)
 
 
 def _choose_golden(
-    manifest: dict[str, Any], session: Session, requests: Requests, settings: ExportSettings
-) -> tuple[Requests, Replay]:
-    """Golden requests and their replay; fills the golden section.
+    manifest: dict[str, Any], session: Session, requests: RequestBatch, settings: ExportSettings
+) -> tuple[RequestBatch, Recomputed]:
+    """Golden requests and what the runtime makes of them; fills the golden section.
 
     Several beginnings and contexts are tried until every branch is passed by enough rows; else the rows that pass most
     branches are taken.
     """
-    kind = KINDS[manifest["kind"]]
+    kind = _kind(manifest["kind"])
     best = _grown(manifest, session, requests, 0, settings)
     for k, choice in itertools.product(range(BEGINNINGS), range(len(kind.contexts(requests.part(0, 1))))):
         first = k * len(requests) // BEGINNINGS
@@ -247,17 +251,15 @@ def _choose_golden(
         "context": best.context,
         "outputs": list(kind.outputs(manifest)),
         "decisions": list(kind.decisions),
-        "branches": best.replay.branches,
+        "branches": best.recomputed.branches,
     }
-    return best.requests, best.replay
+    return best.requests, best.recomputed
 
 
-def _check_parity(trained: TrainedModel, folder: Path, replay: Replay) -> None:
+def _check_parity(trained: TrainedModel, folder: Path, recomputed: Recomputed) -> None:
     """Hold the exported model against the one that was trained, on the golden rows."""
-    reference = SOURCES[trained.kind].reference
-    if reference is None:
-        return
-    difference = float(np.abs(reference(folder, trained, replay.features) - replay.outputs).max(initial=0.0))
+    reference = bundling_of(trained.kind).reference.load()
+    difference = float(np.abs(reference(folder, trained, recomputed.features) - recomputed.outputs).max(initial=0.0))
     if not difference <= OUTPUT_TOLERANCE:
         message = (
             f"{trained.model_id}: the exported model differs by {difference:.2g} from the trained one, "

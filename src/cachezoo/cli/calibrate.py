@@ -13,9 +13,9 @@ from cachezoo.errors import ConfigError, DeviceError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from cachezoo.config.device import AnalyticDevice, Hdd, Ssd
     from cachezoo.devices.calibration import Calibration
     from cachezoo.devices.samples import Samples
+    from cachezoo.settings.device import AnalyticDevice, Hdd, Ssd
 
 app = typer.Typer()
 FAR = 0.3  # a demerit figure above it is, too
@@ -109,8 +109,8 @@ def _start(base: "AnalyticDevice", kind: Literal["hdd", "ssd"], taken: Taken, ca
 
 def _say_capacity(model: "Hdd | Ssd") -> None:
     """A trace does not show where a disk ends."""
-    from cachezoo.config.device import Hdd
     from cachezoo.console import err
+    from cachezoo.settings.device import Hdd
 
     if isinstance(model, Hdd):
         text = f"note: the disk is taken to end where its requests do, at byte {model.capacity_bytes:,}; "

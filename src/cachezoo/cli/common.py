@@ -2,14 +2,36 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup, TyperOption
 
 from cachezoo.errors import ConfigError
 
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
+
 LONGEST_CELL = 240
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+class Group(TyperGroup):
+    """A group whose help shows the first paragraph of each command's help whole; typer's cuts it to one line."""
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the list of commands."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        rows = [(name, (child.help or "").split("\n\n")[0]) for name, child in commands.items() if child]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def get_help_option(self, ctx: "Context") -> TyperOption | None:
+        """`--help`, which is False where it is not given: of None typer asks pydantic, a long import, what it is."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
 
 
 def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:

@@ -8,12 +8,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cachezoo.cli import calibrate
-from cachezoo.cli.common import Json, cell, png_path, print_values
-from cachezoo.config.device import RealDevice
+from cachezoo.cli.common import Group, Json, cell, png_path, print_values
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
 
-app = typer.Typer(no_args_is_help=True, help="Disks and SSDs: models, response times under load, replays.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Disks and SSDs: models, response times under load, replays.")
 app.add_typer(calibrate.app)
 
 PROFILE_HELP = "A device profile's YAML file, or its name in conf/device."
@@ -174,6 +173,7 @@ def replay(
     from cachezoo.devices.profile import load_device
     from cachezoo.devices.replaying import write_responses
     from cachezoo.io import check_file, read_json
+    from cachezoo.settings.device import RealDevice
     from cachezoo.traces.read import read_any
 
     device = load_device(given)

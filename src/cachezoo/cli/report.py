@@ -16,8 +16,8 @@ MAKE = ".venv/bin/dvc repro report"
 
 def is_current(root: Path, page: Path) -> bool:
     """Whether a page was made from the metrics, trained models and cards that now lie below a project's root."""
-    from cachezoo.evaluation.report.gather import inputs_digest
-    from cachezoo.evaluation.report.names import INPUTS
+    from cachezoo.plots import INPUTS
+    from cachezoo.report.gather import inputs_digest
 
     found = re.search(rf'<meta name="{INPUTS}" content="(\w+)">', page.read_text(encoding="utf-8"))
     return found is not None and found[1] == inputs_digest(root)
@@ -30,7 +30,7 @@ def report(
     """Say where the report is: which model to deploy for which workload, and whether it is worth it."""
     from cachezoo import paths
     from cachezoo.console import out
-    from cachezoo.evaluation.report.names import PAGE
+    from cachezoo.plots import PAGE
 
     root = project()
     page = root / paths.REPORT / PAGE

@@ -11,15 +11,15 @@ from cachezoo.cli.common import Json, cell, png_path, print_values
 from cachezoo.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
-    from cachezoo.config.device import AnalyticDevice
     from cachezoo.evaluation.sweep import Asked, Bench
+    from cachezoo.settings.device import AnalyticDevice
 
 app = typer.Typer()
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Capacities = Annotated[
     str, typer.Option("--capacity", help="Pages, or N% of the distinct pages; several with commas: 1%,5%,10%.")
 ]
-Warmup = Annotated[str, typer.Option(help="Page accesses replayed before counting, or auto.")]
+Warmup = Annotated[str, typer.Option(help="Page accesses simulated before counting, or auto.")]
 WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
 UnitOption = Annotated[str, typer.Option("--unit", help="What one admission decision covers: page, segment, request.")]
 DeviceOption = Annotated[
@@ -86,7 +86,7 @@ def _bench(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
     """The trace, ready; says where a capacity is above its working set."""
     from cachezoo.console import err
     from cachezoo.evaluation.sweep import Bench
-    from cachezoo.policies.simulate import Replay, capacity_of
+    from cachezoo.policies.simulate import Simulator, capacity_of
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
@@ -98,13 +98,13 @@ def _bench(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
                 f"warning: a capacity of {size} pages is above the working set of {pages.n_pages}: only first touches "
                 "miss"
             )
-    return Bench.of(Replay(trace, pages, asked.writes, asked.unit), asked.device)
+    return Bench.of(Simulator(trace, pages, asked.writes, asked.unit), asked.device)
 
 
 @app.command()
 def simulate(
     trace: TracePath,
-    policy: Annotated[str, typer.Option(help="Id, or \\[admission+] eviction [+prefetch]; see policies.")] = "lru",
+    policy: Annotated[str, typer.Option(help="Id, or [admission+] eviction [+prefetch]; see policies.")] = "lru",
     capacity: Capacities = "10%",
     warmup: Warmup = "0",
     writes: WritesOption = "back",
@@ -114,7 +114,7 @@ def simulate(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Replay a trace through one policy, at one capacity or several."""
+    """Simulator a trace through one policy, at one capacity or several."""
     from cachezoo.evaluation.sweep import run_row
 
     policy, plot = _known([policy])[0], png_path(plot)
@@ -167,11 +167,11 @@ def compare(
         runs.append(beside([*own, *(model[k] for model in models)], ids))
     _draw(plot, [row for run in runs for row in run["rows"]], trace.name)
     if as_json:
-        typer.echo(json.dumps({"trace_id": bench.replay.trace.meta.trace_id, "runs": runs}, allow_nan=False))
+        typer.echo(json.dumps({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, allow_nan=False))
         return
     for run in runs:
         title = f"{trace.name}: {run['capacity']:,} pages, counted after {run['warmup']:,} of "
-        title += f"{len(bench.replay.pages.page_ids):,} page accesses"
+        title += f"{len(bench.simulator.pages.page_ids):,} page accesses"
         below = f"best classic: {run['best_classic']} · optimum: {run['optimum']}"
         columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *_columns(run["rows"])[1:]]
         _table(run["rows"], title, below, columns)
@@ -193,9 +193,9 @@ def _bundle_rows(path: Path, bench: "Bench", capacities: list[str], asked: "Aske
 
     rows = []
     for text in capacities:
-        pages = bench.replay.pages
+        pages = bench.simulator.pages
         size = capacity_of(text, pages)
-        found = simulate_bundle(path, bench.replay.trace, pages, size, counted_from(asked.warmup, pages, size))
+        found = simulate_bundle(path, bench.simulator.trace, pages, size, counted_from(asked.warmup, pages, size))
         rows.append(bench.row("model", found, asked.decision_us))
     return rows
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, print_values
+from cachezoo.cli.common import Group, Json, print_values
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
 
-app = typer.Typer(no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The trace's files, all of one format.")]
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
@@ -215,8 +215,8 @@ def capture(
     as_json: Json = False,
 ) -> None:
     """Record the block requests of a real workload (as root)."""
-    from cachezoo.traces.capture.run import capture as run
-    from cachezoo.traces.capture.run import choose_recipe
+    from cachezoo.capture.run import capture as run
+    from cachezoo.capture.run import choose_recipe
 
     chosen = choose_recipe(workload, recipe, seed, duration)
     with progress(f"capturing {workload}", chosen.schedule.days * chosen.schedule.day_s) as advance:

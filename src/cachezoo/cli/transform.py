@@ -60,7 +60,7 @@ def cut(
 def sample(
     trace: TracePath,
     output: Output,
-    rate: Annotated[float, typer.Option(help="Part of the blocks to keep, above 0 and at most 1.")],
+    rate: Annotated[float, typer.Option(help="Prepared of the blocks to keep, above 0 and at most 1.")],
     seed: Annotated[int, typer.Option(help="Another seed, another choice of blocks.")] = 0,
     block_bytes: Annotated[int, typer.Option(help="Unit of the choice, a multiple of 4096.")] = 65_536,
     fmt: FormatName = "auto",

@@ -1,5 +1,1 @@
-"""Pydantic schemas of params.yaml, and how it is composed and loaded."""
-
-from cachezoo.config.load import load_params
-
-__all__ = ["load_params"]
+"""How params.yaml is composed from conf/ and loaded, and edits of conf/matrix.yaml."""

@@ -5,18 +5,21 @@ from typing import TypeGuard
 
 import yaml
 
-from cachezoo.config.load import read_yaml, validate_params
+from cachezoo.config.load import validate_params
 from cachezoo.config.matrix_text import KEYS, LISTS, OBJECT_TABLE, PAGE_TABLE
-from cachezoo.config.schema import Model
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
+from cachezoo.params import categories_of
+from cachezoo.settings.data import roles_of
+from cachezoo.systems.registry import SYSTEMS
+from cachezoo.yaml_file import read_yaml
 
 BANNER = "# Generated from conf/ by the compose stage. Never edit: change conf/ and run `dvc repro`.\n"
 
 
 def _architectures(models: object, conf: Path) -> list[str]:
     """Hydra's choices of conf/model/<kind>/ that the matrix makes."""
-    kinds = set(Model.model_fields)
+    kinds = set(SYSTEMS)
     if not isinstance(models, dict) or set(models) != kinds:
         message = f"{conf / 'matrix.yaml'}: models must name an architecture of each of {', '.join(sorted(kinds))}"
         raise ConfigError(message)
@@ -80,7 +83,7 @@ def compose(conf: Path) -> str:
         with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
             tree = OmegaConf.to_container(hydra_compose("config", overrides=overrides), resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
-        message = f"{conf}: {' '.join(str(error).split())[:300]}; mend it in conf/"
+        message = f"{conf}: {' '.join(str(error).split())[:300]}; fix it in conf/"
         raise ConfigError(message) from error
     tree = dict(tree) if isinstance(tree, dict) else {}
     data = {"traces": matrix["traces"], "page_categories": sorted(matrix["page_categories"])}
@@ -90,8 +93,8 @@ def compose(conf: Path) -> str:
             said = getattr(params.model, kind).arch
             message = f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}"
             raise ConfigError(message)
-    own = {LISTS[table]: {params.traces[key].category for key in matrix[table] or ()} for table in LISTS}
-    for name, found in {"categories": set(params.categories), **own}.items():
+    own = {LISTS[table]: {params.data.traces[key].category for key in matrix[table] or ()} for table in LISTS}
+    for name, found in {"categories": set(categories_of(params)), **own}.items():
         if sorted(matrix[name]) != sorted(found):
             message = f"{conf / 'matrix.yaml'}: {name} is {matrix[name]}, the traces' are {sorted(found)}; list them"
             raise ConfigError(message)
@@ -99,8 +102,8 @@ def compose(conf: Path) -> str:
     if both:
         message = f"{conf / 'matrix.yaml'}: category {both[0]} has rows in {PAGE_TABLE} and in {OBJECT_TABLE}; take one"
         raise ConfigError(message)
-    completed = params.data.model_copy(update={"roles": params.data.keys_by_role()})
-    tree = params.model_copy(update={"data": completed}).model_dump(mode="json")
+    tree = params.model_dump(mode="json")
+    tree["data"]["roles"] = roles_of(params.data.traces)
     return BANNER + yaml.safe_dump(tree, sort_keys=True, allow_unicode=True)
 
 

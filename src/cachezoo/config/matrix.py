@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from cachezoo.config.compose import compose
 from cachezoo.config.matrix_text import OBJECT_TABLE, PAGE_TABLE, with_trace
-from cachezoo.config.schema import Role, TraceEntry
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
+from cachezoo.settings.data import Role, TraceEntry
 
 MATRIX = Path("conf/matrix.yaml")
 IMPORTED = Path("data/raw/imported")
@@ -168,7 +168,7 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"{MATRIX}: is no text in UTF-8 ({error.reason} at byte {error.start}); mend it first"
+        message = f"{MATRIX}: is no text in UTF-8 ({error.reason} at byte {error.start}); fix it first"
         raise ConfigError(message) from error
 
 
@@ -179,7 +179,7 @@ def _traces(text: str) -> dict[str, TraceEntry]:
         rows = (value["traces"] or {}) if isinstance(value, dict) and "traces" in value else {}
         return {str(key): TraceEntry.model_validate(row) for key, row in rows.items()}
     except (yaml.YAMLError, ValidationError, AttributeError) as error:
-        message = f"{MATRIX}: cannot be used as it is ({' '.join(str(error).split())[:200]}); mend it first"
+        message = f"{MATRIX}: cannot be used as it is ({' '.join(str(error).split())[:200]}); fix it first"
         raise ConfigError(message) from error
 
 

@@ -40,7 +40,7 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: s
     try:
         root, before = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
     except yaml.YAMLError as error:
-        message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]}); mend it"
+        message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]}); fix it"
         raise ConfigError(message) from error
     sections = {pair[0].value: pair[1] for pair in _pairs(root)} if isinstance(root, yaml.MappingNode) else {}
     lists = ["categories", LISTS[table]]

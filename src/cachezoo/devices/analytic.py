@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.device import Hdd, Ssd
 from cachezoo.kernels import hdd as hdd_kernel
 from cachezoo.kernels import ssd as ssd_kernel
+from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.table import OP_READ, Trace
 
 F64 = npt.NDArray[np.float64]

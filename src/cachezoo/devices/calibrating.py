@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import yaml
 
 from cachezoo import paths
-from cachezoo.config.device import AnalyticDevice, Hdd, RealDevice, Ssd
-from cachezoo.config.schema import Params
 from cachezoo.devices.calibration import Calibration, calibrate
 from cachezoo.devices.calibration_plot import draw
 from cachezoo.devices.fio.iolog import Rules, clean
@@ -17,12 +15,33 @@ from cachezoo.devices.responses import read_responses
 from cachezoo.devices.samples import FEWEST, Samples, join
 from cachezoo.errors import DeviceError
 from cachezoo.io import read_json, write_json
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.params import categories_of, traces_of
+from cachezoo.settings.device import AnalyticDevice, Hdd, RealDevice, Ssd
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import MAX_END_BYTES, OP_READ
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
 
 Kind = Literal["hdd", "ssd"]
 MOST_FITTED = 100_000
 FAR_APART = 0.5  # a spread above it is
+REPORT = Table(
+    Each("the devices", "the file", text="models fitted to measured response times and how near they come"),
+    {
+        "provenance": Column("text", Means("device.source: analytic, emulated or real")),
+        "why": Column("text", Means("why nothing was fitted"), "sometimes"),
+        "hdd|ssd.**": Column(
+            "any",
+            Means(
+                "of a measurement: what cachezoo device calibrate writes beside a profile, or why it could not be "
+                "fitted"
+            ),
+            "sometimes",
+        ),
+    },
+)
 # What a fit to a real device begins with; it says what service times do not show.
 HDD = Hdd(
     capacity_bytes=1,
@@ -50,7 +69,7 @@ class Replayed:
     data_bytes: int
 
 
-def replayed(params: Params, category: str, key: str, kind: Kind) -> Replayed:
+def replayed(params: "Params", category: str, key: str, kind: Kind) -> Replayed:
     """What the stage replay measured for one trace; rows as the replay made them fit.
 
     Raises:
@@ -71,16 +90,16 @@ def replayed(params: Params, category: str, key: str, kind: Kind) -> Replayed:
     return Replayed(samples, record["spread"], record.get("data_bytes", 0))
 
 
-def together(params: Params, kind: Kind) -> Replayed:
+def together(params: "Params", kind: Kind) -> Replayed:
     """A first half from train traces, and a second, as long, from validation traces; of each category alike many.
 
     Raises:
         DeviceError: no category has both, or too few requests.
     """
     halves: dict[str, list[Replayed]] = {"train": [], "validation": []}
-    both = [name for name in params.categories if all(params.traces_of(name, role) for role in halves)]
+    both = [name for name in categories_of(params) if all(traces_of(params, name, role) for role in halves)]
     for category in both:
-        found = {role: replayed(params, category, params.traces_of(category, role)[0], kind) for role in halves}
+        found = {role: replayed(params, category, traces_of(params, category, role)[0], kind) for role in halves}
         length = min(MOST_FITTED // len(both), *(len(one.samples) for one in found.values()))
         for role, one in found.items():
             halves[role].append(replace(one, samples=one.samples.part(0, length)))
@@ -103,7 +122,7 @@ def _start(kind: Kind, found: Replayed) -> Hdd | Ssd:
     return HDD.model_copy(update={"capacity_bytes": max(found.data_bytes, reach)})
 
 
-def _report(params: Params, kind: Kind) -> tuple[Calibration | None, dict[str, Any]]:
+def _report(params: "Params", kind: Kind) -> tuple[Calibration | None, dict[str, Any]]:
     """The calibration and what is said of it, or why there is none."""
     try:
         found = together(params, kind)
@@ -120,7 +139,7 @@ def _report(params: Params, kind: Kind) -> tuple[Calibration | None, dict[str, A
     return calibration, report
 
 
-def calibrate_responses(params: Params, folder: Path) -> None:
+def calibrate_responses(params: "Params", folder: Path) -> None:
     """Fit a model of each device to its replayed times on train traces, test it on validation traces, write both.
 
     Args:

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from cachezoo.config.device import Hdd, Ssd
 from cachezoo.devices import fit_ssd
 from cachezoo.devices.fit_hdd import QUANTILES, demerit, demerit_of, distances, fit_hdd, modelled
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.table import OP_NAMES, OP_READ, Trace
 
 F64 = npt.NDArray[np.float64]

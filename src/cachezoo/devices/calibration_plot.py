@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.device import Hdd
 from cachezoo.devices.calibration import Calibration
 from cachezoo.devices.fit_hdd import distances
-from cachezoo.evaluation.style import BLACK, BLUE, DPI, GREY, LIGHT, VERMILION, WIDTH, settings
 from cachezoo.io import atomic_file
+from cachezoo.settings.device import Hdd
+from cachezoo.style import BLACK, BLUE, DPI, GREY, LIGHT, VERMILION, WIDTH, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from cachezoo.config.device import AnalyticDevice, Hdd
 from cachezoo.devices.calibration import PUBLISHED, Calibration, Score
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file, check_file, write_json
+from cachezoo.settings.device import AnalyticDevice, Hdd
 
 SUFFIXES = (".yaml", ".yml")
 

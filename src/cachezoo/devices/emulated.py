@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from cachezoo.config.device import EmulatedDevice, Hdd, Ssd
 from cachezoo.devices.analytic import F64, t_hdd_us, t_ssd_us
 from cachezoo.devices.fio.replay import Measured, Settings
 from cachezoo.devices.fio.replay import replay as replay_with_fio
 from cachezoo.devices.nbd.server import check_model, serving
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import EmulatedDevice, Hdd, Ssd
 from cachezoo.traces.table import Trace
 
 MOST_REQUESTS = 10_000

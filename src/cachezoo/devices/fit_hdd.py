@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares, lsq_linear
 
-from cachezoo.config.device import Hdd, ReadBuffer
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.fit_ssd import FEWEST, MOST_MB_S, line
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.kernels.hdd import hdd_media, hdd_service_us
+from cachezoo.settings.device import Hdd, ReadBuffer
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

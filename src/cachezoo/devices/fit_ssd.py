@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
-from cachezoo.config.device import Ssd
 from cachezoo.devices.analytic import drive_at_rest
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.kernels.ssd import ssd_service_us
+from cachezoo.settings.device import Ssd
 
 F64 = npt.NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from cachezoo.config.device import Device, RealDevice
 from cachezoo.devices.fio.command import Mode
 from cachezoo.devices.real import measure_real, recorded
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, write_json, write_table
+from cachezoo.settings.device import Device, RealDevice
 from cachezoo.traces.table import Trace
 
 

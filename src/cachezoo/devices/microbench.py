@@ -11,12 +11,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.devices.fio.contract import ReplayTarget
 from cachezoo.devices.fio.replay import Settings, replay
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]

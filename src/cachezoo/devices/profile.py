@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
-from cachezoo.config.device import AnalyticDevice, Device, EmulatedDevice, Hdd, Ssd
-from cachezoo.config.load import read_device, read_yaml
 from cachezoo.devices.analytic import NONE, disk_at_rest, drive_at_rest
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.hdd import hdd_service_us
 from cachezoo.kernels.ssd import ssd_service_us
 from cachezoo.seeds import derive_seed
+from cachezoo.settings.device import AnalyticDevice, Device, EmulatedDevice, Hdd, Ssd
+from cachezoo.yaml_file import checked, read_yaml
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -36,6 +36,16 @@ RANDOM_REQUESTS, RUN_REQUESTS = 4096, 64
 MOST_REQUESTS = 1 << 18
 SPAN_OF_SSD = 1 << 36  # the model has no capacity: addresses only choose channels
 ROOT_OF_RANDOM_DISTANCE, RANDOM_DISTANCE = 8 / 15, 1 / 3  # means over two uniformly random addresses
+
+
+def read_device(path: Path) -> Device:
+    """A device profile that names no others.
+
+    Raises:
+        ConfigError: missing, not YAML, or not what the schema allows.
+    """
+    adapter: TypeAdapter[Device] = TypeAdapter(Device)
+    return checked(adapter, read_yaml(path), str(path), "conf/device holds profiles to copy from")
 
 
 def load_device(given: str, folder: Path = FOLDER) -> Device:
@@ -107,12 +117,12 @@ def _composed(path: Path) -> Device:
             tree = OmegaConf.to_container(compose(None, overrides=[f"+{group.name}={path.stem}"]), resolve=True)
         return adapter.validate_python(tree.get("device") if isinstance(tree, dict) else None)
     except (HydraException, OmegaConfBaseException) as error:
-        message = f"{path}: {' '.join(str(error).split())[:300]}; mend its defaults"
+        message = f"{path}: {' '.join(str(error).split())[:300]}; fix its defaults"
         raise ConfigError(message) from error
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        message = f"{path}: {key}: {first['msg']}; mend it or what its defaults name"
+        message = f"{path}: {key}: {first['msg']}; fix it or what its defaults name"
         raise ConfigError(message) from error
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cachezoo.config.device import Hdd
 from cachezoo.devices.profile import OPS, Modelled, Row, distance_us, size_text
-from cachezoo.evaluation.style import AMBER, BLUE, DPI, GREEN, GREY, SKY, VERMILION, WIDTH, settings
 from cachezoo.io import atomic_file
+from cachezoo.settings.device import Hdd
+from cachezoo.style import AMBER, BLUE, DPI, GREEN, GREY, SKY, VERMILION, WIDTH, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

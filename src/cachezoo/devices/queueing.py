@@ -13,12 +13,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.device import AnalyticDevice, EmulatedDevice, Hdd, Ssd
 from cachezoo.console import Advance
 from cachezoo.devices.analytic import NONE, disk_at_rest, drive_at_rest, t_hdd_us, writes
 from cachezoo.errors import DeviceError
 from cachezoo.kernels.hdd import hdd_response_us
 from cachezoo.kernels.ssd import ssd_response_us
+from cachezoo.settings.device import AnalyticDevice, EmulatedDevice, Hdd, Ssd
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]

@@ -3,11 +3,11 @@
 import os
 from typing import Any
 
-from cachezoo.config.device import RealDevice
 from cachezoo.devices.fio.command import Mode
 from cachezoo.devices.fio.replay import Measured, Settings, check_replay, replay
 from cachezoo.devices.fio.target import Use, open_target
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import RealDevice
 from cachezoo.traces.table import Trace
 
 

@@ -5,19 +5,52 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from cachezoo.config.device import AnalyticDevice, Device, EmulatedDevice
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.emulated import emulate
 from cachezoo.devices.real import measure_real, recorded
+from cachezoo.devices.responses import COLUMNS
 from cachezoo.errors import DeviceError
-from cachezoo.io import dump_json, write_json, write_table
+from cachezoo.io import dump_json, table_of, write_json, write_table
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.settings.device import AnalyticDevice, Device, EmulatedDevice
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
 FACTS = ("name", "kind", "model", "identity", "virtual")
 UNIT = "microseconds at queue depth 1"
+RECORD = Table(
+    Each("one trace", "trace", text="where the trace's response times come from"),
+    {
+        "provenance": Column("text", Means("device.source: analytic, emulated or real")),
+        "trace": Column("text", Means("the trace")),
+        "requests": Column("integer", Means("rows of the responses")),
+        "<device>.rows_changed.folded": Column(
+            "integer", Means("requests whose address was past the end and was folded into it")
+        ),
+        "<device>.rows_changed.<change>": Column(
+            "integer",
+            Means(
+                "of a measurement: requests cleaned for it (requests, zero_length, rounded, folded, writes_as_reads)"
+            ),
+            "sometimes",
+        ),
+        "<device>.measured.**": Column(
+            "text", Means("of a measurement: the target, fio, how it was run, kernel, host, date"), "sometimes"
+        ),
+        "<device>.means_us": Column(
+            "list of number", Means("of a measurement: mean time of each repetition", "µs"), "sometimes"
+        ),
+        "<device>.spread": Column(
+            "number",
+            Means("of a measurement: median over the requests of (longest - shortest) / median of their repetitions"),
+            "sometimes",
+        ),
+        "<device>.data_bytes": Column(
+            "integer", Means("of a measurement: how much of the target a request can address", "bytes"), "sometimes"
+        ),
+    },
+)
 
 
 def respond(trace: Trace, device: Device) -> tuple[F64, F64, dict[str, Any]]:
@@ -64,7 +97,7 @@ def write_responses(trace: Trace, device: Device, path: Path, record_path: Path)
         wrong = ~((times > 0) & np.isfinite(times))
         if wrong.any():
             row = int(wrong.argmax())
-            message = f"{trace.meta.trace_id}: row {row + 1}: {name} comes to {times[row]:g}; mend the device's profile"
+            message = f"{trace.meta.trace_id}: row {row + 1}: {name} comes to {times[row]:g}; fix the device's profile"
             raise DeviceError(message)
     metadata = {
         "cachezoo.trace_id": trace.meta.trace_id,
@@ -74,5 +107,5 @@ def write_responses(trace: Trace, device: Device, path: Path, record_path: Path)
         "cachezoo.unit.t_hdd_us": UNIT,
         "cachezoo.unit.t_ssd_us": UNIT,
     }
-    write_table(path, pa.table({"t_hdd_us": hdd, "t_ssd_us": ssd}), metadata)
+    write_table(path, table_of({"t_hdd_us": hdd, "t_ssd_us": ssd}, COLUMNS), metadata)
     write_json(record_path, record)

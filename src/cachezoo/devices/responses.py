@@ -8,8 +8,25 @@ import numpy.typing as npt
 
 from cachezoo.errors import TraceError
 from cachezoo.io import read_metadata, read_rows
+from cachezoo.meanings import Column, Each, Means, Table
 
 F64 = npt.NDArray[np.float64]
+COLUMNS = {
+    "t_hdd_us": Column("float64", Means("service time on the hard disk, queue depth 1", "µs")),
+    "t_ssd_us": Column("float64", Means("service time on the SSD, queue depth 1", "µs")),
+}
+METADATA = {
+    "cachezoo.trace_id": Column("text", Means("the trace")),
+    "cachezoo.device": Column("text", Means("JSON: device profile, section device of params.yaml")),
+    "cachezoo.provenance": Column("text", Means("where the profile comes from (device.source)")),
+    "cachezoo.measured_on": Column(
+        "text", Means("JSON: of a measurement, what each device is (name, kind, model, identity, virtual)")
+    ),
+    "cachezoo.unit.<column>": Column("text", Means("unit of a column")),
+}
+RESPONSES = Table(
+    Each("one request", "row number, as in data/requests", text="replayed service times"), COLUMNS, METADATA
+)
 ONE = ("cachezoo.provenance", "cachezoo.device", "cachezoo.measured_on")
 
 
@@ -23,10 +40,9 @@ def read_responses(path: Path, requests: int | None = None) -> tuple[F64, F64]:
     Raises:
         TraceError: not readable, without these columns, of another trace, or with a time that is no number above 0.
     """
-    names = ("t_hdd_us", "t_ssd_us")
-    table, _ = read_rows(path, "replay", requests, list(names))
-    hdd, ssd = (table.column(name).to_numpy() for name in names)
-    for name, times in zip(names, (hdd, ssd), strict=True):
+    table, _ = read_rows(path, "replay", requests, list(COLUMNS))
+    hdd, ssd = (table.column(name).to_numpy() for name in COLUMNS)
+    for name, times in zip(COLUMNS, (hdd, ssd), strict=True):
         wrong = ~((times > 0) & np.isfinite(times))
         if wrong.any():
             row = int(wrong.argmax())

@@ -90,7 +90,7 @@ class Samples:
             row = int(wrong.argmax())
             message = (
                 f"{where}: request {row + 1}: offset {self.offset[row]}, size {self.size[row]}, "
-                f"time {self.time_us[row]:g} µs, idle before it {self.think_us[row]:g} µs; drop it or mend it"
+                f"time {self.time_us[row]:g} µs, idle before it {self.think_us[row]:g} µs; drop it or fix it"
             )
             raise DeviceError(message)
         return self

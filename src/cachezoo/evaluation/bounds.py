@@ -17,7 +17,7 @@ def bounds_row(bench: Bench, capacity: str, warmup: str) -> dict[str, Any]:
     Args:
         bench: the trace, with its response times where a device is given.
         capacity: pages, or N% of the distinct pages.
-        warmup: page accesses replayed before counting, or ``auto``.
+        warmup: page accesses simulated before counting, or ``auto``.
 
     Returns:
         JSON values: `capacity`, `warmup`; `optimum` and `static_hindsight`, page hit ratios; `byte_hit_ratio_lower` and
@@ -29,14 +29,14 @@ def bounds_row(bench: Bench, capacity: str, warmup: str) -> dict[str, Any]:
     Raises:
         ConfigError: a capacity or warm-up that cannot be.
     """
-    pages = bench.replay.pages
+    pages = bench.simulator.pages
     size = capacity_of(capacity, pages)
     first = counted_from(warmup, pages, size)
-    stream = bench.replay.stream(policy(OPTIMUM))
+    stream = bench.simulator.stream(policy(OPTIMUM))
     counted = np.arange(len(stream)) >= first
     row: dict[str, Any] = {"capacity": size, "warmup": first}
     for name, bound in (("optimum", BELADY_BYPASS), ("static_hindsight", STATIC_HINDSIGHT)):
-        row[name] = float((bound.replay(stream, size).outcome[first:] == HIT).mean())
+        row[name] = float((bound.simulate(stream, size).outcome[first:] == HIT).mean())
     worths = {"byte_hit_ratio": stream.page_bytes.astype(np.float64)}
     if bench.times is not None:
         each = np.maximum(bench.times[0] - bench.times[1], 0) / np.diff(pages.request_start)

@@ -20,10 +20,9 @@ Source: Baleen post, "Evaluation"; the share of the RejectX to OPT gap is ours.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.config.baleen import EpisodeLabel, FlashPolicy
 from cachezoo.evaluation.flash_bench import (
     BASELINES,
     MODEL,
@@ -32,16 +31,29 @@ from cachezoo.evaluation.flash_bench import (
     Decisions,
     baseline,
 )
+from cachezoo.flash.geometry import label_of
+from cachezoo.flash.policies import ModeChoice, choose_mode, plain_prefetches
+from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.labels.episode_file import describe
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
-from cachezoo.labels.flash_problem import FlashProblem, flash_problem
-from cachezoo.models.admission import load_admission
-from cachezoo.models.prefetch import load_prefetch
+from cachezoo.metrics.flash import (
+    FlashMetrics,
+    FlashTrace,
+    FlashVerdict,
+    ModeFigures,
+    ModelModes,
+    PolicyModes,
+    TriedMode,
+    Windows,
+)
 from cachezoo.models.trained import TrainedModel
-from cachezoo.policies.flash import ModeChoice, choose_mode, plain_prefetches
+from cachezoo.params import traces_of
+from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.systems.admission.model import load_admission
+from cachezoo.systems.admission.serve import serve_trace
+from cachezoo.systems.prefetch.model import load_prefetch
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.training.episode_rows import serve_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -60,7 +72,7 @@ class Settings:
     @classmethod
     def of(cls, params: "Params", category: str) -> "Settings":
         """Pick a category's from params.yaml."""
-        return cls(params.label.episodes.of(category), params.policy.flash, params.seed)
+        return cls(label_of(params.label.episodes, category), params.policy.flash, params.seed)
 
 
 class Models:
@@ -83,7 +95,7 @@ class Models:
     @property
     def ranged(self) -> bool:
         """The prefetch model ships: it trained, and beat the plain modes on validation."""
-        return self.prefetch.trained and self.prefetch.beats_baseline
+        return self.prefetch.promoted
 
     @property
     def mode(self) -> str:
@@ -116,8 +128,14 @@ def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> di
     return {name: choice(name) for name in BASELINES}
 
 
-def evaluate_test(trace: Trace, models: Models, modes: Mapping[str, str], settings: Settings) -> dict[str, Any]:
-    """One test trace; plain JSON values, see `evaluate_models`.
+def evaluate_test(trace: Trace, models: Models, modes: Mapping[str, str], settings: Settings) -> FlashTrace:
+    """One test trace.
+
+    Args:
+        trace: the requests.
+        models: the trained models.
+        modes: the baselines' prefetch modes, by policy.
+        settings: parameters.
 
     Raises:
         TraceError: the trace has no reads.
@@ -128,78 +146,78 @@ def evaluate_test(trace: Trace, models: Models, modes: Mapping[str, str], settin
     bench = Bench(trace, problem, opt, models.decide(trace, problem), modes, flash, settings.seed)
     shipped = bench.shipped()
     at_budget = bench.compare(problem.budget, None)
-    reference = at_budget["rows"][REJECTX]
-    short = not reference["reached"] and reference["segment_writes"] > 0
-    return {
-        "figures": describe(trace, problem, opt[NO_PREFETCH]),
-        "opt_eviction_ages": {mode: labels.episodes.age for mode, labels in opt.items()},
-        "warmup_request": bench.windows.warmup,
-        "windows": {
-            "count": bench.windows.count,
-            "seconds": bench.windows.seconds,
-            "reads": bench.windows.reads,
-            "enough_reads": bench.windows.reads >= flash.window_min_reads,
-        },
+    reference = at_budget.rows[REJECTX]
+    short = not reference.reached and reference.segment_writes > 0
+    return FlashTrace(
+        figures=describe(trace, problem, opt[NO_PREFETCH]),
+        opt_eviction_ages={mode: labels.episodes.age for mode, labels in opt.items()},
+        warmup_request=bench.windows.warmup,
+        windows=Windows(
+            count=bench.windows.count,
+            seconds=bench.windows.seconds,
+            reads=bench.windows.reads,
+            enough_reads=bench.windows.reads >= flash.window_min_reads,
+        ),
         **bench.unbudgeted(),
-        "deployed": bench.compare(float(max(1, shipped.run.segment_writes)), shipped),
-        "admission_alone": bench.compare_alone(),
-        "at_budget": at_budget,
-        "at_rejectx_rate": bench.compare(float(reference["segment_writes"]), None) if short else None,
-    }
+        deployed=bench.compare(float(max(1, shipped.run.segment_writes)), shipped),
+        admission_alone=bench.compare_alone(),
+        at_budget=at_budget,
+        at_rejectx_rate=bench.compare(float(reference.segment_writes), None) if short else None,
+    )
 
 
 def evaluate_models(
-    models: Models, validation: Mapping[str, Trace], tests: Mapping[str, Trace], settings: Settings
-) -> dict[str, Any]:
-    """Evaluate a category's models; plain JSON values.
+    category: str, models: Models, validation: Mapping[str, Trace], tests: Mapping[str, Trace], settings: Settings
+) -> FlashMetrics:
+    """Evaluate a category's models.
+
+    The headline is `traces[key].deployed.gap.peak_gap_closed`: (RejectX - model) / (RejectX - OPT) on peak read
+    disk-head time, each with its prefetch, None where that gap is below `min_gap` of RejectX's peak or the model wrote
+    more than RejectX could.
 
     Args:
+        category: theirs.
         models: the trained models.
         validation: traces that choose the baselines' prefetch modes, by key; at least one.
         tests: test traces by key.
         settings: parameters.
-
-    Returns:
-        `model_id`, `trained`, `beats_baseline`, `reason` of the admission and the same of the `prefetch` model;
-        `transfer_note` (null, or that disk-head time amounts to an I/O count); `modes`: for each policy the mode that
-        validation chose and the figures of all; and `traces`: for each key `figures` (blocks, episodes, inflation,
-        eviction age …), `opt_eviction_ages`, `windows`, `warmup_request`, `accept_all` and `accept_all_no_prefetch`
-        (LRU without budget), and the comparisons `deployed`, `admission_alone`, `at_budget` and `at_rejectx_rate` (or
-        null). A comparison holds `rows` by policy id (coin_flip, rejectx, opt, baleen, and each with `_no_prefetch`)
-        as `cachezoo.evaluation.flash_load.measure` gives them, with `prefetch` (the mode), `knob` and `reached`, and
-        `gap`: `peak_gap_closed` = (RejectX - model) / (RejectX - OPT) on peak read disk-head time, each with its
-        prefetch, null where that gap is below `min_gap` of RejectX's peak or the model wrote more than RejectX could
-        (`no_more_writes` False), with the 90 % interval of a time-block bootstrap, and the same for the mean.
-        Headline: `traces[key]["deployed"]["gap"]["peak_gap_closed"]`.
     """
     choices = choose_baseline_modes(validation, settings)
     modes = {name: choice.mode for name, choice in choices.items()}
-    results = {key: evaluate_test(trace, models, modes, settings) for key, trace in tests.items()}
-    rows = [row for result in results.values() for row in result["deployed"]["rows"].values()]
-    few = bool(rows) and max(row["transfer_share"] for row in rows) < FEW_TRANSFERS
-    return {
-        **_verdict(models.admission),
-        "prefetch": _verdict(models.prefetch),
-        "transfer_note": "transfer is below 10 % of disk-head time: it amounts to an I/O count" if few else None,
-        "modes": {
-            **{name: asdict(choice) for name, choice in choices.items()},
-            MODEL: {"mode": models.mode, "figures": models.prefetch.calibration["modes"]},
+    traces = {key: evaluate_test(trace, models, modes, settings) for key, trace in tests.items()}
+    rows = [row for trace in traces.values() for row in trace.deployed.rows.values()]
+    few = bool(rows) and max(row.transfer_share for row in rows) < FEW_TRANSFERS
+    tried = [TriedMode.model_validate(row) for row in models.prefetch.calibration["modes"]]
+    return FlashMetrics(
+        category=category,
+        **dict(_verdict(models.admission)),
+        prefetch=_verdict(models.prefetch),
+        transfer_note="transfer is below 10 % of disk-head time: it amounts to an I/O count" if few else None,
+        modes={
+            **{name: _modes(choice) for name, choice in choices.items()},
+            MODEL: ModelModes(mode=models.mode, figures=tried),
         },
-        "modes_chosen_on": sorted(validation),
-        "traces": results,
-    }
+        modes_chosen_on=sorted(validation),
+        traces=traces,
+    )
 
 
-def _verdict(trained: TrainedModel) -> dict[str, Any]:
-    return {
-        "model_id": trained.model_id,
-        "trained": trained.trained,
-        "beats_baseline": trained.beats_baseline,
-        "reason": trained.reason,
-    }
+def _verdict(trained: TrainedModel) -> FlashVerdict:
+    return FlashVerdict(
+        model_id=trained.model_id,
+        trained=trained.trained,
+        beats_baseline=trained.beats_baseline,
+        reason=trained.reason,
+    )
 
 
-def evaluate_flash(params: "Params", category: str) -> dict[str, Any]:
+def _modes(choice: ModeChoice) -> PolicyModes:
+    return PolicyModes(
+        mode=choice.mode, figures={mode: ModeFigures(**asdict(found)) for mode, found in choice.figures.items()}
+    )
+
+
+def evaluate_flash(params: "Params", category: str) -> FlashMetrics:
     """What stage evaluate_flash writes, see `evaluate_models`.
 
     A category without a validation trace has its modes chosen on the train traces, as its thresholds were.
@@ -211,9 +229,7 @@ def evaluate_flash(params: "Params", category: str) -> dict[str, Any]:
     folders = [paths.trained(f"{kind}.{category}.{arch}") for kind, arch in kinds.items()]
 
     def traces(role: str) -> dict[str, Trace]:
-        return {key: read_trace(paths.requests(category, key)) for key in params.traces_of(category, role)}
+        return {key: read_trace(paths.requests(category, key)) for key in traces_of(params, category, role)}
 
-    result = evaluate_models(
-        Models(*folders), traces("validation") or traces("train"), traces("test"), Settings.of(params, category)
-    )
-    return {"category": category, **result}
+    models, settings = Models(*folders), Settings.of(params, category)
+    return evaluate_models(category, models, traces("validation") or traces("train"), traces("test"), settings)

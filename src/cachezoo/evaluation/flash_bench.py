@@ -1,20 +1,23 @@
 """One test trace in the flash cache: policies at one write budget, their rows, and the gap they close."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.baleen import FlashPolicy
-from cachezoo.evaluation.bootstrap import interval
-from cachezoo.evaluation.flash_load import LoadWindows, load_curve, load_windows, measure, resamples, time_scale
+from cachezoo.documents import Interval
+from cachezoo.flash.load import LoadWindows, load_curve, load_windows, resamples, time_scale
+from cachezoo.flash.measure import STATISTICS, measure
+from cachezoo.flash.policies import Policy, Tuned, accept_all, coin_flip, learned, plain_prefetches, rejectx
+from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, EpisodeLabels, OptMode, choose_episodes
-from cachezoo.labels.flash_problem import FlashProblem
-from cachezoo.policies.flash import Policy, Tuned, accept_all, coin_flip, learned, plain_prefetches, rejectx
+from cachezoo.measures.bootstrap import interval
+from cachezoo.metrics.flash import Comparison, FlashRow, Gap
 from cachezoo.seeds import derive_seed
+from cachezoo.settings.flash import FlashPolicy
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
@@ -54,6 +57,16 @@ def baseline(name: str, seed: int, trace_id: str) -> Policy:
     return {ACCEPT_ALL: accept_all, REJECTX: rejectx}[name]
 
 
+@dataclass(frozen=True)
+class _Share:
+    """What a model saves against RejectX by one statistic, and of the gap to OPT."""
+
+    closed: float | None
+    interval: Interval | None
+    saved: float
+    opt_saved: float
+
+
 class Bench:
     """A test trace with its windows, draws, OPT in each mode, and what the models decide on it."""
 
@@ -87,17 +100,17 @@ class Bench:
         self._policies = {name: baseline(name, seed, trace_id) for name in BASELINES}
         self._prefetches = plain_prefetches(problem)
 
-    def row(self, tuned: Tuned, mode: str, budgeted: bool = True) -> dict[str, Any]:
+    def row(self, tuned: Tuned, mode: str, budgeted: bool = True) -> FlashRow:
         """A policy's figures."""
-        figures = measure(self.problem, tuned.run, self.windows, self.draws, self.flash.disks)
+        load = measure(self.problem, tuned.run, self.windows, self.draws, self.flash.disks)
         knob, reached = (tuned.knob, tuned.reached) if budgeted else (None, None)
-        return {**figures, "prefetch": mode, "knob": knob, "reached": reached}
+        return FlashRow(**dict(load), prefetch=mode, knob=knob, reached=reached)
 
     def curve(self, run: FlashRun) -> F64:
         """Its load in each window."""
         return load_curve(self.problem.dt_seconds(run), self.windows)
 
-    def unbudgeted(self) -> dict[str, dict[str, Any]]:
+    def unbudgeted(self) -> dict[str, FlashRow]:
         """AcceptAll in its mode, and without prefetch: plain LRU (or FIFO)."""
         mode = self._modes[ACCEPT_ALL]
         pairs = ((ACCEPT_ALL, mode), (ACCEPT_ALL + WITHOUT, "none"))
@@ -122,7 +135,7 @@ class Bench:
         best = min(found, key=lambda mode: float(self.curve(found[mode].run).mean()))
         return best, found[best]
 
-    def compare(self, budget: float, ours: Tuned | None) -> dict[str, Any]:
+    def compare(self, budget: float, ours: Tuned | None) -> Comparison:
         """Every policy with its prefetch and without at one write budget.
 
         Args:
@@ -139,7 +152,7 @@ class Bench:
         named = with_mode | {name + WITHOUT: own for name, own in without.items()}
         return self._comparison(budget, named, self._ours.prefetch)
 
-    def compare_alone(self) -> dict[str, Any]:
+    def compare_alone(self) -> Comparison:
         """The admission as shipped by itself, and the others at its writes, all without prefetch."""
         ours = self.shipped_alone()
         budget = float(max(1, ours.run.segment_writes))
@@ -150,22 +163,20 @@ class Bench:
     def _rivals(
         self, problem: FlashProblem, modes: Mapping[str, str], opt_modes: tuple[OptMode, ...]
     ) -> dict[str, tuple[str, Tuned]]:
-        rivals = {
-            name: (mode, self._policies[name](problem, self._prefetches[mode])) for name, mode in modes.items()
-        }
+        rivals = {name: (mode, self._policies[name](problem, self._prefetches[mode])) for name, mode in modes.items()}
         return rivals | {OPT: self.opt(problem, opt_modes)}
 
     def _comparison(
         self, budget: float, named: Mapping[str, tuple[str, Tuned]], prefetch: Prefetch | None
-    ) -> dict[str, Any]:
+    ) -> Comparison:
         ours, theirs, best = (named[name][1].run for name in (MODEL, REJECTX, OPT))
-        return {
-            "budget_writes": budget,
-            "rows": {name: self.row(tuned, mode) for name, (mode, tuned) in named.items()},
-            "gap": self.gap(ours, theirs, best, prefetch),
-        }
+        return Comparison(
+            budget_writes=budget,
+            rows={name: self.row(tuned, mode) for name, (mode, tuned) in named.items()},
+            gap=self.gap(ours, theirs, best, prefetch),
+        )
 
-    def gap(self, ours: FlashRun, theirs: FlashRun, best: FlashRun, prefetch: Prefetch | None) -> dict[str, Any]:
+    def gap(self, ours: FlashRun, theirs: FlashRun, best: FlashRun, prefetch: Prefetch | None) -> Gap:
         """Share of the RejectX to OPT gap closed, by peak and by mean, with 90 % intervals.
 
         Null where there is hardly a gap, or where the model writes more than RejectX can; a model that writes more
@@ -176,22 +187,38 @@ class Bench:
             strict = replace(self.problem, budget=float(theirs.segment_writes), tolerance=0.0)
             ours = learned(strict, self._ours.scores, prefetch).run
         curves = [self.curve(run) for run in (ours, theirs, best)]
-        out: dict[str, Any] = {"no_more_writes": no_more, "gap_segment_writes": ours.segment_writes}
-        for name, statistic in (("peak", np.max), ("mean", np.mean)):
-            model, rival, ideal = (float(statistic(curve)) for curve in curves)
-            wide = no_more and rival > 0 and rival - ideal >= self.flash.min_gap * rival
-            out[f"{name}_gap_closed"] = (rival - model) / (rival - ideal) if wide else None
-            out[f"{name}_gap_closed_interval"] = self._share_interval(curves, statistic) if wide else None
-            out[f"{name}_dt_saved"] = (rival - model) / rival if rival > 0 else 0.0
-            out[f"{name}_opt_dt_saved"] = (rival - ideal) / rival if rival > 0 else 0.0
+        peak, mean = (self._share(curves, name, no_more) for name in ("peak", "mean"))
         difference = (curves[1] - curves[0])[self.draws].mean(axis=1)
         scale = max(float(curves[1].mean()), 1e-12)
-        out["mean_dt_saved_interval"] = [value / scale for value in interval(difference)]
-        return out
+        low, high = interval(difference)
+        return Gap(
+            no_more_writes=no_more,
+            gap_segment_writes=ours.segment_writes,
+            peak_gap_closed=peak.closed,
+            peak_gap_closed_interval=peak.interval,
+            peak_dt_saved=peak.saved,
+            peak_opt_dt_saved=peak.opt_saved,
+            mean_gap_closed=mean.closed,
+            mean_gap_closed_interval=mean.interval,
+            mean_dt_saved=mean.saved,
+            mean_opt_dt_saved=mean.opt_saved,
+            mean_dt_saved_interval=(low / scale, high / scale),
+        )
 
-    def _share_interval(self, curves: list[F64], statistic: Callable[..., Any]) -> list[float] | None:
+    def _share(self, curves: list[F64], name: Literal["peak", "mean"], no_more: bool) -> _Share:
+        """By one statistic of the model's, RejectX's and OPT's load in each window."""
+        model, rival, ideal = (float(STATISTICS[name](curve)) for curve in curves)
+        wide = no_more and rival > 0 and rival - ideal >= self.flash.min_gap * rival
+        return _Share(
+            closed=(rival - model) / (rival - ideal) if wide else None,
+            interval=self._share_interval(curves, name) if wide else None,
+            saved=(rival - model) / rival if rival > 0 else 0.0,
+            opt_saved=(rival - ideal) / rival if rival > 0 else 0.0,
+        )
+
+    def _share_interval(self, curves: list[F64], name: Literal["peak", "mean"]) -> Interval | None:
         """Of the share closed, over the resamples in which the gap is wide; None where it seldom is."""
-        model, rival, ideal = (np.asarray(statistic(curve[self.draws], axis=1)) for curve in curves)
+        model, rival, ideal = (np.asarray(STATISTICS[name](curve[self.draws])) for curve in curves)
         wide = rival - ideal >= self.flash.min_gap * rival
         if 2 * np.count_nonzero(wide) < len(wide):
             return None

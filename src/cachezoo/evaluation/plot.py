@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cachezoo.evaluation.style import BLACK, DPI, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings
 from cachezoo.io import atomic_file
+from cachezoo.style import BLACK, DPI, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

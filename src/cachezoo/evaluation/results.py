@@ -1,57 +1,142 @@
 """What a run ends with: policies by test traces, the bundles, and what to do with them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
 from cachezoo.bundles.protocol import MANIFEST
-from cachezoo.config.load import load_params
-from cachezoo.io import read_metrics
+from cachezoo.metrics.base import Measurements
+from cachezoo.metrics.files import read_category, read_flash
+from cachezoo.metrics.flash import FlashMetrics, FlashRow
+from cachezoo.metrics.page import CategoryMetrics, PolicyRow
+from cachezoo.systems.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def metrics_files(pattern: str) -> list[Path]:
-    """Metrics of the matrix's categories and of the classifier; those of categories that are gone stay on the disk."""
-    files = sorted(paths.METRICS.glob(pattern))
-    if not paths.PARAMS.exists():
-        return files
-    known = {*load_params().categories, "workload"}
-    return [file for file in files if file.stem in known]
+@dataclass(frozen=True)
+class PageResult:
+    """A policy or model in the page cache on a test trace; `promoted` is None of what is no model."""
+
+    trace: str
+    promoted: bool | None
+    row: PolicyRow
 
 
-def rows_of_tests(files: list[Path]) -> list[dict[str, Any]]:
-    """Page-cache rows of every test trace in the evaluate stages' outputs, with the trace's name in each."""
-    return [
-        {"trace": key, "promoted": result["models"].get(row["policy"], {}).get("promoted"), **row}
-        for result in map(read_metrics, files)
-        for key, trace in result["traces"].items()
-        if trace["role"] == "test"
-        for row in trace["rows"]
-        if "hit_ratio" in row
-    ]
+@dataclass(frozen=True)
+class FlashResult:
+    """A policy in the flash cache on a test trace."""
+
+    trace: str
+    policy: str
+    row: FlashRow
 
 
-def flash_rows(files: list[Path]) -> list[dict[str, Any]]:
-    """Rows of the flash caches in the evaluate_flash stages' outputs, with the trace's name in each.
+@dataclass(frozen=True)
+class BundleResult:
+    """An evaluated model: its id, bundle (None where it got none), verdict and the verdict's reason."""
 
-    All policies but accept_all, which has no budget, write what the deployed model writes.
+    model: str
+    bundle: str | None
+    promoted: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """Metrics of the matrix's categories, and of the systems whose one model is of all categories.
+
+    Attributes:
+        pages: of the page caches.
+        flashes: of the flash caches.
+        overall: of systems of all categories.
     """
-    return [
-        {"trace": key, "policy": policy, **row}
-        for result in map(read_metrics, files)
-        for key, trace in result["traces"].items()
-        for policy, row in {**trace["deployed"]["rows"], "accept_all": trace["accept_all"]}.items()
-    ]
+
+    pages: Sequence[CategoryMetrics]
+    flashes: Sequence[FlashMetrics]
+    overall: Sequence[Measurements]
+
+    def __bool__(self) -> bool:
+        """Whether anything was evaluated."""
+        return bool(self.pages or self.flashes or self.overall)
+
+    def page_rows(self) -> list[PageResult]:
+        """Rows of every test trace in the page cache."""
+        rows = []
+        for metrics in self.pages:
+            promoted = {name: model.promoted for name, model in metrics.models.items()}
+            for key, trace in metrics.tests().items():
+                rows += [PageResult(key, promoted.get(row.policy), row) for row in trace.rows]
+        return rows
+
+    def flash_rows(self) -> list[FlashResult]:
+        """Rows of every test trace in the flash cache.
+
+        All policies but accept_all, which has no budget, write what the deployed model writes.
+        """
+        return [
+            FlashResult(key, policy, row)
+            for metrics in self.flashes
+            for key, trace in metrics.traces.items()
+            for policy, row in {**trace.deployed.rows, "accept_all": trace.accept_all}.items()
+        ]
+
+    def bundles(self) -> list[BundleResult]:
+        """Every evaluated model."""
+        found: dict[str, tuple[bool, str]] = {}
+        for metrics in (*self.pages, *self.overall):
+            found |= {name: (model.promoted, model.reason) for name, model in metrics.models.items()}
+        for flash in self.flashes:
+            found |= {part.model_id: (part.promoted, part.reason) for part in (flash, flash.prefetch)}
+        return [BundleResult(name, _bundle_of(name), *verdict) for name, verdict in found.items()]
+
+    def as_json(self) -> dict[str, list[dict[str, Any]]]:
+        """JSON values of all of them."""
+        pages = [
+            {"trace": found.trace, "promoted": found.promoted, **found.row.model_dump(mode="json")}
+            for found in self.page_rows()
+        ]
+        flashes = [
+            {"trace": found.trace, "policy": found.policy, **found.row.model_dump(mode="json")}
+            for found in self.flash_rows()
+        ]
+        return {"rows": pages, "flash": flashes, "bundles": [vars(found) for found in self.bundles()]}
 
 
-def flash_table(rows: list[dict[str, Any]]) -> "Table":
+def _bundle_of(model_id: str) -> str | None:
+    folder = paths.bundle(model_id)
+    return str(folder) if (folder / MANIFEST).exists() else None
+
+
+def read_results(categories: Sequence[str] | None) -> Results:
+    """Read metrics/ of these categories and of all systems; with None all, of categories that the matrix lost too.
+
+    Raises:
+        CachezooError: a file holds something else.
+    """
+    general = {system.id: system.metrics for system in SYSTEMS.values() if system.metrics is not None}
+    known = None if categories is None else {*categories, *general}
+
+    def files(pattern: str) -> list[Path]:
+        return [file for file in sorted(paths.METRICS.glob(pattern)) if known is None or file.stem in known]
+
+    own, flash = files("*.json"), files("flash/*.json")
+    return Results(
+        [read_category(file) for file in own if file.stem not in general],
+        [read_flash(file) for file in flash],
+        [general[file.stem].load()(file) for file in own if file.stem in general],
+    )
+
+
+def flash_table(rows: Sequence[FlashResult]) -> "Table":
     """Peak and mean read disk-head time of each policy (rows) on each test trace (columns)."""
     from rich.table import Table
 
-    traces = list(dict.fromkeys(row["trace"] for row in rows))
-    found = {(row["policy"], row["trace"]): row for row in rows}
+    traces = list(dict.fromkeys(found.trace for found in rows))
+    by_place = {(found.policy, found.trace): found.row for found in rows}
     table = Table(
         title="flash cache: peak (mean) read disk-head time, disk-head seconds per second",
         caption="baleen: admission and prefetch as shipped; the others write no more, accept_all without a budget; "
@@ -60,25 +145,25 @@ def flash_table(rows: list[dict[str, Any]]) -> "Table":
     table.add_column("policy", no_wrap=True)
     for trace in traces:
         table.add_column(trace, justify="right")
-    for policy in dict.fromkeys(row["policy"] for row in rows):
-        table.add_row(policy, *(_load_cell(found.get((policy, trace))) for trace in traces))
+    for policy in dict.fromkeys(found.policy for found in rows):
+        table.add_row(policy, *(_load_cell(by_place.get((policy, trace))) for trace in traces))
     return table
 
 
-def _load_cell(row: dict[str, Any] | None) -> str:
+def _load_cell(row: FlashRow | None) -> str:
     if row is None:
         return "-"
-    mode = "" if row["prefetch"] == "none" else f" {row['prefetch']}"
-    return f"{row['read_dt']['peak']:.2f} ({row['read_dt']['mean']:.2f}){mode}"
+    mode = "" if row.prefetch == "none" else f" {row.prefetch}"
+    return f"{row.read_dt.peak:.2f} ({row.read_dt.mean:.2f}){mode}"
 
 
-def results_table(rows: list[dict[str, Any]]) -> "Table":
+def results_table(rows: Sequence[PageResult]) -> "Table":
     """Page hit ratio of each policy (rows) on each test trace (columns), `gap_closed` beside the models'."""
     from rich.table import Table
 
-    traces = list(dict.fromkeys(row["trace"] for row in rows))
-    found = {(_name(row), row["trace"]): row for row in rows}
-    ratios = {name: [row["hit_ratio"] for (own, _), row in found.items() if own == name] for name, _ in found}
+    traces = list(dict.fromkeys(found.trace for found in rows))
+    by_place = {(_name(found.row), found.trace): found for found in rows}
+    ratios = {name: [one.row.hit_ratio for (own, _), one in by_place.items() if own == name] for name, _ in by_place}
     names = sorted(ratios, key=lambda name: (-sum(ratios[name]) / len(ratios[name]), name))
     table = Table(
         title="page hit ratio on the test traces",
@@ -89,59 +174,35 @@ def results_table(rows: list[dict[str, Any]]) -> "Table":
     for trace in traces:
         table.add_column(trace, justify="right")
     for name in names:
-        table.add_row(name, *(_cell(found.get((name, trace))) for trace in traces))
+        table.add_row(name, *(_cell(by_place.get((name, trace))) for trace in traces))
     return table
 
 
-def _name(row: dict[str, Any]) -> str:
+def _name(row: PolicyRow) -> str:
     """A policy in the table; the models of a kind, one for each category, share a row."""
-    if row["kind"] == "classic":
-        return str(row["policy"])
-    parts = str(row["policy"]).split(".")
-    return f"{parts[0]} {parts[-1]} (model)" if row["kind"] == "model" else f"{row['policy']} ({row['kind']})"
+    if row.kind == "classic":
+        return row.policy
+    parts = row.policy.split(".")
+    return f"{parts[0]} {parts[-1]} (model)" if row.kind == "model" else f"{row.policy} ({row.kind})"
 
 
-def _cell(row: dict[str, Any] | None) -> str:
-    if row is None:
+def _cell(found: PageResult | None) -> str:
+    if found is None:
         return "-"
-    text = f"{row['hit_ratio']:.4f}"
-    if row["kind"] != "model":
+    row = found.row
+    text = f"{row.hit_ratio:.4f}"
+    if row.kind != "model":
         return text
-    closed = "gap below 0.02" if row["gap_closed"] is None else f"{100 * row['gap_closed']:+.0f} %"
-    return f"{text} ({closed}){' *' if row['promoted'] and _caches(row) else ''}"
+    closed = "gap below 0.02" if row.gap_closed is None else f"{100 * row.gap_closed:+.0f} %"
+    return f"{text} ({closed}){' *' if found.promoted and _caches(row) else ''}"
 
 
-def _caches(row: dict[str, Any]) -> bool:
+def _caches(row: PolicyRow) -> bool:
     """Whether the row's model was judged by page hits; an admission model was by disk-head time."""
-    return str(row["policy"]).startswith("caching.")
+    return row.policy.startswith("caching.")
 
 
-def bundles_of(files: list[Path]) -> list[dict[str, Any]]:
-    """Every evaluated model: its id, bundle (None where it got none), verdict and the verdict's reason."""
-    found = {model_id: model for result in map(read_metrics, files) for model_id, model in _models_of(result).items()}
-    return [
-        {
-            "model": model_id,
-            "bundle": str(paths.bundle(model_id)) if (paths.bundle(model_id) / MANIFEST).exists() else None,
-            "promoted": model["promoted"],
-            "reason": model["reason"],
-        }
-        for model_id, model in found.items()
-    ]
-
-
-def _models_of(result: dict[str, Any]) -> dict[str, Any]:
-    """Verdicts by model; a flash cache's outputs hold those of its admission and its prefetch."""
-    if "models" in result:
-        return dict(result["models"])
-    own = [part for part in (result, result.get("prefetch")) if part is not None]
-    return {
-        part["model_id"]: {"promoted": part["trained"] and part["beats_baseline"], "reason": part["reason"]}
-        for part in own
-    }
-
-
-def bundles_table(bundles: list[dict[str, Any]]) -> "Table":
+def bundles_table(bundles: Sequence[BundleResult]) -> "Table":
     """One row a model."""
     from rich.table import Table
 
@@ -149,16 +210,15 @@ def bundles_table(bundles: list[dict[str, Any]]) -> "Table":
     for column in ("bundle", "promoted", "why"):
         table.add_column(column, overflow="fold")
     for row in bundles:
-        name = row["bundle"] or f"none of {row['model']}"
-        table.add_row(name, "yes" if row["promoted"] else "no", row["reason"])
+        table.add_row(row.bundle or f"none of {row.model}", "yes" if row.promoted else "no", row.reason)
     return table
 
 
-def next_steps(bundles: list[dict[str, Any]]) -> str:
+def next_steps(bundles: Sequence[BundleResult]) -> str:
     """Commands that a reader of the tables may want."""
-    shown = sorted(bundles, key=lambda row: (row["bundle"] is None, not row["promoted"], "caching" not in row["model"]))
+    shown = sorted(bundles, key=lambda row: (row.bundle is None, not row.promoted, "caching" not in row.model))
     steps = ["Next:"]
-    if shown and (bundle := shown[0]["bundle"]):
+    if shown and (bundle := shown[0].bundle):
         steps += [
             f"  .venv/bin/cachezoo bundle verify {bundle}    check a bundle; its card.md says what it is for",
             f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours",

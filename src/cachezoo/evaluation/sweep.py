@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.device import AnalyticDevice
 from cachezoo.console import Advance
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import policy
-from cachezoo.policies.simulate import Replay, capacity_of, counted_from
+from cachezoo.policies.simulate import Simulator, capacity_of, counted_from
 from cachezoo.policies.stream import Unit, Writes
+from cachezoo.settings.device import AnalyticDevice
 
 F64 = npt.NDArray[np.float64]
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ class Asked:
     """How every policy of a sweep is run.
 
     Attributes:
-        warmup: page accesses replayed before counting, or ``auto``.
+        warmup: page accesses simulated before counting, or ``auto``.
         writes: what a write does, see `cachezoo.policies.stream.Stream`.
         unit: what one admission decision covers.
         device: whose response times to report; None reports none.
@@ -47,19 +47,19 @@ class Asked:
 
 @dataclass(frozen=True)
 class Bench:
-    """A trace ready to be replayed, with its response times where a device is given."""
+    """A trace ready to be simulated, with its response times where a device is given."""
 
-    replay: Replay
+    simulator: Simulator
     times: tuple[F64, F64] | None
 
     @classmethod
-    def of(cls, replay: Replay, device: AnalyticDevice | None) -> "Bench":
-        """The bench of a replay."""
+    def of(cls, simulator: Simulator, device: AnalyticDevice | None) -> "Bench":
+        """The bench of a simulator."""
         if device is None:
-            return cls(replay, None)
+            return cls(simulator, None)
         from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 
-        return cls(replay, (t_hdd_us(replay.trace, device.hdd), t_ssd_us(replay.trace, device.ssd)))
+        return cls(simulator, (t_hdd_us(simulator.trace, device.hdd), t_ssd_us(simulator.trace, device.ssd)))
 
     def row(self, kind: str, found: Simulation, decision_us: float) -> Row:
         """A simulation as JSON values."""
@@ -84,7 +84,7 @@ class Bench:
             "prefetched": found.prefetched,
             "prefetch_hits": found.prefetch_hits,
             "mean_response_us": response,
-            "requests_per_s": len(self.replay.trace) / max(found.kernel_s, 1e-9),
+            "requests_per_s": len(self.simulator.trace) / max(found.kernel_s, 1e-9),
         }
 
 
@@ -94,16 +94,16 @@ def _bench(path: Path, writes: Writes, unit: Unit, device: str) -> Bench:
     from cachezoo.traces.read import read_any
 
     trace = read_any(path)
-    return Bench.of(Replay(trace, expand_pages(trace), writes, unit),
+    return Bench.of(Simulator(trace, expand_pages(trace), writes, unit),
                     AnalyticDevice.model_validate_json(device) if device else None)  # fmt: skip
 
 
 def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
     """One policy at one capacity (pages or N%)."""
-    pages = bench.replay.pages
+    pages = bench.simulator.pages
     size = capacity_of(capacity, pages)
     entry = policy(policy_id)
-    found = bench.replay.run(entry, size, counted_from(asked.warmup, pages, size))
+    found = bench.simulator.run(entry, size, counted_from(asked.warmup, pages, size))
     return bench.row(entry.kind, found, asked.decision_us)
 
 

@@ -15,15 +15,16 @@ Formulas (`Feature.formula`):
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.history import KINDS, MAX_FEATURE, update_history
 from cachezoo.kernels.segments import I32, I64, SEGMENT_BITS, Geometry, IdTable, segment_keys
+from cachezoo.serving.requests import RequestBatch
 
 F32 = npt.NDArray[np.float32]
 U8 = npt.NDArray[np.uint8]
@@ -42,26 +43,6 @@ STATIC = (
 )
 HISTORIES = ("block", "segment")
 KIND_NAMES = ("read", "write")
-
-
-class Coded(Protocol):
-    """A dictionary-coded text column, such as `cachezoo.traces.table.Coded`."""
-
-    @property
-    def codes(self) -> I32:
-        """int32[n]."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The texts that codes count."""
-
-
-@dataclass(frozen=True)
-class Codes:
-    """A coded column for callers without a trace table: `names[codes[i]]` is row i's value."""
-
-    codes: I32
-    names: Sequence[str]
 
 
 def feature_list(windows: Sequence[int]) -> list[dict[str, Any]]:
@@ -110,9 +91,7 @@ class _Counts:
         have = len(self._newest)
         if rows > have:
             more = max(rows, 2 * have) - have
-            self._counts = np.concatenate(
-                [self._counts, np.zeros((more, *self._counts.shape[1:]), np.uint16)]
-            )
+            self._counts = np.concatenate([self._counts, np.zeros((more, *self._counts.shape[1:]), np.uint16)])
             self._newest = np.concatenate([self._newest, np.zeros(more, np.int64)])
 
     def _forget(self, bucket: int) -> None:
@@ -154,9 +133,7 @@ class AdmissionFeatures:
         self._bucket = int(history["bucket_requests"])
         windows = [int(window) for window in history["windows"]]
         if self._bucket < 1 or not windows or windows[0] < 1 or sorted(set(windows)) != windows:
-            message = (
-                f"history {dict(history)}: bucket_requests must be 1 or more and windows rise from 1 or more"
-            )
+            message = f"history {dict(history)}: bucket_requests must be 1 or more and windows rise from 1 or more"
             raise ConfigError(message)
         known = [entry["formula"] for entry in feature_list(windows)]
         formulas = [feature["formula"] for feature in features]
@@ -169,24 +146,11 @@ class AdmissionFeatures:
         self._volumes: dict[str, int] = {}
         self._rank = 0
 
-    def rows(
-        self,
-        op: U8,
-        offset: I64,
-        size: I64,
-        volume: Coded,
-        namespace: Coded | None = None,
-        user: Coded | None = None,
-    ) -> F32:
+    def rows(self, batch: RequestBatch) -> F32:
         """Features of the next requests; afterwards they are part of the history.
 
-        Args:
-            op: uint8[n] 0 read, 1 write.
-            offset: int64[n] bytes.
-            size: int64[n] bytes.
-            volume: the device each offset counts on.
-            namespace: None takes the volume's name.
-            user: process names; None is unknown.
+        Where the batch has no namespace, its volumes' names stand for it; where it has no user, that is unknown. The
+        clock is the number of requests: their times are not looked at.
 
         Returns:
             float32[n, F], C order.
@@ -194,12 +158,13 @@ class AdmissionFeatures:
         Raises:
             TraceError: more volumes or a larger address than ids can hold.
         """
-        names = [self._volumes.setdefault(name, len(self._volumes)) for name in volume.names]
-        number = np.array(names, np.int32)[volume.codes]
-        space = self._codes("namespace", namespace if namespace is not None else volume, len(op))
-        who = self._codes("user", user, len(op))
-        out = np.empty((len(op), len(self._columns)), np.float32)
-        for low in range(0, len(op), CHUNK_REQUESTS):
+        names = [self._volumes.setdefault(name, len(self._volumes)) for name in batch.volume.names]
+        number = np.array(names, np.int32)[batch.volume.codes]
+        space = self._codes("namespace", batch.volume if batch.namespace is None else batch.namespace, len(batch))
+        who = self._codes("user", batch.user, len(batch))
+        op, offset, size = batch.op, batch.offset, batch.size
+        out = np.empty((len(batch), len(self._columns)), np.float32)
+        for low in range(0, len(batch), CHUNK_REQUESTS):
             part = slice(low, low + CHUNK_REQUESTS)
             out[part] = self._chunk(op[part], offset[part], size[part], number[part], space[part], who[part])
         return out

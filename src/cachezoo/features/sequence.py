@@ -26,7 +26,7 @@ and heats go beyond the paper's five inputs: without a page's past no model can 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import sequence as kernel
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.traces.pages import PageAccesses
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -63,9 +65,7 @@ _HISTORY = (
     ("long_heat", "history.long_heat", "log2 accesses", _SIZED + kernel.LONG_HEAT, False),
     ("region_heat", "region.heat", "log2 accesses", _SIZED + kernel.REGION_HEAT, False),
 )
-_FEEDBACK = tuple(
-    (f"previous_{name}", f"feedback.{name}", "0 or 1") for name in ("cached", "soon", "mean", "late")
-)
+_FEEDBACK = tuple((f"previous_{name}", f"feedback.{name}", "0 or 1") for name in ("cached", "soon", "mean", "late"))
 WINDOW_WIDTH = len(_REQUEST)
 REQUEST_FORMULAS = tuple(entry[1] for entry in _REQUEST)
 OPEN_WIDTH = len(_REQUEST) + len(_HISTORY)
@@ -112,19 +112,23 @@ class Columns:
     capacities: F64
 
 
-def raw_columns(
-    time_us: I64, op: U8, offset: I64, size: I64, request_start: I64, page_ids: I32,
-    capacities: Sequence[float], memory: Memory,
-) -> Columns:  # fmt: skip
+def _in_one_piece(batch: RequestBatch) -> RequestBatch:
+    """The batch with columns of numbers that the kernels can take: none skips from entry to entry."""
+    return replace(
+        batch,
+        time_us=np.ascontiguousarray(batch.time_us),
+        op=np.ascontiguousarray(batch.op),
+        offset=np.ascontiguousarray(batch.offset),
+        size=np.ascontiguousarray(batch.size),
+    )
+
+
+def raw_columns(batch: RequestBatch, pages: PageAccesses, capacities: Sequence[float], memory: Memory) -> Columns:
     """Compute the raw inputs.
 
     Args:
-        time_us: int64[n], as in the canonical table.
-        op: uint8[n], as there.
-        offset: int64[n], as there.
-        size: int64[n], as there.
-        request_start: int64[n + 1] bounds of each request's page accesses.
-        page_ids: int32[m] dense page ids.
+        batch: requests, from the first on.
+        pages: their page accesses.
         capacities: cache sizes in pages.
         memory: what is remembered.
 
@@ -135,18 +139,20 @@ def raw_columns(
     if not (sizes >= 1).all():
         message = f"capacities {list(capacities)}: a cache has at least one page"
         raise ConfigError(message)
-    common, sized = kernel.request_columns(
-        np.ascontiguousarray(time_us), np.ascontiguousarray(op), np.ascontiguousarray(offset),
-        np.ascontiguousarray(size), np.ascontiguousarray(request_start), np.ascontiguousarray(page_ids),
-        sizes, memory.memory_accesses, memory.window_accesses, (memory.region_bytes, memory.region_bits),
+    own = _in_one_piece(batch)
+    requests = kernel.Requests(
+        own.time_us, own.op, own.offset, own.size,
+        np.ascontiguousarray(pages.request_start), np.ascontiguousarray(pages.page_ids),
     )  # fmt: skip
+    horizons = kernel.Horizons(memory.memory_accesses, memory.window_accesses, memory.region_bytes, memory.region_bits)
+    common, sized = kernel.request_columns(requests, sizes, horizons)
     return Columns(common, sized, sizes)
 
 
-def request_columns(time_us: I64, op: U8, offset: I64, size: I64) -> Columns:
+def request_columns(batch: RequestBatch) -> Columns:
     """Raw inputs that need no page's history, for models of kind ``workload``; no capacity enters them."""
-    numbers = [np.ascontiguousarray(column) for column in (time_us, offset, size)]
-    common = kernel.plain_columns(numbers[0], np.ascontiguousarray(op), numbers[1], numbers[2])
+    own = _in_one_piece(batch)
+    common = kernel.plain_columns(own.time_us, own.op, own.offset, own.size)
     return Columns(common, np.zeros((0, len(common), kernel.N_SIZED), np.float32), np.zeros(0, np.float64))
 
 
@@ -186,9 +192,7 @@ def fit_features(parts: Sequence[Columns], kind: str, fed_back: bool = False) ->
         mean, scale = _moments(columns, formula)
         rows.append({"name": name, "formula": formula, "unit": unit, "mean": mean, "scale": scale})
     if fed_back:
-        rows += [
-            {"name": n, "formula": f, "unit": u, "mean": 0.0, "scale": 1.0} for n, f, u in _FEEDBACK
-        ]
+        rows += [{"name": n, "formula": f, "unit": u, "mean": 0.0, "scale": 1.0} for n, f, u in _FEEDBACK]
     return [{"encoding": "number", **row} for row in rows]
 
 

@@ -3,25 +3,52 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
-from cachezoo.config.rcrnn import BenefitLabel, SequenceFeatures
 from cachezoo.errors import TraceError
 from cachezoo.features.sequence import COMMON_NAMES, SIZED_NAMES, Columns, Memory, raw_columns
-from cachezoo.io import read_rows, write_table
-from cachezoo.labels.benefit import capacity_pages, percent
-from cachezoo.traces.pages import PageAccesses
+from cachezoo.io import read_rows, table_of, write_table
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.serving.requests import batch_of
+from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
+from cachezoo.traces.pages import PageAccesses, capacity_pages, percent
 from cachezoo.traces.table import Trace
 
+RAW = ", capacity not yet taken off"
+SIZED = " at that capacity, in % of the distinct pages"
+COLUMNS = {
+    "gap": Column("float32", Means("formula time.log1p_gap", "ln µs")),
+    "delta": Column("float32", Means("formula address.slog_delta", "log2 sectors")),
+    "address": Column("float32", Means("formula address.page", "pages")),
+    "size": Column("float32", Means("formula size.log2_bytes", "log2 bytes")),
+    "op": Column("float32", Means("formula request.op")),
+    "run": Column("float32", Means("formula address.run", "log2 requests")),
+    "age": Column("float32", Means(f"formula history.age{RAW}", "log2 page accesses")),
+    "fresh": Column("float32", Means("formula history.fresh", "share")),
+    "count": Column("float32", Means("formula history.count", "log2 accesses")),
+    "past_gap": Column("float32", Means(f"formula history.past_gap{RAW}", "log2 page accesses")),
+    "written": Column("float32", Means("formula history.written", "share")),
+    "region_age": Column("float32", Means(f"formula region.age{RAW}", "log2 page accesses")),
+    "ratio_<capacity>": Column("float32", Means(f"formula capacity.ratio{SIZED}", "log2")),
+    "heat_<capacity>": Column("float32", Means(f"formula history.heat{SIZED}", "log2 accesses")),
+    "long_heat_<capacity>": Column("float32", Means(f"formula history.long_heat{SIZED}", "log2 accesses")),
+    "region_heat_<capacity>": Column("float32", Means(f"formula region.heat{SIZED}", "log2 accesses")),
+}
+FEATURES = Table(
+    Each(
+        "one request", "row number, as in data/requests",
+        text="raw inputs of the LSTMs before normalisation; formulas in cachezoo.features.sequence",
+    ),
+    COLUMNS,
+    {
+        "cachezoo.trace_id": Column("text", Means("the trace")),
+        "cachezoo.n_pages": Column("text", Means("distinct pages", "4 KiB pages")),
+    },
+)  # fmt: skip
 
-def trace_columns(
-    trace: Trace, pages: PageAccesses, params: SequenceFeatures, capacities: list[int]
-) -> Columns:
+
+def trace_columns(trace: Trace, pages: PageAccesses, params: SequenceFeatures, capacities: list[int]) -> Columns:
     """Raw inputs of a canonical trace at capacities in pages."""
-    return raw_columns(
-        trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids, capacities,
-        Memory.of(params.model_dump()),
-    )  # fmt: skip
+    return raw_columns(batch_of(trace), pages, capacities, Memory.of(params.model_dump()))
 
 
 def write_features(
@@ -30,12 +57,12 @@ def write_features(
     """Write float32 columns: the common ones, and `NAME_CC` for each labelled capacity of CC percent."""
     capacities = [capacity_pages(fraction, pages.n_pages) for fraction in label.capacities]
     columns = trace_columns(trace, pages, params, capacities)
-    table = {name: pa.array(columns.common[:, k]) for k, name in enumerate(COMMON_NAMES)}
+    table = {name: columns.common[:, k] for k, name in enumerate(COMMON_NAMES)}
     for lane, fraction in enumerate(label.capacities):
         for k, name in enumerate(SIZED_NAMES):
-            table[f"{name}_{percent(fraction):02d}"] = pa.array(columns.sized[lane, :, k])
+            table[f"{name}_{percent(fraction):02d}"] = columns.sized[lane, :, k]
     metadata = {"cachezoo.trace_id": trace.meta.trace_id, "cachezoo.n_pages": str(pages.n_pages)}
-    write_table(path, pa.table(table), metadata)
+    write_table(path, table_of(table, COLUMNS), metadata)
 
 
 def read_features(path: Path, label: BenefitLabel, requests: int | None = None) -> Columns:

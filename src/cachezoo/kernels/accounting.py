@@ -1,5 +1,7 @@
 """What a cache's run comes to: hits by page, request and byte, and what it cost the SSD and the disk."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,24 @@ N_COUNTS = 12
 CLEAN, DIRTY, FRESH = 0, 1, 2
 
 
+class Record(NamedTuple):
+    """What was asked of a cache, and what it did.
+
+    Attributes:
+        page_ids: int32[m] of the stream, like the next two.
+        flags: uint8[m].
+        page_bytes: int32[m].
+        outcome: uint8[m] of the run.
+        victim: int32[m] of the run; -1 throughout where who left is not known.
+    """
+
+    page_ids: I32
+    flags: U8
+    page_bytes: I32
+    outcome: U8
+    victim: I32
+
+
 @njit
 def _mark_requests(flags: U8, outcome: U8, request_hit: U8) -> None:
     row = -1
@@ -31,18 +51,11 @@ def _mark_requests(flags: U8, outcome: U8, request_hit: U8) -> None:
 
 
 @njit
-def account(
-    page_ids: I32, flags: U8, page_bytes: I32, outcome: U8, victim: I32, n_pages: int, first: int, write_back: bool,
-    request_hit: U8,
-) -> I64:  # fmt: skip
+def account(record: Record, n_pages: int, first: int, write_back: bool, request_hit: U8) -> I64:
     """Count a run from one access on; what is dirty there is what the accesses before left dirty.
 
     Args:
-        page_ids: int32[m] of the stream, like the next two.
-        flags: uint8[m].
-        page_bytes: int32[m].
-        outcome: uint8[m] of the run.
-        victim: int32[m] of the run; -1 throughout where who left is not known.
+        record: the run's.
         n_pages: distinct pages.
         first: the access at which counting begins.
         write_back: writes that enter the cache, or hit, reach the disk when the page leaves; otherwise at once.
@@ -51,9 +64,10 @@ def account(
     Returns:
         int64[12]: requests that begin at `first` or later, and those of them that hit in full; page accesses, hits; the
         same in bytes; pages written to the SSD (admitted, prefetched, or written on a hit); pages prefetched, and those
-        of them that were hit before they left; pages driven out, and those of them that were dirty; pages written to
-        the disk.
+        of them that were hit before they left; pages evicted, and those of them that were dirty; pages written to the
+        disk.
     """
+    page_ids, flags, page_bytes, outcome, victim = record
     counts = np.zeros(N_COUNTS, np.int64)
     mark = np.zeros(n_pages, np.uint8)
     _mark_requests(flags, outcome, request_hit)

@@ -64,11 +64,6 @@ class Episodes:
         """int64[e]: last - first read, in requests."""
         return self.last.astype(np.int64) - self.first
 
-    @property
-    def span(self) -> I32:
-        """int32[e]: R, segments from the lowest to the highest accessed."""
-        return self.high - self.low
-
 
 @njit
 def _episodes(
@@ -164,9 +159,7 @@ def _range_costs(
             continue
         for index in range(low[e], high[e]):
             o = block[i] * per_block + index
-            if (index < first[i] or index >= end) and (
-                member[o] != e or i - touched[o] > age or wrote[o] > touched[o]
-            ):
+            if (index < first[i] or index >= end) and (member[o] != e or i - touched[o] > age or wrote[o] > touched[o]):
                 member[o] = e
                 touched[o] = i
                 fetched += 1

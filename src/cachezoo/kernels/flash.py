@@ -14,12 +14,14 @@ import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.segments import I32, I64, SegmentAccesses
 
 Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
 MIB = 1 << 20
 BY_DECISION = -1
+ABSENT = -1  # in `after`, of a segment that is not resident
 
 
 @dataclass(frozen=True)
@@ -86,34 +88,23 @@ class FlashRun:
 
 
 @njit
-def _unlink(s: int, after: I32, before: I32) -> None:
-    after[before[s]] = after[s]
-    before[after[s]] = before[s]
-    after[s] = -1
-
-
-@njit
-def _link_newest(s: int, head: int, after: I32, before: I32) -> None:
-    newest = after[head]
-    after[s] = newest
-    before[s] = head
-    before[newest] = s
-    after[head] = s
-
-
-@njit
 def _simulate(
-    requests: tuple[I64, I32, Bool, Bool], window: int, capacity: int, n_ids: int, lru: bool,
-    prefetch: tuple[I32, I32, I32, I32], per_block: int, on_partial: bool,
+    requests: tuple[I64, I32, Bool, Bool],
+    window: int,
+    capacity: int,
+    n_ids: int,
+    lru: bool,
+    prefetch: tuple[I32, I32, I32, I32],
+    per_block: int,
+    on_partial: bool,
 ) -> tuple[I32, I32, I32, I32, I64]:
     start, segment, read, admit = requests
     block, first, range_low, range_high = prefetch
     n = len(read)
     io_segments, hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
     prefetched = np.zeros(len(block), np.int32)
-    head = n_ids  # a ring through a sentinel: after[head] is the newest, before[head] the oldest
-    after, before = np.full(n_ids + 1, -1, np.int32), np.full(n_ids + 1, -1, np.int32)
-    after[head] = before[head] = head
+    before, after = links(n_ids, 1)
+    after[:n_ids] = ABSENT
     touched = np.zeros(n_ids, np.int32)
     seen = np.full(n_ids, -1, np.int32)  # RejectX: row of the segment's last miss
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
@@ -122,21 +113,23 @@ def _simulate(
     for i in range(n):
         if not read[i]:
             for j in range(start[i], start[i + 1]):
-                if after[segment[j]] >= 0:
-                    _unlink(segment[j], after, before)
+                s = segment[j]
+                if after[s] != ABSENT:
+                    unlink(before, after, s)
+                    after[s] = ABSENT
                     used -= 1
             continue
         absent, accepted, low, high = 0, 0, 0, 0
         for j in range(start[i], start[i + 1]):
             s = segment[j]
-            if after[s] >= 0:
+            if after[s] != ABSENT:
                 touched[s] = i
                 if per_block > 0 and unused[s]:
                     unused[s] = False
                     prefetched_used += 1
                 if lru:
-                    _unlink(s, after, before)
-                    _link_newest(s, head, after, before)
+                    unlink(before, after, s)
+                    link_head(before, after, n_ids, s)
                 continue
             low = j if absent == 0 else low
             high = j
@@ -157,7 +150,7 @@ def _simulate(
             io_low, io_high = low, high
             for index in range(range_low[i], range_high[i]):
                 s = block[i] * per_block + index
-                if after[s] < 0 and (index < first[i] or index >= end):
+                if after[s] == ABSENT and (index < first[i] or index >= end):
                     fetch[more] = s
                     more += 1
                     at = start[i] + index - first[i]
@@ -169,15 +162,15 @@ def _simulate(
             p = accepted + k
             s = fetch[p if p < more else p - more]  # the prefetched first, so that the read's own are the newest
             if used == capacity:
-                victim = before[head]
-                _unlink(victim, after, before)
+                victim = pop_tail(before, after, n_ids)
+                after[victim] = ABSENT
                 evictions += 1
                 age_sum += int(i - touched[victim])
             else:
                 used += 1
                 if used == capacity and filled_at == n:
                     filled_at = i
-            _link_newest(s, head, after, before)
+            link_head(before, after, n_ids, s)
             touched[s] = i
             if per_block > 0:
                 unused[s] = p < more
@@ -230,7 +223,12 @@ def _run(
 
 
 def simulate_flash(
-    accesses: SegmentAccesses, read: Bool, admit: Bool, capacity: int, *, lru: bool = True,
+    accesses: SegmentAccesses,
+    read: Bool,
+    admit: Bool,
+    capacity: int,
+    *,
+    lru: bool = True,
     prefetch: Prefetch | None = None,
 ) -> FlashRun:
     """Run the cache with one admission decision for each request.
@@ -251,7 +249,12 @@ def simulate_flash(
 
 
 def simulate_rejectx(
-    accesses: SegmentAccesses, read: Bool, window: int, capacity: int, *, lru: bool = True,
+    accesses: SegmentAccesses,
+    read: Bool,
+    window: int,
+    capacity: int,
+    *,
+    lru: bool = True,
     prefetch: Prefetch | None = None,
 ) -> FlashRun:
     """Run the cache with RejectX, x = 1: admit a segment that also missed within the last `window` requests.

@@ -1,6 +1,6 @@
 """What evictions that learn as they go share: what they remember of a page, rows to train on, a forest.
 
-A page is a row of int32: its neighbours in an LRU list, its slot among the residents, the columns `LAST` to `SAMPLE`
+A page is a row of int32: its neighbours in the residents' LRU list, its slot among them, the columns `LAST` to `SAMPLE`
 of its past, then the times between its latest accesses, newest first; and a row of exponentially decayed counters
 (EDC). One row more is the list's sentinel. A page's features at a time are
 
@@ -13,7 +13,12 @@ of its past, then the times between its latest accesses, newest first; and a row
 
 A training row is drawn by marking a page (`SAMPLE`); it is written when its label is known, and since nothing of the
 page's past changes in between, its features are those of the moment of the mark.
+
+What is called for each access, or for each page to predict, takes the arrays one by one: a record as an argument costs
+more than what such a function does.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,12 +51,71 @@ MASK = 0xFFFFFFFF
 NODE = np.dtype([("feature", "<u4"), ("threshold", "<f4"), ("low", "<u4"), ("high", "<u4"), ("value", "<f8")])
 
 
-def blank_pages(n_pages: int, deltas: int) -> I32:
-    """int32[n_pages + 1, DELTAS + deltas]: nothing is known, and the list is empty."""
+class Training(NamedTuple):
+    """How the forest is trained.
+
+    Attributes:
+        rows: latest training rows kept.
+        trees, leaves: of the forest, and of a tree at most.
+        threads: of the training; the model is the same with any.
+        seed: of the draws and the training.
+        learning_rate: share of the rest that each tree takes.
+    """
+
+    rows: int
+    trees: int
+    leaves: int
+    threads: int
+    seed: int
+    learning_rate: float
+
+
+class Learner(NamedTuple):
+    """What is remembered of the pages, what is learned, and room to predict.
+
+    Attributes:
+        pages: int32[n_pages + 1, DELTAS + deltas].
+        decayed: float32[n_pages, counters].
+        rows: float32[rows, features + 1], ring of training rows, the label last: natural logarithm of the accesses to
+            the next one.
+        forest: NODE[trees, 2 * leaves]; the first place of a tree is its depth, as `value`.
+        numbers: int64[NUMBERS].
+        inputs: float32[most, features], rows to predict.
+        at, scores: uint32[most] and float64[most], where a prediction is, and what it comes to.
+        training: how the forest is trained.
+    """
+
+    pages: I32
+    decayed: F32
+    rows: F32
+    forest: Nodes
+    numbers: I64
+    inputs: F32
+    at: U32
+    scores: F64
+    training: Training
+
+
+def make(n_pages: int, deltas: int, counters: int, most: int, training: Training) -> Learner:
+    """Nothing is known yet.
+
+    Args:
+        n_pages: ids are in [0, n_pages).
+        deltas: times between latest accesses that are features.
+        counters: EDC that are features.
+        most: pages predicted at once.
+        training: how the forest is trained.
+    """
     pages = np.zeros((n_pages + 1, DELTAS + deltas), np.int32)
     pages[:, SLOT] = ABSENT
-    pages[n_pages, BEFORE] = pages[n_pages, AFTER] = n_pages
-    return pages
+    pages[n_pages, [BEFORE, AFTER]] = n_pages
+    features = deltas + counters + 3
+    return Learner(
+        pages, np.zeros((n_pages, counters), np.float32),
+        np.zeros((training.rows, features + 1), np.float32), blank_forest(training.trees, training.leaves),
+        blank_numbers(training.seed), np.zeros((most, features), np.float32), np.zeros(most, np.uint32),
+        np.zeros(most), training,
+    )  # fmt: skip
 
 
 def blank_numbers(seed: int) -> I64:
@@ -61,32 +125,9 @@ def blank_numbers(seed: int) -> I64:
     return numbers
 
 
-def blank_rows(rows: int, deltas: int, counters: int) -> F32:
-    """float32[rows, features + 1], the label last: natural logarithm of the accesses to the next one."""
-    return np.zeros((rows, deltas + counters + 4), np.float32)
-
-
 def blank_forest(trees: int, leaves: int) -> Nodes:
-    """Room for so many trees, NODE[trees, 2 * leaves]; the first place of a tree is its depth, as `value`."""
+    """Room for so many trees, NODE[trees, 2 * leaves]."""
     return np.zeros((trees, 2 * leaves), NODE)
-
-
-@step
-def unlink(pages: I32, page: int) -> None:
-    """Take a page out of the list."""
-    pages[pages[page, BEFORE], AFTER] = pages[page, AFTER]
-    pages[pages[page, AFTER], BEFORE] = pages[page, BEFORE]
-
-
-@step
-def link_head(pages: I32, page: int) -> None:
-    """Put a page at the list's head."""
-    sentinel = pages.shape[0] - 1
-    first = pages[sentinel, AFTER]
-    pages[page, BEFORE] = sentinel
-    pages[page, AFTER] = first
-    pages[first, BEFORE] = page
-    pages[sentinel, AFTER] = page
 
 
 @step
@@ -130,7 +171,7 @@ def remember(pages: I32, decayed: F32, page: int, i: int) -> None:
 
 @step
 def describe(pages: I32, decayed: F32, page: int, i: int, rows: F32, r: int) -> None:
-    """Write a page's features at time i into a row."""
+    """Write a page's features at time i into row r."""
     age = i - pages[page, LAST]
     deltas = pages.shape[1] - DELTAS
     counters = decayed.shape[1]
@@ -144,34 +185,27 @@ def describe(pages: I32, decayed: F32, page: int, i: int, rows: F32, r: int) -> 
 
 
 @step
-def label(pages: I32, decayed: F32, rows: F32, numbers: I64, page: int, distance: int) -> None:
+def label(learner: Learner, page: int, distance: int) -> None:
     """A marked page becomes the ring's next row, since its distance is known; the mark goes."""
+    rows, pages, numbers = learner.rows, learner.pages, learner.numbers
     place = numbers[WRITTEN] % rows.shape[0]
-    describe(pages, decayed, page, pages[page, SAMPLE], rows, place)
+    describe(pages, learner.decayed, page, pages[page, SAMPLE], rows, place)
     rows[place, rows.shape[1] - 1] = np.log(distance)
     numbers[WRITTEN] += 1
     pages[page, SAMPLE] = UNMARKED
 
 
 @step
-def score(forest: Nodes, trees: int, rows: F32, count: int, at: U32, scores: F64) -> None:
-    """Write into `scores` the sums of the leaves that the first `count` rows reach in the first trees.
-
-    Args:
-        forest: NODE[T, places].
-        trees: in use.
-        rows: float32[n, features].
-        count: at most n.
-        at: uint32[n], room to work in.
-        scores: float64[n].
-    """
-    width = np.uint32(rows.shape[1])
-    places = forest.shape[1]
-    nodes = forest.reshape(-1)
-    flat = rows.reshape(-1)
+def score(learner: Learner, count: int) -> None:
+    """Write into `scores` the sums of the leaves that the first `count` rows of `inputs` reach in the trees in use."""
+    at, scores = learner.at, learner.scores
+    width = np.uint32(learner.inputs.shape[1])
+    places = learner.forest.shape[1]
+    nodes = learner.forest.reshape(-1)
+    flat = learner.inputs.reshape(-1)
     for r in range(count):
         scores[r] = 0.0
-    for tree in range(trees):
+    for tree in range(learner.numbers[TREES]):
         root = np.uint32(tree * places)
         depth = int(nodes[root]["value"])
         for r in range(count):

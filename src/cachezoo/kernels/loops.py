@@ -43,7 +43,7 @@ def insert(state: State, page: int, i: int) -> int:
     """Eviction: access number i missed the page and the admission lets it in.
 
     Returns:
-        The page driven out to make room, `NONE` if there was room, or `REFUSED` if the policy keeps the page out.
+        The page evicted to make room, `NONE` if there was room, or `REFUSED` if the policy keeps the page out.
         At most one page leaves, and what is not resident afterwards is the page returned or the one refused.
     """
     raise NotImplementedError
@@ -76,7 +76,7 @@ def run(page_ids: I32, state: State, outcome: U8) -> None:
             outcome[i] = BYPASSED if insert(state, page, i) == REFUSED else ADMITTED
 
 
-def replay(page_ids: I32, flags: U8, state: State, admission: State, span: tuple[int, int], outcome: U8,
+def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tuple[int, int], outcome: U8,
            victim: I32) -> None:  # fmt: skip
     """Serve the accesses of a stream from `span[0]` to before `span[1]`, both the first of a request (or the end).
 
@@ -88,7 +88,7 @@ def replay(page_ids: I32, flags: U8, state: State, admission: State, span: tuple
         span: first and past-last access.
         outcome: uint8[m], written in the span: `BYPASSED`, `ADMITTED`, `HIT` or `PREFETCHED`; a prefetch that is not
             carried out, or refused, is `BYPASSED`.
-        victim: int32[m], written in the span: the page that the access drove out, or `NONE`.
+        victim: int32[m], written in the span: the page that the access evicted, or `NONE`.
     """
     decided = UNDECIDED
     fetch = False

@@ -1,21 +1,18 @@
 """RC-RNN's online cache: three LRU queues by expected stay (Sec. 4.2, Fig. 6), one request a step.
 
-A cache's state is three arrays, so that many caches run in lockstep as rows of stacked arrays:
-
-* `nodes` int32[NODE_FIELDS, n_pages + 6]: per page its queue and its links; the last six columns are sentinels, for
-  each queue one of the LRU list and one of the list by entry.
-* `stamps` int64[n_pages]: the page access at which the page's clock in its queue began.
-* `counters` int64[N_COUNTERS].
-
-Each queue's LRU list has a border between its most recent share (the top) and the rest, so that "is it in the top
-20 %" is one look. Clocks are equal within a queue, so the list by entry is also the order in which they run out.
+Caches run in lockstep as lanes, each a slice of stacked arrays. Each queue's LRU list has a border between its
+most recent share (the top) and the rest, so that "is it in the top 20 %" is one look. Clocks are equal within a queue,
+so the list by entry is also the order in which they run out.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.outcome import NONE, REFUSED
+from cachezoo.kernels.lists import link_head, link_tail, unlink
+from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
 from cachezoo.kernels.step import step
 
 I64 = npt.NDArray[np.int64]
@@ -23,8 +20,6 @@ I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
 
-# Outcomes of a page access, as in `cachezoo.kernels.outcome`.
-PASSED, TAKEN, HIT = 0, 1, 2
 ABSENT, SOON, MEAN, LATE = 0, 1, 2, 3
 QUEUES = 3
 SENTINELS = 2 * QUEUES
@@ -38,32 +33,50 @@ QUEUE, BEFORE, AFTER, OLDER, NEWER, TOP, DIRTY = range(7)
 NODE_FIELDS = 7
 
 # Places in `counters`; the last nine hold, for each queue, its length, its top's length and the top's last page.
-USED, ACCESSES, HITS, ADMITTED, WRITE_HITS, EVICTED, DIRTY_EVICTED, BYPASSED = range(8)
+USED, ACCESSES, HITS, ADMISSIONS, WRITE_HITS, EVICTIONS, DIRTY_EVICTIONS, BYPASSES = range(8)
 LENGTH = 8
 TOP_LENGTH = 11
 TOP_LAST = 14
 N_COUNTERS = 17
 
 
-@njit
-def reset(nodes: I32, stamps: I64, counters: I64) -> None:
-    """Empty the cache."""
-    nodes[:] = 0
-    stamps[:] = 0
-    counters[:] = 0
-    n_pages = nodes.shape[1] - SENTINELS
-    for node in range(n_pages, n_pages + SENTINELS):
-        for field in (BEFORE, AFTER, OLDER, NEWER):
-            nodes[field, node] = node
-    for q in range(QUEUES):
-        counters[TOP_LAST + q] = n_pages + q
+class State(NamedTuple):
+    """A cache, changed in place; or several, stacked, where each array has a first axis for the lane.
+
+    Attributes:
+        nodes: int32[NODE_FIELDS, n_pages + SENTINELS], per page its queue, its links in the queue's LRU list and in
+            the list by entry, whether it is in the top, and whether it is dirty. The last six columns are the lists'
+            sentinels, those of the LRU lists first.
+        stamps: int64[n_pages], the page access at which the page's clock in its queue began.
+        counters: int64[N_COUNTERS].
+        limits: int64[N_LIMITS]: capacity in pages; demotion period in page accesses; the top's share in percent; 1
+            where free space is filled whatever the decision (then `ABSENT` enters soon); 1 where a hit moves a page to
+            the queue decided on, and to the tail of soon if that is `ABSENT`, instead of to the head of its own; 1
+            where what is admitted always enters mean.
+    """
+
+    nodes: I32
+    stamps: I64
+    counters: I64
+    limits: I64
+
+
+def make(n_pages: int, limits: I64) -> State:
+    """Lanes: empty caches over ids in [0, n_pages), one for each row of limits, int64[L, N_LIMITS], stacked."""
+    lanes = len(limits)
+    nodes = np.zeros((lanes, NODE_FIELDS, n_pages + SENTINELS), np.int32)
+    counters = np.zeros((lanes, N_COUNTERS), np.int64)
+    sentinels = np.arange(n_pages, n_pages + SENTINELS)
+    nodes[:, BEFORE : NEWER + 1, n_pages:] = sentinels
+    counters[:, TOP_LAST : TOP_LAST + QUEUES] = sentinels[:QUEUES]
+    return State(nodes, np.zeros((lanes, n_pages), np.int64), counters, limits)
 
 
 @step
-def _balance(nodes: I32, counters: I64, q: int, percent: int) -> None:
+def _balance(state: State, q: int) -> None:
     """Move the border of queue q until the top holds its share, rounded down."""
-    n_pages = nodes.shape[1] - SENTINELS
-    share = counters[LENGTH + q] * percent // 100
+    nodes, counters = state.nodes, state.counters
+    share = counters[LENGTH + q] * state.limits[PERCENT] // 100
     while counters[TOP_LENGTH + q] > share:
         page = counters[TOP_LAST + q]
         nodes[TOP, page] = 0
@@ -71,217 +84,180 @@ def _balance(nodes: I32, counters: I64, q: int, percent: int) -> None:
         counters[TOP_LENGTH + q] -= 1
     while counters[TOP_LENGTH + q] < share:
         last = counters[TOP_LAST + q]
-        page = nodes[AFTER, last if counters[TOP_LENGTH + q] > 0 else n_pages + q]
+        page = nodes[AFTER, last if counters[TOP_LENGTH + q] > 0 else state.stamps.size + q]
         nodes[TOP, page] = 1
         counters[TOP_LAST + q] = page
         counters[TOP_LENGTH + q] += 1
 
 
 @step
-def _link(nodes: I32, counters: I64, page: int, q: int, percent: int) -> None:
+def _enter_head(state: State, page: int, q: int) -> None:
     """Put a page at the head of queue q's LRU list."""
-    head = nodes.shape[1] - SENTINELS + q
-    first = nodes[AFTER, head]
-    nodes[BEFORE, page] = head
-    nodes[AFTER, page] = first
-    nodes[BEFORE, first] = page
-    nodes[AFTER, head] = page
+    nodes, counters = state.nodes, state.counters
+    link_head(nodes[BEFORE], nodes[AFTER], state.stamps.size + q, page)
     nodes[QUEUE, page] = q + 1
     nodes[TOP, page] = 1
     if counters[TOP_LENGTH + q] == 0:
         counters[TOP_LAST + q] = page
     counters[LENGTH + q] += 1
     counters[TOP_LENGTH + q] += 1
-    _balance(nodes, counters, q, percent)
+    _balance(state, q)
 
 
 @step
-def _link_tail(nodes: I32, counters: I64, page: int, q: int, percent: int) -> None:
+def _enter_tail(state: State, page: int, q: int) -> None:
     """Put a page at the tail of queue q's LRU list."""
-    head = nodes.shape[1] - SENTINELS + q
-    last = nodes[BEFORE, head]
-    nodes[AFTER, page] = head
-    nodes[BEFORE, page] = last
-    nodes[AFTER, last] = page
-    nodes[BEFORE, head] = page
+    nodes = state.nodes
+    link_tail(nodes[BEFORE], nodes[AFTER], state.stamps.size + q, page)
     nodes[QUEUE, page] = q + 1
     nodes[TOP, page] = 0
-    counters[LENGTH + q] += 1
-    _balance(nodes, counters, q, percent)
+    state.counters[LENGTH + q] += 1
+    _balance(state, q)
 
 
 @step
-def _unlink(nodes: I32, counters: I64, page: int, percent: int) -> None:
+def _leave(state: State, page: int) -> None:
     """Take a page out of its queue's LRU list."""
+    nodes, counters = state.nodes, state.counters
     q = nodes[QUEUE, page] - 1
-    before, after = nodes[BEFORE, page], nodes[AFTER, page]
-    nodes[AFTER, before] = after
-    nodes[BEFORE, after] = before
+    unlink(nodes[BEFORE], nodes[AFTER], page)
     counters[LENGTH + q] -= 1
     if nodes[TOP, page]:
         if counters[TOP_LAST + q] == page:
-            counters[TOP_LAST + q] = before
+            counters[TOP_LAST + q] = nodes[BEFORE, page]
         counters[TOP_LENGTH + q] -= 1
         nodes[TOP, page] = 0
     nodes[QUEUE, page] = ABSENT
-    _balance(nodes, counters, q, percent)
+    _balance(state, q)
 
 
 @step
-def _clock_on(nodes: I32, stamps: I64, page: int, q: int, now: int) -> None:
+def _clock_on(state: State, page: int, q: int) -> None:
     """Start a page's clock in queue q: it becomes the newest by entry."""
-    head = nodes.shape[1] - SENTINELS + QUEUES + q
-    newest = nodes[OLDER, head]
-    nodes[OLDER, page] = newest
-    nodes[NEWER, page] = head
-    nodes[NEWER, newest] = page
-    nodes[OLDER, head] = page
-    stamps[page] = now
+    nodes = state.nodes
+    link_tail(nodes[OLDER], nodes[NEWER], state.stamps.size + QUEUES + q, page)
+    state.stamps[page] = state.counters[ACCESSES]
 
 
 @step
-def _clock_off(nodes: I32, page: int) -> None:
-    older, newer = nodes[OLDER, page], nodes[NEWER, page]
-    nodes[NEWER, older] = newer
-    nodes[OLDER, newer] = older
+def _clock_off(state: State, page: int) -> None:
+    """Stop a page's clock."""
+    unlink(state.nodes[OLDER], state.nodes[NEWER], page)
 
 
 @step
-def demote(nodes: I32, stamps: I64, counters: I64, period: int, percent: int) -> None:
+def _demote(state: State) -> None:
     """Move pages whose clock ran out one queue down; those in the top of their queue get another period."""
-    now = counters[ACCESSES]
-    n_pages = nodes.shape[1] - SENTINELS
+    nodes, now, period = state.nodes, state.counters[ACCESSES], state.limits[PERIOD]
+    n_pages = state.stamps.size
     for queue in (MEAN, LATE):
         q = queue - 1
         head = n_pages + QUEUES + q
         page = nodes[NEWER, head]
-        while page < n_pages and now - stamps[page] >= period:
-            _clock_off(nodes, page)
+        while page < n_pages and now - state.stamps[page] >= period:
+            _clock_off(state, page)
             if nodes[TOP, page]:
-                _clock_on(nodes, stamps, page, q, now)
+                _clock_on(state, page, q)
             else:
-                _unlink(nodes, counters, page, percent)
-                _link(nodes, counters, page, q - 1, percent)
-                _clock_on(nodes, stamps, page, q - 1, now)
+                _leave(state, page)
+                _enter_head(state, page, q - 1)
+                _clock_on(state, page, q - 1)
             page = nodes[NEWER, head]
 
 
 @step
-def _evict(nodes: I32, counters: I64, percent: int) -> int:
-    """Drop the tail of soon, else of mean, else of late; returns the page."""
-    n_pages = nodes.shape[1] - SENTINELS
+def _evict(state: State) -> None:
+    """Drop the tail of soon, else of mean, else of late."""
+    nodes, counters = state.nodes, state.counters
     q = 0
     while counters[LENGTH + q] == 0:
         q += 1
-    page = int(nodes[BEFORE, n_pages + q])
-    _unlink(nodes, counters, page, percent)
-    _clock_off(nodes, page)
-    counters[EVICTED] += 1
-    counters[DIRTY_EVICTED] += nodes[DIRTY, page]
+    page = nodes[BEFORE, state.stamps.size + q]
+    _leave(state, page)
+    _clock_off(state, page)
+    counters[EVICTIONS] += 1
+    counters[DIRTY_EVICTIONS] += nodes[DIRTY, page]
     nodes[DIRTY, page] = 0
     counters[USED] -= 1
-    return page
 
 
 @step
-def _requeue(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, percent: int) -> None:
-    """Move a resident page to the head of the queue decided on, or to the tail of soon, and start its clock anew."""
-    _unlink(nodes, counters, page, percent)
-    _clock_off(nodes, page)
+def _hit(state: State, page: int, queue: int) -> None:
+    """Move a resident page to the head of its queue or, where a hit asks, to the queue decided on."""
+    state.counters[HITS] += 1
+    if not state.limits[REQUEUE]:
+        held = state.nodes[QUEUE, page]
+        _leave(state, page)
+        _enter_head(state, page, held - 1)
+        return
+    _leave(state, page)
+    _clock_off(state, page)
     if queue == ABSENT:
-        _link_tail(nodes, counters, page, SOON - 1, percent)
+        _enter_tail(state, page, SOON - 1)
     else:
-        _link(nodes, counters, page, queue - 1, percent)
-    _clock_on(nodes, stamps, page, nodes[QUEUE, page] - 1, counters[ACCESSES])
+        _enter_head(state, page, queue - 1)
+    _clock_on(state, page, state.nodes[QUEUE, page] - 1)
 
 
 @step
-def hit(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, limits: I64) -> None:
-    """Move a resident page to the head of its queue or, where a hit asks, to `queue`; arguments as `serve_request`."""
-    percent = limits[PERCENT]
-    if limits[REQUEUE]:
-        _requeue(nodes, stamps, counters, page, queue, percent)
-    else:
-        held = nodes[QUEUE, page]
-        _unlink(nodes, counters, page, percent)
-        _link(nodes, counters, page, held - 1, percent)
-    counters[HITS] += 1
-
-
-@step
-def enter(nodes: I32, stamps: I64, counters: I64, page: int, queue: int, limits: I64) -> int:
-    """Put a missing page into `queue`, or keep it out; arguments as `serve_request`.
-
-    Returns:
-        The page driven out, or `NONE` or `REFUSED` of `cachezoo.kernels.outcome`.
-    """
-    capacity, percent = limits[CAPACITY], limits[PERCENT]
+def _enter(state: State, page: int, queue: int) -> bool:
+    """Put a missing page into `queue`; False if it is kept out."""
+    counters, capacity = state.counters, state.limits[CAPACITY]
     into = queue
-    if into == ABSENT and limits[FILL] and counters[USED] < capacity:
+    if into == ABSENT and state.limits[FILL] and counters[USED] < capacity:
         into = SOON
     if into == ABSENT:
-        counters[BYPASSED] += 1
-        return REFUSED
-    victim = NONE
+        counters[BYPASSES] += 1
+        return False
     if counters[USED] == capacity:
-        victim = _evict(nodes, counters, percent)
-    _link(nodes, counters, page, into - 1, percent)
-    _clock_on(nodes, stamps, page, into - 1, counters[ACCESSES])
+        _evict(state)
+    _enter_head(state, page, into - 1)
+    _clock_on(state, page, into - 1)
     counters[USED] += 1
-    counters[ADMITTED] += 1
-    return victim
+    counters[ADMISSIONS] += 1
+    return True
 
 
 @njit
-def _touch(
-    nodes: I32, stamps: I64, counters: I64, pages: I32, write: int, queue: int, limits: I64, outcome: U8
-) -> int:
+def _touch(state: State, pages: I32, write: int, queue: int, outcome: U8) -> int:
     """Move resident pages within their queue or to another; returns how many pages are missing."""
     missing = 0
     for k in range(pages.size):
         page = pages[k]
-        held = nodes[QUEUE, page]
-        outcome[k] = HIT if held != ABSENT else PASSED
-        if held == ABSENT:
+        if state.nodes[QUEUE, page] == ABSENT:
+            outcome[k] = BYPASSED
             missing += 1
             continue
-        hit(nodes, stamps, counters, page, queue, limits)
+        outcome[k] = HIT
+        _hit(state, page, queue)
         if write:
-            counters[WRITE_HITS] += 1
-            nodes[DIRTY, page] = 1
+            state.counters[WRITE_HITS] += 1
+            state.nodes[DIRTY, page] = 1
     return missing
 
 
 @njit
-def serve_request(
-    nodes: I32, stamps: I64, counters: I64, pages: I32, write: int, queue: int, limits: I64, outcome: U8
-) -> int:
+def _serve(state: State, pages: I32, write: int, queue: int, outcome: U8) -> int:
     """Serve one request: hits go to the head of a queue, missing pages enter `queue` or are bypassed.
 
     Args:
-        nodes: the cache's state (module docstring), changed in place.
-        stamps: of the same.
-        counters: of the same.
+        state: the cache, changed in place.
         pages: int32[k], the request's pages, each once.
         write: 1 if the request writes; a written resident page is dirty.
         queue: where missing pages go, `SOON`, `MEAN` or `LATE`; `ABSENT` bypasses them, unless space is free.
-        limits: int64[N_LIMITS]: capacity in pages; demotion period in page accesses; the top's share in percent; 1
-            where free space is filled whatever the decision (then `ABSENT` enters soon); 1 where a hit moves a page to
-            `queue`, and to the tail of soon if that is `ABSENT`, instead of to the head of its own; 1 where what is
-            admitted always enters mean.
-        outcome: uint8[k], set to `PASSED`, `TAKEN` or `HIT`, the codes of `cachezoo.kernels.outcome`.
+        outcome: uint8[k], set to `BYPASSED`, `ADMITTED` or `HIT` of `cachezoo.kernels.outcome`.
 
     Returns:
         How many pages were missing.
     """
-    missing = _touch(nodes, stamps, counters, pages, write, queue, limits, outcome)
+    missing = _touch(state, pages, write, queue, outcome)
     for k in range(pages.size):
-        if outcome[k] == HIT or enter(nodes, stamps, counters, pages[k], queue, limits) == REFUSED:
+        if outcome[k] == HIT or not _enter(state, pages[k], queue):
             continue
-        nodes[DIRTY, pages[k]] = 1 if write else 0
-        outcome[k] = TAKEN
-    counters[ACCESSES] += pages.size
-    demote(nodes, stamps, counters, limits[PERIOD], limits[PERCENT])
+        state.nodes[DIRTY, pages[k]] = 1 if write else 0
+        outcome[k] = ADMITTED
+    state.counters[ACCESSES] += pages.size
+    _demote(state)
     return missing
 
 
@@ -320,17 +296,11 @@ def decide_lanes(outputs: F32, thresholds: F32, limits: I64, queues: I32) -> Non
 
 
 @njit
-def serve_lanes(
-    nodes: I32, stamps: I64, counters: I64, limits: I64, pages: I32, write: int, queues: I32, outcome: U8,
-    first: int, tags: F32,
-) -> None:  # fmt: skip
+def serve_lanes(lanes: State, pages: I32, write: int, queues: I32, outcome: U8, first: int, tags: F32) -> None:
     """Serve one request in every lane and write the tags that its next request is fed.
 
     Args:
-        nodes: each lane's, stacked.
-        stamps: each lane's.
-        counters: each lane's.
-        limits: int64[L, N_LIMITS] each lane's.
+        lanes: the caches, changed in place.
         pages: int32[k], the request's pages.
         write: 1 if the request writes.
         queues: int32[L] decisions; set to -1 where nothing was missing and hits do not ask, so that it was not read.
@@ -339,16 +309,14 @@ def serve_lanes(
         tags: float32[L, 4]: cached, soon, mean, late; a hit's is the queue of its first page.
     """
     for lane in range(queues.size):
-        before = counters[lane, ADMITTED]
-        missing = serve_request(
-            nodes[lane], stamps[lane], counters[lane], pages, write, queues[lane], limits[lane],
-            outcome[lane, first : first + pages.size],
-        )  # fmt: skip
+        state = State(lanes.nodes[lane], lanes.stamps[lane], lanes.counters[lane], lanes.limits[lane])
+        before = state.counters[ADMISSIONS]
+        missing = _serve(state, pages, write, queues[lane], outcome[lane, first : first + pages.size])
         if missing == 0:
-            held = nodes[lane, QUEUE, pages[0]]
-            if not limits[lane, REQUEUE]:
+            held = state.nodes[QUEUE, pages[0]]
+            if not state.limits[REQUEUE]:
                 queues[lane] = -1
-        elif counters[lane, ADMITTED] == before:
+        elif state.counters[ADMISSIONS] == before:
             held = ABSENT
         else:
             held = max(queues[lane], SOON)
@@ -359,32 +327,25 @@ def serve_lanes(
 
 
 @njit
-def serve_all(
-    nodes: I32, stamps: I64, counters: I64, limits: I64, start: I64, page_ids: I32, op: U8, queues: I32, outcome: U8,
-    evictions: I64,
-) -> None:  # fmt: skip
+def serve_all(lanes: State, start: I64, page_ids: I32, op: U8, queues: I32, outcome: U8, evictions: I64) -> None:
     """Serve a whole trace in every lane by decisions that are known beforehand.
 
     Args:
-        nodes: each lane's, stacked.
-        stamps: each lane's.
-        counters: each lane's.
-        limits: int64[L, N_LIMITS] each lane's.
+        lanes: the caches, changed in place.
         start: int64[n + 1] bounds of each request's page accesses.
         page_ids: int32[m].
         op: uint8[n], 1 writes.
         queues: int32[n, L] decisions, as in `serve_lanes`.
         outcome: uint8[L, m], written.
-        evictions: int64[n, L, 2] pages driven out so far and those of them that were dirty, written.
+        evictions: int64[n, L, 2] pages evicted so far and those of them that were dirty, written.
     """
     tags = np.zeros((queues.shape[1], 4), np.float32)
     for row in range(op.size):
         low, high = start[row], start[row + 1]
-        pages = page_ids[low:high]
-        serve_lanes(nodes, stamps, counters, limits, pages, op[row], queues[row], outcome, low, tags)
+        serve_lanes(lanes, page_ids[low:high], op[row], queues[row], outcome, low, tags)
         for lane in range(queues.shape[1]):
-            evictions[row, lane, 0] = counters[lane, EVICTED]
-            evictions[row, lane, 1] = counters[lane, DIRTY_EVICTED]
+            evictions[row, lane, 0] = lanes.counters[lane, EVICTIONS]
+            evictions[row, lane, 1] = lanes.counters[lane, DIRTY_EVICTIONS]
 
 
 @njit

@@ -11,27 +11,26 @@ import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT
+from cachezoo.kernels.tag_bits import (
+    CACHED,
+    CONSULTED,
+    DURATION_SHIFT,
+    FORCED,
+    KEPT,
+    KEPT_SETTLED,
+    LATE,
+    MEAN,
+    SETTLED,
+    SOON,
+    UNKNOWN,
+)
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 F64 = npt.NDArray[np.float64]
 
-BYPASSED = 0
-ADMITTED = 1
-HIT = 2
-ADMITTED_FREE = 3
-
-# Bits of a request's tags, and where its duration class lies above them.
-CACHED = 1
-CONSULTED = 2
-SETTLED = 4
-FORCED = 8
-KEPT = 16
-DURATION_SHIFT = 5
-DURATION_MASK = 3
-KEPT_SETTLED = 128
-UNKNOWN, SOON, MEAN, LATE = 0, 1, 2, 3
 LATE_CAPACITIES = 5
 
 
@@ -43,7 +42,7 @@ class OracleRun:
         outcome: uint8[m], `BYPASSED`, `ADMITTED` (in place of another page), `HIT`, or `ADMITTED_FREE` (into
             free space).
         entry: int64[m], the access at which the page's stay in the cache began, -1 where bypassed.
-        left: int64[m], for an access that admits, the access that drove the page out, m if it stayed to the end; -1
+        left: int64[m], for an access that admits, the access that evicted the page, m if it stayed to the end; -1
             for the others.
         reuse: int64[m], accesses until the page is used again, 0 where it leaves before or is not used again.
         contested: the last access that found the cache full of pages worth more than -inf; -1 if none did.
@@ -92,7 +91,7 @@ def _settle(k: int, used: int, heap: I32, worth: F64, slot: I32, last: I64) -> N
 
 
 @njit
-def _replay(page_ids: I32, value: F64, n_pages: int, capacity: int) -> tuple[U8, I64, I64, I64, int]:
+def _simulate(page_ids: I32, value: F64, n_pages: int, capacity: int) -> tuple[U8, I64, I64, I64, int]:
     m = page_ids.size
     outcome = np.zeros(m, np.uint8)
     entry = np.full(m, -1, np.int64)
@@ -137,7 +136,7 @@ def _replay(page_ids: I32, value: F64, n_pages: int, capacity: int) -> tuple[U8,
 
 
 def oracle_cache(page_ids: I32, value: F64, n_pages: int, capacity: int) -> OracleRun:
-    """Replay page accesses: admit on a miss iff there is free space or the page's worth exceeds the lowest.
+    """Simulate page accesses: admit on a miss iff there is free space or the page's worth exceeds the lowest.
 
     Source: RC-RNN, Sec. 4.1. The stored worth is renewed at every access, hits included; among equals the page used
     longest ago leaves. A page worth no more than the lowest is bypassed, so worth 0 is not admitted once the cache
@@ -153,7 +152,7 @@ def oracle_cache(page_ids: I32, value: F64, n_pages: int, capacity: int) -> Orac
         ConfigError: capacity below 1.
     """
     _check_capacity(capacity)
-    outcome, entry, left, reuse, contested = _replay(page_ids, value, n_pages, capacity)
+    outcome, entry, left, reuse, contested = _simulate(page_ids, value, n_pages, capacity)
     return OracleRun(outcome, entry, left, reuse, int(contested))
 
 
@@ -192,7 +191,7 @@ def useful_stays(page_ids: I32, run: OracleRun, reach: int, n_pages: int) -> Ora
 
     An access earns if the page is used again within `reach` accesses before it leaves. A miss that does not earn
     counts as bypassed, whether or not free space let it in; a stay ends at its first access that does not earn. So
-    what a run says of an access does not depend on which of several useless pages is thrown out first.
+    what a run says of an access does not depend on which of several useless pages is evicted first.
 
     Args:
         page_ids: int32[m].
@@ -233,9 +232,7 @@ def _decided(request_start: I64, page_ids: I32, value: F64, decision: U8, n_page
     return hits
 
 
-def decided_cache(
-    request_start: I64, page_ids: I32, value: F64, decision: U8, n_pages: int, capacity: int
-) -> U8:
+def decided_cache(request_start: I64, page_ids: I32, value: F64, decision: U8, n_pages: int, capacity: int) -> U8:
     """Hits of the same cache when one decision admits or bypasses all of a request's missing pages.
 
     Args:
@@ -337,7 +334,5 @@ def request_tags(request_start: I64, run: OracleRun, settled_end: int, kept_end:
         the duration class shifted by `DURATION_SHIFT`: the median of the admitted pages, on a hit of the pages'
         stays; `UNKNOWN` where the class depends on how a longer trace goes on.
     """
-    tags: U8 = _tags(
-        request_start, run.outcome, run.entry, run.left, run.reuse, settled_end, kept_end, capacity
-    )
+    tags: U8 = _tags(request_start, run.outcome, run.entry, run.left, run.reuse, settled_end, kept_end, capacity)
     return tags

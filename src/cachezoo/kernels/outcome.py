@@ -1,12 +1,13 @@
-"""What a cache did with a page access, and what a stream says of it; the codes that every policy shares."""
+"""What a cache did with a page access, and what a stream says of it: the one table of codes, for every cache."""
 
 # Outcome of an access, uint8.
 BYPASSED = 0
 ADMITTED = 1
 HIT = 2
 PREFETCHED = 3
+ADMITTED_FREE = 4  # of an oracle alone: into free space; `ADMITTED` is then in place of another page
 
-# What `insert` returns besides the page that it drove out.
+# What `insert` returns where it is not the page evicted: no page was, or the page asked for was kept out.
 NONE = -1
 REFUSED = -2
 

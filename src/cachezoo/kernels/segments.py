@@ -18,7 +18,6 @@ from cachezoo.kernels.jit import njit
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 
 SEGMENT_BITS = 50
 MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
@@ -201,17 +200,13 @@ class IdTable:
             free = len(self._keys) // 2 - self.count
             if free <= 0:
                 if self.count >= 2**30:
-                    message = (
-                        f"{self.count} distinct segments are more than int32 ids can number; sample the trace"
-                    )
+                    message = f"{self.count} distinct segments are more than int32 ids can number; sample the trace"
                     raise TraceError(message)
                 self._grow()
                 continue
             part = keys[done : done + free]
             self.count = int(
-                _assign(
-                    part, self._slots(part), self._keys, self._ids, self.count, ids[done : done + len(part)]
-                )
+                _assign(part, self._slots(part), self._keys, self._ids, self.count, ids[done : done + len(part)])
             )
             done += len(part)
         return ids
@@ -295,9 +290,7 @@ def _places(keys: I64, blocks: IdTable, geometry: Geometry) -> I64:
     return block.astype(np.int64) * geometry.per_block + (index - block_index * geometry.per_block)
 
 
-def _own_ids(
-    start: I64, segment: I32, block: I32, first: I32, n_segments: int, geometry: Geometry
-) -> tuple[I32, int]:
+def _own_ids(start: I64, segment: I32, block: I32, first: I32, n_segments: int, geometry: Geometry) -> tuple[I32, int]:
     """Ids of (block of the request, segment), see `SegmentAccesses.own`."""
     over = np.flatnonzero(first + np.diff(start) > geometry.per_block)
     if not len(over):

@@ -5,6 +5,7 @@ agree.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,42 @@ LONG_HALF_LIVES = 8.0
 # Rows of the page table and of the region table.
 LAST, USES, GAP_BEFORE, WROTE = range(4)
 PAGE_FIELDS = 4
+
+
+class Requests(NamedTuple):
+    """A trace's requests and their page accesses.
+
+    Attributes:
+        time_us: int64[n] µs, in issue order.
+        op: uint8[n] 0 read, 1 write.
+        offset: int64[n] bytes.
+        size: int64[n] bytes, at least 1.
+        start: int64[n + 1] bounds of each request's page accesses.
+        page_ids: int32[m] dense page ids.
+    """
+
+    time_us: I64
+    op: U8
+    offset: I64
+    size: I64
+    start: I64
+    page_ids: I32
+
+
+class Horizons(NamedTuple):
+    """What is remembered, and for how long.
+
+    Attributes:
+        memory: page accesses after which a page or region is forgotten; bounds what a runtime must remember.
+        window: page accesses over which the recent working set is counted.
+        region_bytes: length of an address region.
+        region_bits: the table of regions has 2**this slots.
+    """
+
+    memory: int
+    window: int
+    region_bytes: int
+    region_bits: int
 
 
 def region_slots(offset: I64, region_bytes: int, bits: int) -> I64:
@@ -74,9 +111,7 @@ def _decayed(heat: float, age: int, half_life: float) -> float:
 
 
 @njit
-def _use_page(
-    p: int, page: int, write: int, table: I64, heats: F64, capacities: F64, memory: int, sums: F64
-) -> None:
+def _use_page(p: int, page: int, write: int, table: I64, heats: F64, capacities: F64, memory: int, sums: F64) -> None:
     """Add one page's history to the request's sums, then record the access."""
     never = math.log2(1.0 + memory)
     seen = table[USES, page]
@@ -111,9 +146,7 @@ def _use_page(
 
 
 @njit
-def _use_region(
-    p: int, pages: int, slot: int, last: I64, heats: F64, capacities: F64, memory: int, row: F32
-) -> float:
+def _use_region(p: int, pages: int, slot: int, last: I64, heats: F64, capacities: F64, memory: int, row: F32) -> float:
     """Write the region's heat into `row[k]` for each capacity and return its age's logarithm."""
     age = int(p - last[slot])
     known = last[slot] >= 0 and age <= memory
@@ -127,11 +160,12 @@ def _use_region(
 
 @njit
 def _history(
-    op: U8, start: I64, page_ids: I32, slots: I64, n_slots: int, capacities: F64, limits: I64,
-    common: F32, sized: F32,
-) -> None:  # fmt: skip
+    requests: Requests, slots: I64, horizons: Horizons, n_pages: int, capacities: F64, common: F32, sized: F32
+) -> None:
     """Columns that come from earlier accesses of the same pages and regions."""
-    n_pages, memory, window = limits[0], limits[1], limits[2]
+    op, start, page_ids = requests.op, requests.start, requests.page_ids
+    memory, window = horizons.memory, horizons.window
+    n_slots = 1 << horizons.region_bits
     lanes = capacities.size
     table = np.zeros((PAGE_FIELDS, n_pages), np.int64)
     heats = np.zeros((2 * lanes, n_pages), np.float64)
@@ -169,34 +203,23 @@ def _history(
             sized[k, i, REGION_HEAT] = region_row[k]
 
 
-def request_columns(
-    time_us: I64, op: U8, offset: I64, size: I64, start: I64, page_ids: I32, capacities: F64, memory: int,
-    window: int, region: tuple[int, int],
-) -> tuple[F32, F32]:  # fmt: skip
+def request_columns(requests: Requests, capacities: F64, horizons: Horizons) -> tuple[F32, F32]:
     """Raw model inputs of each request, from it and the requests before it.
 
     Args:
-        time_us: int64[n] µs, in issue order.
-        op: uint8[n] 0 read, 1 write.
-        offset: int64[n] bytes.
-        size: int64[n] bytes, at least 1.
-        start: int64[n + 1] bounds of each request's page accesses.
-        page_ids: int32[m] dense page ids.
+        requests: n of them.
         capacities: float64[K] cache sizes in pages.
-        memory: page accesses after which a page or region is forgotten; bounds what a runtime must remember.
-        window: page accesses over which the recent working set is counted.
-        region: bytes of an address region, and bits of the table of regions.
+        horizons: what is remembered.
 
     Returns:
         float32[n, N_COMMON] and float32[K, n, N_SIZED]; columns as numbered above, units in
         `cachezoo.features.sequence`.
     """
-    n = len(time_us)
+    n = len(requests.time_us)
     common = np.zeros((n, N_COMMON), np.float32)
     sized = np.zeros((len(capacities), n, N_SIZED), np.float32)
-    _plain(time_us, op, offset, size, common)
-    slots = region_slots(offset, region[0], region[1])
-    n_pages = int(page_ids.max()) + 1 if page_ids.size else 1
-    limits = np.array([n_pages, memory, window], np.int64)
-    _history(op, start, page_ids, slots, 1 << region[1], capacities, limits, common, sized)
+    _plain(requests.time_us, requests.op, requests.offset, requests.size, common)
+    slots = region_slots(requests.offset, horizons.region_bytes, horizons.region_bits)
+    n_pages = int(requests.page_ids.max()) + 1 if requests.page_ids.size else 1
+    _history(requests, slots, horizons, n_pages, capacities, common, sized)
     return common, sized

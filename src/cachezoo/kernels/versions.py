@@ -14,7 +14,7 @@ def version_ids(page_ids: I32, write: Bool, n_pages: int) -> tuple[I32, int]:
     """Dense ids of (page, version), by first appearance; a write begins a new version of its page.
 
     A cache that voids what a write overwrites never hits an older version again, and forgets what it knew of the page;
-    so a policy over these ids is that cache. What it holds of an old version takes up room until it is driven out.
+    so a policy over these ids is that cache. What it holds of an old version takes up room until it is evicted.
 
     Args:
         page_ids: int32[m].

@@ -4,142 +4,65 @@ Every trace is labelled from its own accesses alone (cut first, label after). Al
 training chooses among the benefit oracle's horizons by their hit ratio on validation.
 """
 
-import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.rcrnn import BenefitLabel
 from cachezoo.errors import TraceError
-from cachezoo.io import dump_json, read_rows, write_table
+from cachezoo.io import dump_json, table_of, write_table
 from cachezoo.kernels.benefit import page_benefit
 from cachezoo.kernels.bounds.following import next_access
-from cachezoo.kernels.oracle_cache import (
-    CACHED,
-    CONSULTED,
-    DURATION_MASK,
-    DURATION_SHIFT,
-    FORCED,
-    KEPT,
-    KEPT_SETTLED,
-    SETTLED,
-    OracleRun,
-    decided_cache,
-    oracle_cache,
-    request_tags,
-    useful_stays,
-)
-from cachezoo.traces.pages import PageAccesses
+from cachezoo.kernels.oracle_cache import OracleRun, decided_cache, oracle_cache, request_tags, useful_stays
+from cachezoo.labels.tags import BELADY, METADATA_KEY, Labels, Tags, tag_column, teacher_names
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.settings.page_cache import BenefitLabel
+from cachezoo.traces.pages import PageAccesses, capacity_pages, percent
 from cachezoo.traces.table import Trace
 
-U8 = npt.NDArray[np.uint8]
 F64 = npt.NDArray[np.float64]
-F32 = npt.NDArray[np.float32]
-Bool = npt.NDArray[np.bool_]
-BELADY = "belady"
-METADATA_KEY = "cachezoo.benefit_labels"
 UNITS = {
     "cachezoo.unit.benefit": "mean benefit of the request's pages, RC-RNN Eq. 3",
     "cachezoo.unit.tags": "bits: 1 cached, 2 consulted, 4 settled, 8 forced, 16 kept, 128 kept settled; "
     "bits 5 and 6: 0 unknown, 1 soon, 2 mean, 3 late",
 }
+COLUMNS = {
+    "benefit": Column(
+        "float32",
+        Means(
+            "mean benefit of the request's pages at the first horizon and the smallest capacity (RC-RNN Eq. 3)", "µs"
+        ),
+    ),
+    "tags_benefit_<horizon>_<capacity>": Column(
+        "uint8",
+        Means(
+            "oracle of that horizon (in capacities) at that capacity (in %): 1 cached, 2 consulted, 4 settled, 8 "
+            "forced by free space, 16 used again before leaving, 32 and 64 the duration (0 unknown, 1 soon, 2 mean, 3 "
+            "late), 128 the bit 16 is settled",
+            "bits",
+        ),
+    ),
+    "tags_belady_<capacity>": Column("uint8", Means("as tags_benefit, the oracle being Belady's", "bits")),
+}
+LABELS = Table(
+    Each("one request", "row number, as in data/requests", text="RC-RNN's oracle caches and their tags"),
+    COLUMNS,
+    {
+        "cachezoo.trace_id": Column("text", Means("the trace")),
+        METADATA_KEY: Column(
+            "text",
+            Means(
+                "JSON: page hit ratio of each oracle over the whole trace, page by page (hit_ratio) and by one "
+                "decision a request (decided_hit_ratio)",
+                "ratio",
+            ),
+        ),
+        "cachezoo.unit.<column>": Column("text", Means("unit of a column")),
+    },
+)
 # Belady's tags look at most this part of a trace ahead, so that most of its rows can settle.
 BELADY_SHARE = 4
-
-
-@dataclass(frozen=True)
-class Tags:
-    """Tags of each request at one capacity; see `cachezoo.kernels.oracle_cache.request_tags`.
-
-    Attributes:
-        bits: uint8[n].
-    """
-
-    bits: U8
-
-    def _flag(self, bit: int) -> Bool:
-        flag: Bool = (self.bits & bit) != 0
-        return flag
-
-    @property
-    def cached(self) -> Bool:
-        """At least half of the missing pages were admitted, or nothing was missing."""
-        return self._flag(CACHED)
-
-    @property
-    def consulted(self) -> Bool:
-        """Something was missing."""
-        return self._flag(CONSULTED)
-
-    @property
-    def settled(self) -> Bool:
-        """A longer trace has the same tag."""
-        return self._flag(SETTLED)
-
-    @property
-    def forced(self) -> Bool:
-        """Free space decided, not the page's worth."""
-        return self._flag(FORCED)
-
-    @property
-    def kept(self) -> Bool:
-        """At least half of its pages are used again, within the teacher's horizon, before they leave."""
-        return self._flag(KEPT)
-
-    @property
-    def kept_settled(self) -> Bool:
-        """A longer trace has the same `kept`."""
-        return self._flag(KEPT_SETTLED)
-
-    @property
-    def duration(self) -> U8:
-        """uint8[n]: 0 unknown, 1 soon, 2 mean, 3 late."""
-        duration: U8 = (self.bits >> np.uint8(DURATION_SHIFT)) & np.uint8(DURATION_MASK)
-        return duration
-
-    @property
-    def taught(self) -> Bool:
-        """Rows whose cached tag a model learns from."""
-        return self.consulted & self.settled & ~self.forced
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Labels of a trace.
-
-    Attributes:
-        tags: by teacher (``benefit_3``, ``belady``) and capacity in percent.
-        hit_ratio: the oracle's page hit ratio, by the same.
-        decided_hit_ratio: the same when one decision is taken for all of a request's missing pages.
-        benefit: float32[n], mean benefit of a request's pages at the first horizon and the smallest capacity.
-    """
-
-    tags: dict[tuple[str, int], Tags]
-    hit_ratio: dict[tuple[str, int], float]
-    decided_hit_ratio: dict[tuple[str, int], float]
-    benefit: F32
-
-
-def capacity_pages(fraction: float, n_pages: int) -> int:
-    """A cache's size in pages, at least 1, from its share of the working set."""
-    return max(1, round(fraction * n_pages))
-
-
-def percent(fraction: float) -> int:
-    """A capacity as the whole percents that columns are named by."""
-    return round(100 * fraction)
-
-
-def teacher_names(params: BenefitLabel) -> list[str]:
-    """Every teacher labelled, the benefit oracle's horizons first."""
-    return [*(f"benefit_{horizon}" for horizon in params.horizons), BELADY]
-
-
-def tag_column(teacher: str, capacity: int) -> str:
-    """Column of a teacher's tags in the labels file, e.g. ``tags_benefit_3_10``."""
-    return f"tags_{teacher}_{capacity:02d}"
 
 
 def belady_worth(pages: PageAccesses) -> F64:
@@ -178,9 +101,7 @@ def belady_settled(run: OracleRun, reach: int) -> int:
     return max(0, run.contested, len(run.outcome) - reach)
 
 
-def label_trace(
-    trace: Trace, pages: PageAccesses, t_hdd_us: F64, t_ssd_us: F64, params: BenefitLabel
-) -> Labels:
+def label_trace(trace: Trace, pages: PageAccesses, t_hdd_us: F64, t_ssd_us: F64, params: BenefitLabel) -> Labels:
     """Label a trace by every teacher at every capacity.
 
     Args:
@@ -214,9 +135,7 @@ def label_trace(
     return Labels(tags, ratio, decided, benefit)
 
 
-def _worth(
-    teacher: str, reach: int, trace: Trace, pages: PageAccesses, t_hdd_us: F64, t_ssd_us: F64
-) -> F64:
+def _worth(teacher: str, reach: int, trace: Trace, pages: PageAccesses, t_hdd_us: F64, t_ssd_us: F64) -> F64:
     if teacher == BELADY:
         return belady_worth(pages)
     return page_benefit(pages.request_start, pages.page_ids, trace.op, t_hdd_us, t_ssd_us, pages.n_pages, reach)
@@ -256,39 +175,12 @@ def write_benefit_labels(
 
     The oracles' hit ratios stand in the file's metadata.
     """
-    import pyarrow as pa
-
     labels = label_trace(trace, pages, t_hdd_us, t_ssd_us, params)
-    columns = {"benefit": pa.array(labels.benefit, pa.float32())}
-    for (teacher, capacity), tags in labels.tags.items():
-        columns[tag_column(teacher, capacity)] = pa.array(tags.bits, pa.uint8())
+    tags = {tag_column(teacher, capacity): own.bits for (teacher, capacity), own in labels.tags.items()}
     figures = {
         name: {tag_column(*key).removeprefix("tags_"): value for key, value in table.items()}
         for name, table in (("hit_ratio", labels.hit_ratio), ("decided_hit_ratio", labels.decided_hit_ratio))
     }
     metadata = {METADATA_KEY: dump_json(figures), "cachezoo.trace_id": trace.meta.trace_id, **UNITS}
-    write_table(path, pa.table(columns), metadata)
+    write_table(path, table_of({"benefit": labels.benefit, **tags}, COLUMNS), metadata)
     return labels
-
-
-def read_benefit_labels(path: Path, params: BenefitLabel, requests: int | None = None) -> Labels:
-    """Read what `write_benefit_labels` wrote.
-
-    Raises:
-        TraceError: the file is damaged, has not as many rows as there are `requests`, or holds other labels than
-            `params` asks for.
-    """
-    table, metadata = read_rows(path, "label_benefit", requests)
-    keys = [(teacher, percent(c)) for c in params.capacities for teacher in teacher_names(params)]
-    missing = [tag_column(*key) for key in keys if tag_column(*key) not in table.column_names]
-    if METADATA_KEY not in metadata or missing:
-        message = f"{path}: holds no {(missing or ['labels'])[0]}; run the stage label_benefit"
-        raise TraceError(message)
-    figures = json.loads(metadata[METADATA_KEY])
-    name = {key: tag_column(*key).removeprefix("tags_") for key in keys}
-    return Labels(
-        {key: Tags(table.column(tag_column(*key)).to_numpy()) for key in keys},
-        {key: figures["hit_ratio"][name[key]] for key in keys},
-        {key: figures["decided_hit_ratio"][name[key]] for key in keys},
-        table.column("benefit").to_numpy(),
-    )

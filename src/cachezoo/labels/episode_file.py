@@ -1,15 +1,13 @@
 """The file of episode labels: one row a request, and figures of the trace beside them."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.baleen import EpisodeLabel, FlashPolicy
-from cachezoo.errors import TraceError
-from cachezoo.kernels.segments import I32, Geometry, expand_segments
+from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.kernels.segments import Geometry, expand_segments
+from cachezoo.labels.episode_rows import METADATA_KEY
 from cachezoo.labels.episodes import (
     NO_PREFETCH,
     OPT_RANGE,
@@ -19,12 +17,43 @@ from cachezoo.labels.episodes import (
     opt_range,
     score_episodes,
 )
-from cachezoo.labels.flash_problem import FlashProblem, flash_problem
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.metrics.episodes import EpisodeFigures
+from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.table import OP_READ, Trace
 
-Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
-METADATA_KEY = "cachezoo.episodes"
+PER_SEGMENT = "s/segment"
+COLUMNS = {
+    "episode": Column("int32", Means("the request's episode, -1 for writes")),
+    "access_index": Column("int32", Means("its place within the episode", "reads")),
+    "accesses": Column("int32", Means("reads of the episode", "reads")),
+    "fetched": Column("int32", Means("what the read would fetch were the episode admitted", "segments")),
+    "range_low": Column(
+        "int32", Means("first segment of the episode's OPT-Range within its block; 0 for writes", "segments")
+    ),
+    "range_high": Column("int32", Means("one past the last segment of the OPT-Range; 0 for writes", "segments")),
+    "score": Column("float64", Means("disk-head time that the episode saves for each segment written", PER_SEGMENT)),
+    "prefetch_score": Column("float64", Means("the same where a miss fetches the whole OPT-Range", PER_SEGMENT)),
+    "prefetch_gain": Column("float64", Means("what that saves the episode beyond admission alone", "s")),
+    "opt": Column("bool", Means("OPT, with the prefetch of label.episodes.opt_prefetch, admits the episode")),
+    "settled": Column("bool", Means("the episode began early enough for its label to count")),
+    "open": Column("bool", Means("the trace ended within an eviction age of its last read")),
+}
+LABELS = Table(
+    Each("one request", "row number, as in data/requests", text="Baleen's episodes and what OPT admits"),
+    COLUMNS,
+    {
+        "cachezoo.trace_id": Column("text", Means("the trace")),
+        METADATA_KEY: Column(
+            "text",
+            Means(
+                "JSON: figures of the trace (eviction age, geometry, budget …); keys as traces.<trace>.figures of the "
+                "flash metrics"
+            ),
+        ),
+    },
+)
 RULE_SEGMENT_BYTES = tuple(4096 << shift for shift in (5, 4, 3, 2, 1, 0))
 RULE_BLOCKS = 1000
 RULE_INFLATION = 1.1
@@ -52,57 +81,49 @@ def footprint(trace: Trace, geometry: Geometry) -> tuple[int, float]:
     return blocks, accesses.n_segments * geometry.segment_bytes / (fine.n_segments * Geometry().segment_bytes)
 
 
-def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> dict[str, Any]:
-    """The figures that travel in the label file's metadata; plain JSON values."""
+def describe(trace: Trace, problem: FlashProblem, labels: EpisodeLabels) -> EpisodeFigures:
+    """The figures that travel in the label file's metadata."""
     blocks, inflation = footprint(trace, problem.geometry)
     rule = choose_geometry(trace)
     run = problem.accept_all
     dt = float(problem.dt_seconds(run).sum())
     seeks = problem.cost.seek_ms / 1e3 * int(np.count_nonzero(run.io_segments))
-    return {
-        "age_found": labels.age_found,
-        "analytic_eviction_age": labels.analytic_age,
-        "block_bytes": problem.geometry.block_bytes,
-        "blocks": blocks,
-        "budget_reached": labels.choice.calibration.reached,
-        "budget_writes": problem.budget,
-        "accept_all_writes": run.segment_writes,
-        "capacity_segments": problem.capacity,
-        "episodes": len(labels.episodes),
-        "episodes_admitted": int(labels.choice.admitted.sum()),
-        "episodes_open": int(labels.episodes.open.sum()),
-        "eviction_age": labels.episodes.age,
-        "footprint_inflation": inflation,
-        "horizon": labels.horizon,
-        "opt_writes": labels.choice.run.segment_writes,
-        "requests": len(problem),
-        "rounds": [[age, simulated] for age, simulated in labels.rounds],
-        "rule_block_bytes": rule.block_bytes,
-        "rule_segment_bytes": rule.segment_bytes,
-        "segment_bytes": problem.geometry.segment_bytes,
-        "segments": problem.accesses.n_segments,
-        "simulated_eviction_age": labels.choice.run.mean_eviction_age,
-        "transfer_share": (dt - seeks) / dt if dt > 0 else 0.0,
-    }
+    return EpisodeFigures(
+        age_found=labels.age_found,
+        analytic_eviction_age=labels.analytic_age,
+        block_bytes=problem.geometry.block_bytes,
+        blocks=blocks,
+        budget_reached=labels.choice.calibration.reached,
+        budget_writes=problem.budget,
+        accept_all_writes=run.segment_writes,
+        capacity_segments=problem.capacity,
+        episodes=len(labels.episodes),
+        episodes_admitted=int(labels.choice.admitted.sum()),
+        episodes_open=int(labels.episodes.open.sum()),
+        eviction_age=labels.episodes.age,
+        footprint_inflation=inflation,
+        horizon=labels.horizon,
+        opt_writes=labels.choice.run.segment_writes,
+        requests=len(problem),
+        rounds=list(labels.rounds),
+        rule_block_bytes=rule.block_bytes,
+        rule_segment_bytes=rule.segment_bytes,
+        segment_bytes=problem.geometry.segment_bytes,
+        segments=problem.accesses.n_segments,
+        simulated_eviction_age=labels.choice.run.mean_eviction_age,
+        transfer_share=(dt - seeks) / dt if dt > 0 else 0.0,
+    )
 
 
-def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, path: Path) -> dict[str, Any]:
-    """Label a whole trace file and write one row per request, in the requests' order.
+def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, path: Path) -> EpisodeFigures:
+    """Label a whole trace file and write one row per request, in the requests' order; `COLUMNS` says what they hold.
 
-    Columns: `episode` (-1 writes), `access_index` within the episode, `accesses` n of the episode, `fetched`
-    segments the read would fetch were the episode admitted, `range_low` and `range_high` the episode's OPT-Range within
-    its block (segments, the end excluded; 0 and 0 for writes), `score` seconds saved per segment written,
-    `prefetch_score` the same where a miss fetches the whole OPT-Range, `prefetch_gain` the seconds that this saves the
-    episode beyond admission alone, `opt` admitted by OPT with the prefetch of `label.opt_prefetch`, `settled` (see
-    `EpisodeLabels.settled`), `open` (the trace ended within an eviction age of its last read). Figures stand as JSON
-    text in the metadata.
+    Figures stand as JSON text in the metadata.
 
     Returns:
         The figures.
     """
-    import pyarrow as pa
-
-    from cachezoo.io import dump_json, write_table
+    from cachezoo.io import dump_json, table_of, write_table
 
     problem = flash_problem(trace, label, flash)
     labels = label_problem(problem, label, label.opt_prefetch)
@@ -111,59 +132,25 @@ def write_episode_labels(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, 
     ranges = opt_range(episodes, problem.geometry)
     plain, ranged = (score_episodes(problem, episodes, mode) for mode in (NO_PREFETCH, OPT_RANGE))
     gain = _saved(ranged) - _saved(plain)
-    table = pa.table(
-        {
-            "episode": pa.array(row, pa.int32()),
-            "access_index": pa.array(episodes.index, pa.int32()),
-            "accesses": pa.array(np.append(episodes.accesses, 0)[row], pa.int32()),
-            "fetched": pa.array(episodes.fetched, pa.int32()),
-            "range_low": pa.array(ranges.low, pa.int32()),
-            "range_high": pa.array(ranges.high, pa.int32()),
-            "score": pa.array(np.append(plain.score, 0.0)[row], pa.float64()),
-            "prefetch_score": pa.array(np.append(ranged.score, 0.0)[row], pa.float64()),
-            "prefetch_gain": pa.array(np.append(gain, 0.0)[row], pa.float64()),
-            "opt": pa.array(labels.opt(), pa.bool_()),
-            "settled": pa.array(labels.settled(), pa.bool_()),
-            "open": pa.array(np.append(episodes.open, False)[row], pa.bool_()),
-        }
-    )
+    values = {
+        "episode": row,
+        "access_index": episodes.index,
+        "accesses": np.append(episodes.accesses, 0)[row],
+        "fetched": episodes.fetched,
+        "range_low": ranges.low,
+        "range_high": ranges.high,
+        "score": np.append(plain.score, 0.0)[row],
+        "prefetch_score": np.append(ranged.score, 0.0)[row],
+        "prefetch_gain": np.append(gain, 0.0)[row],
+        "opt": labels.opt(),
+        "settled": labels.settled(),
+        "open": np.append(episodes.open, False)[row],
+    }
     figures = describe(trace, problem, labels)
-    write_table(path, table, {METADATA_KEY: dump_json(figures), "cachezoo.trace_id": trace.meta.trace_id})
+    said = dump_json(figures.model_dump(mode="json"))
+    write_table(path, table_of(values, COLUMNS), {METADATA_KEY: said, "cachezoo.trace_id": trace.meta.trace_id})
     return figures
 
 
 def _saved(scores: Scores) -> F64:
     return scores.score * scores.written
-
-
-@dataclass(frozen=True)
-class EpisodeRows:
-    """Labels as read from a file: one entry a request, columns as in `write_episode_labels`."""
-
-    episode: I32
-    access_index: I32
-    opt: Bool
-    settled: Bool
-    range_low: I32
-    range_high: I32
-    prefetch_gain: F64
-    figures: dict[str, Any]
-
-
-def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
-    """Read what `write_episode_labels` wrote.
-
-    Raises:
-        TraceError: the file is missing, damaged, or holds no episode labels, or not one for each of the `requests`.
-    """
-    import json
-
-    from cachezoo.io import read_rows
-
-    names = ["episode", "access_index", "opt", "settled", "range_low", "range_high", "prefetch_gain"]
-    table, metadata = read_rows(path, "label_episodes", requests, names)
-    if METADATA_KEY not in metadata:
-        message = f"{path}: holds no episode labels; run the stage label_episodes"
-        raise TraceError(message)
-    columns = {name: table.column(name).to_numpy() for name in names}
-    return EpisodeRows(**columns, figures=json.loads(metadata[METADATA_KEY]))

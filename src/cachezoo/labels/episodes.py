@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.baleen import EpisodeLabel
+from cachezoo.flash.budget import BudgetSetting, meet_budget
+from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.episodes import Episodes, find_episodes, range_costs
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch
 from cachezoo.kernels.segments import Geometry
-from cachezoo.labels.calibrate import Calibration, calibrate
-from cachezoo.labels.flash_problem import FlashProblem
+from cachezoo.settings.flash import EpisodeLabel
 
 Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
@@ -62,7 +62,7 @@ class Choice:
     admitted: Bool
     prefetch: Prefetch | None
     run: FlashRun
-    calibration: Calibration
+    calibration: BudgetSetting
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = N
         return runs[count].segment_writes
 
     guess = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
-    found = calibrate(writes_at, len(order), problem.budget, problem.tolerance, guess)
+    found = meet_budget(writes_at, len(order), problem.budget, problem.tolerance, guess)
     if found.index not in runs:
         writes_at(found.index)
     return Choice(admitted(found.index)[:-1], prefetch, runs[found.index], found)

@@ -5,9 +5,9 @@ float32's 24 bits. Sums are then exact in any order and precision: LightGBM, ONN
 equal scores, bit for bit, and hence equal decisions at any threshold.
 """
 
-import csv
 import math
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,42 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.baleen import ForestShape, ForestTrain
 from cachezoo.errors import TrainingError
+from cachezoo.io import atomic_dir
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.models.curves import FOREST, copy_curves, write_curves
+from cachezoo.models.trained import FittedModel, TrainedModel
+from cachezoo.settings.forest import ForestFit, ForestShape
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 Scorer = Callable[[F32], F64]
-CURVES_FILE = "curves.csv"
 LOG_LOSS, PINBALL_LOSS = "binary_logloss", "quantile"
 MANTISSA_BITS = 23
+ROUND = Column("integer", Means("trees so far"))
+# Of one forest of log-odds, and of several whose objectives differ.
+CURVES = Table(
+    Each("one boosting round", "round", text="learning curve"),
+    {
+        "round": ROUND,
+        "train_loss": Column("number", Means("mean log loss on the rows trained on", "nats")),
+        "holdout_loss": Column(
+            "number or null", Means("mean log loss on the rows held out, which stop training", "nats")
+        ),
+    },
+)
+FOREST_CURVES = Table(
+    Each("one boosting round of a forest", "forest and round", text="learning curves"),
+    {
+        FOREST: Column("text", Means("the forest's name")),
+        "round": ROUND,
+        "train_loss": Column("number", Means("loss on the rows trained on", "as the forest's objective")),
+        "holdout_loss": Column(
+            "number or null", Means("loss on the rows held out, which stop training", "as the forest's objective")
+        ),
+    },
+)
 SECTIONS = ("\nend of trees\n", "\nend of parameters\n")
 
 
@@ -46,7 +72,7 @@ class Forest:
     holdout_loss: list[float]
 
 
-def _parameters(model: ForestShape, train: ForestTrain, seed: int, quantile: float | None) -> dict[str, Any]:
+def _parameters(model: ForestShape, train: ForestFit, seed: int, quantile: float | None) -> dict[str, Any]:
     objective: dict[str, Any] = {"objective": "binary", "metric": LOG_LOSS}
     if quantile is not None:
         objective = {"objective": "quantile", "metric": PINBALL_LOSS, "alpha": quantile}
@@ -68,55 +94,63 @@ def _parameters(model: ForestShape, train: ForestTrain, seed: int, quantile: flo
     }
 
 
+@dataclass(frozen=True)
+class ForestRows:
+    """What a forest learns from.
+
+    Attributes:
+        rows: float32[n, F].
+        targets: bool[n] classes, or float32[n] values whose quantile is sought.
+        holdout: bool[n] rows for early stopping.
+        names: F feature names.
+        weights: float32[n] of the rows; None is 1 each.
+    """
+
+    rows: F32
+    targets: Bool | F32
+    holdout: Bool
+    names: list[str]
+    weights: F32 | None = None
+
+
 def fit_forest(
-    rows: F32,
-    targets: Bool | F32,
-    holdout: Bool,
-    model: ForestShape,
-    train: ForestTrain,
-    seed: int,
-    names: list[str],
-    quantile: float | None = None,
-    weights: F32 | None = None,
+    data: ForestRows, model: ForestShape, train: ForestFit, seed: int, quantile: float | None = None
 ) -> Forest:
     """Train, stop early on the held-out blocks, round the leaves.
 
     Args:
-        rows: float32[n, F].
-        targets: bool[n] classes, or float32[n] values whose quantile is sought.
-        holdout: bool[n] rows for early stopping.
+        data: the rows.
         model: the forest's shape.
-        train: rows, early stopping and threads.
+        train: early stopping and threads.
         seed: LightGBM's seed.
-        names: F feature names.
         quantile: None gives log-odds of the class; else this quantile of the targets, in their unit.
-        weights: float32[n] of the rows; None is 1 each.
 
     Raises:
         TrainingError: no rows are left to train on.
     """
     import lightgbm as lgb
 
-    if holdout.all() or not len(rows):
+    holdout = data.holdout
+    if holdout.all() or not len(data.rows):
         count = int(holdout.sum())
-        message = f"{count} of {len(rows)} rows are held out, none is left; give longer train traces"
+        message = f"{count} of {len(data.rows)} rows are held out, none is left; give longer train traces"
         raise TrainingError(message)
 
     def dataset(keep: Bool, reference: lgb.Dataset | None = None) -> lgb.Dataset:
-        weight = None if weights is None else weights[keep]
-        label = targets[keep].astype(np.float32)
-        return lgb.Dataset(rows[keep], label, weight=weight, reference=reference, feature_name=names)
+        weight = None if data.weights is None else data.weights[keep]
+        label = data.targets[keep].astype(np.float32)
+        return lgb.Dataset(data.rows[keep], label, weight=weight, reference=reference, feature_name=data.names)
 
-    data = dataset(~holdout)
-    sets, titles = [data], ["train"]
+    own = dataset(~holdout)
+    sets, titles = [own], ["train"]
     curves: dict[str, dict[str, list[float]]] = {}
     callbacks = [lgb.record_evaluation(curves)]
-    if holdout.any() and (quantile is not None or len(np.unique(targets[holdout])) == 2):
-        sets, titles = [data, dataset(holdout, data)], ["train", "holdout"]
+    if holdout.any() and (quantile is not None or len(np.unique(data.targets[holdout])) == 2):
+        sets, titles = [own, dataset(holdout, own)], ["train", "holdout"]
         callbacks.append(lgb.early_stopping(train.early_stopping, first_metric_only=False, verbose=False))
     booster = lgb.train(
         _parameters(model, train, seed, quantile),
-        data,
+        own,
         model.max_trees,
         valid_sets=sets,
         valid_names=titles,
@@ -125,10 +159,7 @@ def fit_forest(
     best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
     text, splits = _round_leaves(booster.model_to_string(num_iteration=best))
     metric = LOG_LOSS if quantile is None else PINBALL_LOSS
-    loss = {
-        name: [float(v) for v in curves.get(name, {}).get(metric, [])]
-        for name in ("train", "holdout")
-    }
+    loss = {name: [float(v) for v in curves.get(name, {}).get(metric, [])] for name in ("train", "holdout")}
     return Forest(text, int(best), splits, loss["train"], loss["holdout"])
 
 
@@ -205,9 +236,27 @@ def loss_rows(forest: Forest) -> list[list[object]]:
     return [[index + 1, loss, held[index]] for index, loss in enumerate(forest.train_loss)]
 
 
-def write_curves(folder: Path, header: list[str], rows: list[list[object]]) -> None:
-    """Write `curves.csv`."""
-    with (folder / CURVES_FILE).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+def write_forests(folder: Path, model: FittedModel, forests: Mapping[str, Forest]) -> None:
+    """Write a fitted model's forests by file name, `fit.json` and `curves.csv`.
+
+    The columns are round, train_loss and holdout_loss; of several forests `forest` stands before them.
+    """
+    header = list(CURVES.columns)
+    rows = [row for forest in forests.values() for row in loss_rows(forest)]
+    if len(forests) != 1:
+        header = list(FOREST_CURVES.columns)
+        rows = [[name.split(".")[0], *row] for name, forest in forests.items() for row in loss_rows(forest)]
+    with atomic_dir(folder) as temporary:
+        for name, forest in forests.items():
+            (temporary / name).write_text(forest.text, encoding="utf-8")
+        model.write(temporary)
+        write_curves(temporary, header, rows)
+
+
+def write_judged_forests(folder: Path, fitted: Path, model: TrainedModel, names: Iterable[str]) -> None:
+    """Write `train.json`, and the fit's forests by file name and its `curves.csv`."""
+    with atomic_dir(folder) as temporary:
+        for name in names:
+            shutil.copyfile(fitted / name, temporary / name)
+        copy_curves(fitted, temporary)
+        model.write(temporary)

@@ -7,24 +7,19 @@ after the request and log-odds. They equal LightGBM's raw scores bit for bit (se
 probability of log-odds, where one is wanted, is 1 / (1 + exp(-score)).
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cachezoo.errors import BundleError
-from cachezoo.models import admission, prefetch
 from cachezoo.models.forest import read_forest_text
-from cachezoo.models.trained import Kind, read_trained
+from cachezoo.models.trained import read_trained
 
 OPSET_ML = 3
 OPSET = 18
 IR_VERSION = 9
-# Of each kind of model the files of its forests, and the output that their scores are the columns of.
-FORESTS: dict[Kind, tuple[tuple[str, ...], str]] = {
-    "admission": ((admission.MODEL_FILE,), "score"),
-    "prefetch": (prefetch.MODEL_FILES, "reach"),
-}
 
 
 class _Nodes:
@@ -71,22 +66,20 @@ class _Nodes:
                 continue
             if node["decision_type"] != "<=":
                 how = node["decision_type"]
-                message = (
-                    f"tree {tree} splits by {how}; only <= can be exported: train without categorical splits"
-                )
+                message = f"tree {tree} splits by {how}; only <= can be exported: train without categorical splits"
                 raise BundleError(message)
-            here = self._node(
-                tree, number, node["split_feature"], float(np.float32(node["threshold"])), "BRANCH_LEQ"
-            )
+            here = self._node(tree, number, node["split_feature"], float(np.float32(node["threshold"])), "BRANCH_LEQ")
             stack.append((node["right_child"], here, "nodes_falsenodeids"))
             stack.append((node["left_child"], here, "nodes_truenodeids"))
 
 
-def export_onnx(trained_dir: Path) -> bytes:
-    """Serialise a trained admission or prefetch model.
+def export_forests(folder: Path, files: Sequence[str], output: str) -> bytes:
+    """Serialise a trained model of forests.
 
     Args:
-        trained_dir: `models/trained/<id>`.
+        folder: `models/trained/<id>`.
+        files: of its forests, whose scores are the columns of the output.
+        output: the output's name.
 
     Returns:
         The ONNX file's bytes.
@@ -97,11 +90,10 @@ def export_onnx(trained_dir: Path) -> bytes:
     """
     import lightgbm as lgb
 
-    trained = read_trained(trained_dir)
-    files, output = FORESTS[trained.kind]
+    trained = read_trained(folder)
     nodes, trees = _Nodes(), 0
     for target, name in enumerate(files):
-        booster = lgb.Booster(model_str=read_forest_text(trained_dir / name))
+        booster = lgb.Booster(model_str=read_forest_text(folder / name))
         forest = booster.dump_model()["tree_info"]
         for tree in forest:
             nodes.add(trees + tree["tree_index"], tree["tree_structure"], target)
@@ -131,8 +123,6 @@ def _graph(nodes: _Nodes, name: str, width: int, output: str, targets: int) -> b
         [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["n", targets])],
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", OPSET_ML)]
-    model = helper.make_model(
-        graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="", producer_version=""
-    )
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="", producer_version="")
     onnx.checker.check_model(model)
     return bytes(model.SerializeToString(deterministic=True))

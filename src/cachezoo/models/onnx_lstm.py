@@ -1,14 +1,9 @@
-"""The LSTMs as ONNX, built straight from their weights: equal bytes for an equal model, on any machine.
-
-A caching model is one step: `features` float32[L, F] of L caches with the states `h`, `c` float32[layers, L, U] give
-`cached` float32[L, 1], `duration` float32[L, 3] (soon, mean, late) and the states after the step. A workload
-classifier takes whole windows: `features` float32[B, T, F] give `category` float32[B, K]. All outputs are
-probabilities.
+"""LSTMs as ONNX, built straight from their weights: equal bytes for an equal model, on any machine.
 
 torch keeps the gates of an LSTM in the order input, forget, cell, output; ONNX wants input, output, forget, cell.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import BundleError
-from cachezoo.models.lstm_step import lstm_layers, read_weights
 from cachezoo.models.trained import TrainedModel
+from cachezoo.models.weights import lstm_layers, read_weights
 
 F32 = npt.NDArray[np.float32]
 OPSET = 18
@@ -30,7 +25,7 @@ def _reordered(values: F32) -> F32:
     return np.concatenate([np.split(values, 4)[gate] for gate in GATES])
 
 
-class _Graph:
+class Graph:
     """Nodes and weights of a graph, in order."""
 
     def __init__(self, weights: Mapping[str, F32]) -> None:
@@ -91,68 +86,20 @@ class _Graph:
         return bytes(model.SerializeToString(deterministic=True))
 
 
-def _caching(graph: _Graph, width: int) -> bytes:
-    layers = range(len(graph.layers))
-    axis = graph.constant("first", np.array([0], np.int64))
-    graph.node("Unsqueeze", ["features", axis], ["rows"])
-    before = {side: [f"{side}{k}" for k in layers] for side in ("h", "c")}
-    if len(layers) > 1:
-        for side in ("h", "c"):
-            graph.node("Split", [side], before[side], axis=0, num_outputs=len(layers))
-    else:
-        before = {"h": ["h"], "c": ["c"]}
-    rows = "rows"
-    for k in layers:
-        graph.lstm(k, rows, [before["h"][k], before["c"][k]], ["", f"h_after{k}", f"c_after{k}"])
-        rows = f"h_after{k}"
-    for side in ("h", "c"):
-        graph.node("Concat", [f"{side}_after{k}" for k in layers], [f"{side}_out"], axis=0)
-    graph.node("Squeeze", [rows, axis], ["hidden"])
-    graph.linear("cached", "hidden", "cached_logit")
-    graph.linear("duration", "hidden", "duration_logits")
-    graph.node("Sigmoid", ["cached_logit"], ["cached"])
-    graph.node("Softmax", ["duration_logits"], ["duration"], axis=1)
-    state = [len(layers), "L", graph.units]
-    return graph.model(
-        "caching",
-        {"features": ["L", width], "h": state, "c": state},
-        {"cached": ["L", 1], "duration": ["L", 3], "h_out": state, "c_out": state},
-    )
-
-
-def _workload(graph: _Graph, width: int, window: int) -> bytes:
-    last = len(graph.layers) - 1
-    graph.node("Transpose", ["features"], ["rows0"], perm=[1, 0, 2])
-    direction = graph.constant("direction", np.array([1], np.int64)) if last else ""
-    for k in range(last):
-        graph.lstm(k, f"rows{k}", [], [f"hidden{k}"])
-        graph.node("Squeeze", [f"hidden{k}", direction], [f"rows{k + 1}"])
-    graph.lstm(last, f"rows{last}", [], ["", "after"])
-    graph.node("Squeeze", ["after", graph.constant("first", np.array([0], np.int64))], ["hidden"])
-    graph.linear("category", "hidden", "logits")
-    graph.node("Softmax", ["logits"], ["category"], axis=1)
-    classes = len(graph.weights["category.bias"])
-    return graph.model("workload", {"features": ["B", window, width]}, {"category": ["B", classes]})
-
-
-def export_step(folder: Path, model: TrainedModel) -> bytes:
-    """Serialise a trained LSTM.
+def open_graph(folder: Path, model: TrainedModel, heads: Sequence[str]) -> Graph:
+    """A graph on a trained LSTM's weights.
 
     Args:
         folder: `models/trained/<id>`, for the weights.
         model: its train.json.
-
-    Returns:
-        The ONNX file's bytes.
+        heads: names of the network's heads.
 
     Raises:
         TrainingError: the folder holds no readable weights.
         BundleError: the weights are not those of the model that train.json describes.
     """
-    graph = _Graph(read_weights(folder))
-    width = len(model.features)
-    stated = [int(model.arch["layers"]), width, int(model.arch["units"])]
-    heads = {"caching": ("cached", "duration"), "workload": ("category",)}[model.kind]
+    graph = Graph(read_weights(folder))
+    stated = [int(model.arch["layers"]), len(model.features), int(model.arch["units"])]
     found = [len(graph.layers), *((graph.layers[0][0].shape[1], graph.units) if graph.layers else (0, 0))]
     if stated != found or any(f"{head}.weight" not in graph.weights for head in heads):
         message = (
@@ -160,6 +107,4 @@ def export_step(folder: Path, model: TrainedModel) -> bytes:
             f"{', '.join(str(side) for side in stated)} and heads {', '.join(heads)}; train the model again"
         )
         raise BundleError(message)
-    if model.kind == "caching":
-        return _caching(graph, width)
-    return _workload(graph, width, int(model.policy["window"]))
+    return graph

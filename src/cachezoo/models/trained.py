@@ -1,95 +1,195 @@
-"""What a training stage leaves behind beside the weights: `train.json`.
+"""What the stages that fit and judge a model leave behind beside its weights: `fit.json`, then `train.json`.
 
-Everything that export, evaluation and a bundle's reader need to use the model travels with it: the features in
-order with their normalisation, the calibration, the policy that turns outputs into decisions, and provenance.
+`fit_*` writes what it learned and on what; `judge_*` adds what validation chose and its verdict. With `train.json`
+travels everything that export, evaluation and a bundle's reader need to use the model: the features in order with their
+normalisation, the calibration, the policy that turns outputs into decisions, and provenance.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cachezoo.documents import Document, Figures
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json, write_json
+from cachezoo.meanings import Each, Means
 
-Kind = Literal["workload", "caching", "admission", "prefetch"]
+FIT_FILE = "fit.json"
 FILE = "train.json"
+KIND = r"^[a-z][a-z0-9]*$"
+M = TypeVar("M", "FittedModel", "TrainedModel")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Feature(_Strict):
+class Feature(Document):
     """One model input: `formula` is an id that `cachezoo.features` defines and documents."""
 
-    name: str
-    formula: str
-    unit: str
-    encoding: Literal["number", "categorical"] = "number"
-    mean: float = 0.0
-    scale: float = Field(default=1.0, gt=0)
+    name: Annotated[str, Means("input")]
+    formula: Annotated[str, Means("id of the formula in cachezoo.features")]
+    unit: Annotated[str, Means("unit of the input")]
+    encoding: Annotated[Literal["number", "categorical"], Means("number or categorical")] = "number"
+    mean: Annotated[float, Means("taken off to normalise", "unit of the input")] = 0.0
+    scale: Annotated[float, Means("divided by to normalise", "unit of the input"), Field(gt=0)] = 1.0
 
 
-class TracePart(_Strict):
+class TraceUse(Document):
     """A trace that a model saw, and as what."""
 
-    trace: str
-    role: Literal["train", "validation", "test"]
-    sha256: str
-    licence: str
+    trace: Annotated[str, Means("trace")]
+    role: Annotated[Literal["train", "validation", "test"], Means("train or validation")]
+    sha256: Annotated[str, Means("of the raw trace")]
+    licence: Annotated[str, Means("of the raw trace")]
 
 
-class TrainedModel(_Strict):
-    """The content of `train.json`.
+class _Model(Document):
+    """What is known of a model from its fit on.
 
     Attributes:
         model_id: `kind[.category].arch`.
+        kind: id of the system that it is of.
+        category: of workload; None where it is of all.
         arch: architecture parameters enough to rebuild the network (layers, units, heads …) or the booster.
         features: model inputs in order.
         encodings: categorical encodings, e.g. {"user": {"postgres": 0}}.
         geometry: page, block and segment bytes that the model was trained for.
-        calibration: threshold, threshold-to-write-rate curve, eviction age, capacities … by kind.
-        policy: how a runtime uses the outputs (queues, state carried or reset, capacity range …).
         traces: what the model was trained and validated on.
-        inputs: sha256 of the training stage's declared inputs, by path.
+        inputs: sha256 of the declared inputs of both stages, by path.
         seeds: every seed used, by context.
         trained: False where training never moved the model (it is then reported and never exported).
-        validation: metrics on the validation part, next to its baseline's.
-        beats_baseline: the model did better than its baseline on validation.
-        reason: one line that says why `trained` or `beats_baseline` is False, or how it was judged.
     """
 
-    model_id: str
-    kind: Kind
-    category: str | None
-    arch: dict[str, Any]
-    features: list[Feature]
-    encodings: dict[str, dict[str, int]] = {}
-    geometry: dict[str, int]
-    calibration: dict[str, Any] = {}
-    policy: dict[str, Any] = {}
-    traces: list[TracePart]
-    inputs: dict[str, str]
-    seeds: dict[str, int]
-    trained: bool
-    validation: dict[str, float | None]
+    model_id: Annotated[str, Means("kind[.category].arch")]
+    kind: Annotated[str, Means("id of its system"), Field(pattern=KIND)]
+    category: Annotated[str | None, Means("null for a model of all categories")]
+    arch: Annotated[dict[str, Any], Each(text="parameters of section model that rebuild the network or forest")]
+    features: Annotated[list[Feature], Each("one model input", "place in the list")]
+    encodings: Annotated[
+        dict[str, dict[str, int]],
+        Each(
+            "one name of a categorical column",
+            "column and name",
+            "column.name",
+            "code of the name",
+            presence="sometimes",
+        ),
+    ] = Field(default_factory=dict)
+    geometry: Annotated[dict[str, int], Each(text="bytes of a page, block and segment, by kind", unit="bytes")]
+    traces: Annotated[list[TraceUse], Each("one trace that the model saw", "trace")]
+    inputs: Annotated[
+        dict[str, str], Each("one input file of the stages that fit and judge", "path", "file", "sha256 of the file")
+    ]
+    seeds: Annotated[dict[str, int], Each("one seed", "context", "context", "seed used there")]
+    trained: Annotated[bool, Means("training moved the model; if not, it is never exported")]
+
+
+class FittedModel(_Model):
+    """The content of `fit.json`.
+
+    Attributes:
+        learned: what the fit found besides weights and features, and the judge or a runtime needs: eviction age,
+            teachers, classes … by kind.
+        figures: of the fit: rows, best validation loss …
+        reason: why `trained` is False; empty where it is True.
+    """
+
+    learned: Annotated[dict[str, Any], Each(text="what the fit found besides weights and features, by kind")] = Field(
+        default_factory=dict
+    )
+    figures: Annotated[Figures, Each(text="figures of the fit, by kind")] = Field(default_factory=dict)
+    reason: Annotated[str, Means("why trained is false; empty where it is true")] = ""
+
+    def write(self, folder: Path) -> None:
+        """Write `fit.json` into `folder`."""
+        write_json(folder / FIT_FILE, self.model_dump(mode="json"))
+
+
+class Verdict(Document):
+    """What validation says of a fitted model.
+
+    Attributes:
+        calibration: threshold, threshold-to-write-rate curve, eviction age, capacities … by kind.
+        policy: how a runtime uses the outputs (queues, state carried or reset, capacity range …).
+        validation: metrics on the validation part, next to its baseline's.
+        beats_baseline: the model did better than its baseline on validation.
+        reason: one line that says how it was judged, or why `trained` or `beats_baseline` is False.
+    """
+
+    calibration: dict[str, Any]
+    policy: dict[str, Any]
+    validation: Figures
     beats_baseline: bool
     reason: str
+
+
+class TrainedModel(_Model):
+    """The content of `train.json`: a fitted model and its `Verdict`."""
+
+    calibration: Annotated[dict[str, Any], Each(text="thresholds and what they were chosen by, by kind")] = Field(
+        default_factory=dict
+    )
+    policy: Annotated[
+        dict[str, Any], Each(text="how a runtime turns outputs into decisions: docs/bundles.md, by kind")
+    ] = Field(default_factory=dict)
+    validation: Annotated[Figures, Each(text="figures of the fit and on validation, by kind")]
+    beats_baseline: Annotated[bool, Means("it did better than its baseline on validation")]
+    reason: Annotated[str, Means("the verdict in one line")]
+
+    @classmethod
+    def of(
+        cls, fitted: FittedModel, verdict: Verdict, inputs: Mapping[str, str], traces: Sequence[TraceUse] = ()
+    ) -> Self:
+        """Put both together.
+
+        Args:
+            fitted: the model.
+            verdict: what its judge says.
+            inputs: sha256 of what the judge read, by path.
+            traces: those that the judge read and the fit did not.
+        """
+        own = {name: getattr(fitted, name) for name in _Model.model_fields}
+        own |= {"inputs": {**fitted.inputs, **inputs}, "traces": [*fitted.traces, *traces]}
+        return cls(**own, **{name: getattr(verdict, name) for name in Verdict.model_fields})
+
+    @property
+    def promoted(self) -> bool:
+        """It may be champion: it trained, and the interval of its lead over its baseline on validation is above 0."""
+        return self.trained and self.beats_baseline
 
     def write(self, folder: Path) -> None:
         """Write `train.json` into `folder`."""
         write_json(folder / FILE, self.model_dump(mode="json"))
 
 
-def read_trained(folder: Path) -> TrainedModel:
-    """Read `train.json`.
+def read_fitted(folder: Path, kind: str) -> FittedModel:
+    """Read `fit.json`.
 
     Raises:
-        TrainingError: it does not hold what this release writes.
+        TrainingError: it does not hold what this release writes, or a model of another kind.
     """
+    return _of_kind(_read(FittedModel, folder / FIT_FILE), folder, kind)
+
+
+def read_trained(folder: Path, kind: str | None = None) -> TrainedModel:
+    """Read `train.json`; None takes a model of any kind.
+
+    Raises:
+        TrainingError: it does not hold what this release writes, or a model of another kind.
+    """
+    return _of_kind(_read(TrainedModel, folder / FILE), folder, kind)
+
+
+def _read(schema: type[M], path: Path) -> M:
     try:
-        return TrainedModel.model_validate(read_json(folder / FILE))
+        return schema.model_validate(read_json(path))
     except ValueError as error:
-        message = f"{folder / FILE}: not a trained model of this release ({str(error).splitlines()[0]}); train it again"
+        what = "fitted" if path.name == FIT_FILE else "trained"
+        message = f"{path}: not a {what} model of this release ({str(error).splitlines()[0]}); train it again"
         raise TrainingError(message) from error
+
+
+def _of_kind(model: M, folder: Path, kind: str | None) -> M:
+    if kind is not None and model.kind != kind:
+        message = f"{folder}: holds a model of kind {model.kind}, not {kind}"
+        raise TrainingError(message)
+    return model

@@ -22,7 +22,7 @@ class Simulation:
     Attributes:
         policy: its id.
         capacity: pages.
-        warmup: page accesses replayed before counting.
+        warmup: page accesses simulated before counting.
         requests: requests that begin at or after the warm-up index.
         request_hits: those of them with every page resident.
         page_accesses: page accesses counted.
@@ -32,7 +32,7 @@ class Simulation:
         ssd_writes: pages admitted, prefetched, or written on a hit.
         prefetched: pages prefetched.
         prefetch_hits: prefetched pages hit before they left, those prefetched before counting began among them.
-        replacements: pages driven out; None where the cache does not say.
+        replacements: pages evicted; None where the cache does not say.
         dirty_evictions: those of them that had to be written to the disk; None likewise.
         disk_writes: pages written to the disk, by eviction or past the cache; None likewise.
         outcome: uint8[m], one entry for each page access of the whole trace.
@@ -98,16 +98,14 @@ def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, ker
         stream: what was asked.
         run: what the cache did; `victim` all -1 where it does not say who left.
         capacity: pages.
-        warmup: page accesses of the trace replayed before counting.
+        warmup: page accesses of the trace simulated before counting.
         kernel_s: seconds it took.
     """
     asked = stream.asked
     first = int(np.searchsorted(np.cumsum(asked), warmup, side="right")) if warmup else 0
     request_hit = np.zeros(int((stream.flags & REQUEST != 0).sum()), np.uint8)
-    counts = place.account(
-        stream.page_ids, stream.flags, stream.page_bytes, run.outcome, run.victim, stream.n_pages, first,
-        stream.writes == "back", request_hit,
-    )  # fmt: skip
+    record = place.Record(stream.page_ids, stream.flags, stream.page_bytes, run.outcome, run.victim)
+    counts = place.account(record, stream.n_pages, first, stream.writes == "back", request_hit)
     known = run.says_who_left
     return Simulation(
         policy=name,

@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.admit import always, bloom, coinflip, mask, rejectx
+from cachezoo.policies.components import Admission, Parameter, Values, Whole
 from cachezoo.policies.decisions import for_each_access
-from cachezoo.policies.parts import Admission, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
 
 Bool = npt.NDArray[np.bool_]

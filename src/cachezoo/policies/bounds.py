@@ -16,8 +16,8 @@ from cachezoo.kernels.bounds import belady as min_kernel
 from cachezoo.kernels.bounds import relaxed, static
 from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.bounds.pfoo import Bounds, pfoo
-from cachezoo.kernels.oracle_cache import ADMITTED_FREE, oracle_cache
-from cachezoo.kernels.outcome import ADMITTED, AROUND, BYPASSED, NONE, PREFETCH, WRITE
+from cachezoo.kernels.oracle_cache import oracle_cache
+from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, AROUND, BYPASSED, NONE, PREFETCH, WRITE
 from cachezoo.kernels.stack_distance import lru_hits, stack_distances
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.stream import Stream
@@ -37,13 +37,13 @@ class Bound:
     Attributes:
         id: lower case; words are set apart by an underscore.
         title: one line for people.
-        replay: (stream, capacity in pages) to what it does at each access; ConfigError where the capacity is below 1.
+        simulate: (stream, capacity in pages) to what it does at each access; ConfigError where the capacity is below 1.
         kernel: (page ids, next accesses, capacity) to outcome and victim, for one that can leave the victims out.
     """
 
     id: str
     title: str
-    replay: Callable[[Stream, int], Run]
+    simulate: Callable[[Stream, int], Run]
     kernel: Callable[[I32, I32 | I64, int, U8, I32], None] | None = None
 
     def hits(self, page_ids: I32, n_pages: int, capacity: int) -> U8:
@@ -58,7 +58,7 @@ class Bound:
             ConfigError: a capacity below 1.
         """
         if self.kernel is None:
-            return self.replay(Stream.of_pages(page_ids, n_pages), capacity).outcome
+            return self.simulate(Stream.of_pages(page_ids, n_pages), capacity).outcome
         check_capacity(capacity)
         outcome = np.empty(len(page_ids), np.uint8)
         self.kernel(page_ids, next_access(page_ids, n_pages), capacity, outcome, np.empty(0, np.int32))

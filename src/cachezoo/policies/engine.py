@@ -10,13 +10,12 @@ import numpy.typing as npt
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import loops
 from cachezoo.kernels.jit import specialise
-from cachezoo.kernels.outcome import REQUEST
+from cachezoo.kernels.outcome import NONE, REQUEST
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.parts import Composition, Step, Values, settle
+from cachezoo.policies.components import Composition, Step, Values, settle
 from cachezoo.policies.stream import Stream
 
 I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 
 
@@ -26,8 +25,8 @@ class Run:
 
     Attributes:
         outcome: uint8[m], codes of `cachezoo.kernels.outcome`.
-        victim: int32[m], the page that the access drove out, -1 for none.
-        says_who_left: False for a cache whose run is known by its outcomes alone; `victim` is then -1 throughout.
+        victim: int32[m], the page that the access evicted, or `NONE`.
+        says_who_left: False for a cache whose run is known by its outcomes alone; `victim` is then `NONE` throughout.
     """
 
     outcome: U8
@@ -37,7 +36,7 @@ class Run:
     @classmethod
     def of_outcomes(cls, outcome: U8) -> "Run":
         """The run of a cache of which nothing else is known."""
-        return cls(outcome, np.full(len(outcome), -1, np.int32), False)
+        return cls(outcome, np.full(len(outcome), NONE, np.int32), False)
 
 
 @cache
@@ -48,7 +47,7 @@ def _fast(name: str, has: Step, touch: Step, insert: Step) -> Step:
 @cache
 def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step) -> Step:
     steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw}
-    return specialise(loops.replay, f"replay_{name}", **steps)
+    return specialise(loops.simulate, f"simulate_{name}", **steps)
 
 
 def check_capacity(capacity: int) -> None:
@@ -66,7 +65,7 @@ def _state(part: Any, stream: Stream, capacity: int, given: Values) -> Any:  # n
     return part.make(stream, capacity, settle(part.id, part.parameters, given))
 
 
-def replay(composition: Composition, stream: Stream, capacity: int) -> Run:
+def simulate(composition: Composition, stream: Stream, capacity: int) -> Run:
     """Serve a stream from an empty cache.
 
     Args:
@@ -108,13 +107,13 @@ def hits_only(composition: Composition, page_ids: I32, n_pages: int, capacity: i
     """Outcomes uint8[m] of single page reads, by the fast loop where everything is admitted and nothing is learned.
 
     Raises:
-        ConfigError: as `replay`.
+        ConfigError: as `simulate`.
     """
     check_capacity(capacity)
     stream = Stream.of_pages(page_ids, n_pages)
     eviction = composition.eviction
     if composition.admission is not ACCEPT_ALL or eviction.learn is not None:
-        return replay(composition, stream, capacity).outcome
+        return simulate(composition, stream, capacity).outcome
     outcome = np.empty(len(page_ids), np.uint8)
     loop = _fast(eviction.id, eviction.has, eviction.touch, eviction.insert)
     loop(page_ids, _state(eviction, stream, capacity, composition.eviction_values), outcome)

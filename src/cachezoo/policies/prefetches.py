@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
 from cachezoo.kernels.weave import weave
-from cachezoo.policies.parts import Parameter, Values, Whole, settle
+from cachezoo.policies.components import Parameter, Values, Whole, settle
 from cachezoo.policies.stream import Stream, Unit, Writes, around, build_stream
 from cachezoo.traces.pages import MAX_ACCESSES, PAGES, PageAccesses
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace

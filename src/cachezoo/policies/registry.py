@@ -10,10 +10,10 @@ import numpy.typing as npt
 from cachezoo.errors import ConfigError
 from cachezoo.policies.admissions import by_decision
 from cachezoo.policies.bounds import BOUNDS
-from cachezoo.policies.engine import Run, hits_only, replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import Run, hits_only, simulate
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream
 
@@ -32,7 +32,7 @@ class Policy:
         kind: ``classic`` (registered, follows a rule), ``online`` (learns as it goes), ``bound`` (sees the future), or
             ``composed`` (not registered; put together by who asks for it).
         title: one line for people.
-        replay: (stream, capacity) to what the cache does.
+        simulate: (stream, capacity) to what the cache does.
         hits: (page_ids, n_pages, capacity) to uint8 outcomes of single page reads, by the fastest way there is.
         spec: what it is composed of, with what it prefetches; None for a bound.
         trial: parts of the same steps that can serve any stream; None where the policy itself can.
@@ -41,7 +41,7 @@ class Policy:
     id: str
     kind: Kind
     title: str
-    replay: Callable[[Stream, int], Run]
+    simulate: Callable[[Stream, int], Run]
     hits: Callable[[I32, int, int], U8]
     spec: Spec | None = None
     trial: Composition | None = None
@@ -50,15 +50,15 @@ class Policy:
         """Have its kernels ready, so that a time measured is a run's."""
         stream = Stream.of_pages(np.zeros(1, np.int32), 1)
         if self.trial is None:
-            self.replay(stream, 1)
+            self.simulate(stream, 1)
         else:
-            replay(self.trial, stream, 1)
+            simulate(self.trial, stream, 1)
 
 
 def _composed(name: str, kind: Kind, title: str, parts: Composition, spec: Spec | None = None) -> Policy:
     return Policy(
         name, kind, title,
-        lambda stream, capacity: replay(parts, stream, capacity),
+        lambda stream, capacity: simulate(parts, stream, capacity),
         lambda page_ids, n_pages, capacity: hits_only(parts, page_ids, n_pages, capacity),
         spec,
     )  # fmt: skip
@@ -88,7 +88,7 @@ POLICIES = build(
     (
         *(_registered(own.id, own.title, "online" if own.learn else "classic") for own in EVICTIONS),
         _registered("rejectx", "LRU, admission on the second miss within 4 capacities of accesses"),
-        *(Policy(bound.id, "bound", bound.title, bound.replay, bound.hits) for bound in BOUNDS),
+        *(Policy(bound.id, "bound", bound.title, bound.simulate, bound.hits) for bound in BOUNDS),
     )
 )
 COMPOSED = {str(entry.spec): entry for entry in POLICIES.values() if entry.spec}

@@ -1,4 +1,4 @@
-"""Replay a trace's page accesses through a policy and count."""
+"""Simulate a trace's page accesses through a policy and count."""
 
 import re
 import time
@@ -73,8 +73,8 @@ def counted_from(text: str, pages: PageAccesses, capacity: int) -> int:
     return int(text)
 
 
-class Replay:
-    """A trace ready to be replayed: its stream is built once for each prefetch and shared by all policies.
+class Simulator:
+    """A trace ready to be simulated: its stream is built once for each prefetch and shared by all policies.
 
     Attributes:
         trace: the requests.
@@ -111,7 +111,7 @@ class Replay:
         Args:
             asked: a policy, its id, or a composition as `cachezoo.policies.spec` writes it.
             capacity: pages, at least 1.
-            warmup: page accesses replayed before counting.
+            warmup: page accesses simulated before counting.
 
         Raises:
             ConfigError: unknown policy, a parameter outside its range, or capacity below 1.
@@ -121,13 +121,13 @@ class Replay:
         stream = self.stream(entry)
         entry.compile()
         start = time.perf_counter()
-        run = entry.replay(stream, capacity)
+        run = entry.simulate(stream, capacity)
         return account(entry.id, stream, run, capacity, warmup, time.perf_counter() - start)
 
 
 def simulate(trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, warmup: int) -> Simulation:
-    """One policy over a trace, write-back, a page at a time; as `Replay.run`."""
-    return Replay(trace, pages).run(policy_id, capacity, warmup)
+    """One policy over a trace, write-back, a page at a time; as `Simulator.run`."""
+    return Simulator(trace, pages).run(policy_id, capacity, warmup)
 
 
 def count(
@@ -141,4 +141,4 @@ def simulate_admission(
     trace: Trace, pages: PageAccesses, name: str, decided: npt.NDArray[np.bool_], capacity: int, warmup: int
 ) -> Simulation:
     """LRU behind an admission that has decided for every request (bool[n]): True lets in what the request misses."""
-    return Replay(trace, pages).run(behind_decisions(name, decided), capacity, warmup)
+    return Simulator(trace, pages).run(behind_decisions(name, decided), capacity, warmup)

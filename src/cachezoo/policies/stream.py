@@ -16,7 +16,6 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES, Trace
 
 I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 Writes = Literal["back", "through", "around"]
 Unit = Literal["page", "segment", "request"]

@@ -18,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import F64, I64, U8, Coded
+from cachezoo.traces.table import F64, I64, U8
 
 TYPES = {
     "int": pa.int64(),
@@ -227,14 +228,14 @@ class _File:
         )
 
     def complaint(self, line: str) -> str | None:
-        """What is wrong with a line, and the mend."""
+        """What is wrong with a line, and the fix."""
         if "\r" in line.rstrip("\r"):
-            return f"has a carriage return inside ({line[:80]!r}); mend or drop the row"
+            return f"has a carriage return inside ({line[:80]!r}); fix or drop the row"
         fields = self.fields(line)
         if len(fields) != self.width:
-            return f"has {len(fields)} fields, not {self.width} ({line[:80]!r}); mend or drop the row"
+            return f"has {len(fields)} fields, not {self.width} ({line[:80]!r}); fix or drop the row"
         if "\ufffd" in line:
-            return f"is no text in UTF-8 ({line[:80]!r}); mend or drop the row"
+            return f"is no text in UTF-8 ({line[:80]!r}); fix or drop the row"
         for column, value in zip(self.layout.columns, fields, strict=False):
             if column.kind not in NUMBERS or (not value and column.optional):
                 continue
@@ -242,7 +243,7 @@ class _File:
             if not value:
                 return f"{column.name} is empty; fill it in or drop the row"
             if not pattern.fullmatch(value) or (column.kind == "float" and not math.isfinite(float(value))):
-                return f"{column.name} is {value[:40]!r}, not {what}; mend or drop the row"
+                return f"{column.name} is {value[:40]!r}, not {what}; fix or drop the row"
             # Python refuses to convert thousands of digits.
             if column.kind == "int" and (len(value) > MOST_DIGITS or not -INT64_END < int(value) < INT64_END):
                 return f"{column.name} is {value[:40]}, which 64 bits cannot hold; check the unit"
@@ -368,7 +369,7 @@ def delimited(
                 rows = file.convert(block, numbers)
             except pa.ArrowInvalid as error:
                 said = " ".join(str(error).split())[:200]
-                message = f"{source.path}: not readable as delimited text after row {file.rows}: {said}; mend the file"
+                message = f"{source.path}: not readable as delimited text after row {file.rows}: {said}; fix the file"
                 raise TraceError(message) from error
             if rows is not None:
                 yield rows

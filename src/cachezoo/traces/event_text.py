@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cachezoo.coded import Coded
 from cachezoo.kernels import event_text as kernel
 from cachezoo.traces.events import Events
-from cachezoo.traces.table import I64, Coded
+from cachezoo.traces.table import I64
 
 LOST = re.compile(r"LOST (\d+) EVENTS|\[(\d+) EVENTS DROPPED\]")
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.kernels.match import COMPLETE, FAILED, ISSUE, QUEUE, REQUEUE, REQUEUED, UNMATCHED_COMPLETE, join
 from cachezoo.traces.reading import SECTOR_BYTES, Names, Reading, bytes_of
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY, Coded, bad_rows
+from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY, bad_rows
 
 FLUSH, DISCARD, OTHER = 2, 3, 4
 LEFT_OUT = {FLUSH: "flush", DISCARD: "discard", OTHER: "other"}
@@ -55,8 +56,7 @@ class Events:
         columns: dict[str, Any] = {}
         for entry in fields(self):
             column = getattr(self, entry.name)
-            coded = isinstance(column, Coded)
-            columns[entry.name] = Coded(column.codes[order], column.names) if coded else column[order]
+            columns[entry.name] = column.take(order) if isinstance(column, Coded) else column[order]
         return Events(**columns)
 
     def in_order(self) -> "Events":
@@ -174,7 +174,7 @@ def sound(reading: Reading, source: Source, row: I64, part: Events) -> Events:
 
 
 @dataclass(frozen=True)
-class Requests:
+class JoinedRequests:
     """Data requests in the order of their first issue, one entry each.
 
     Attributes:
@@ -203,7 +203,7 @@ class Requests:
         return len(self.time_us)
 
 
-def match_requests(events: Events, maker: int = ISSUE) -> Requests:
+def match_requests(events: Events, maker: int = ISSUE) -> JoinedRequests:
     """Join issues with completions, first in first out among requests of the same address of a device.
 
     A requeued request keeps its row and its first issue time. Flushes, discards and other operations without
@@ -229,7 +229,7 @@ def match_requests(events: Events, maker: int = ISSUE) -> Requests:
         "unmatched_issue": int(np.count_nonzero(~ended)),
         "unmatched_complete": int(joined[UNMATCHED_COMPLETE]),
     }
-    return Requests(
+    return JoinedRequests(
         time_us=time_us,
         op=issued.operation(),
         offset=issued.sector * SECTOR_BYTES,

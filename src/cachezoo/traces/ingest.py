@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.console import Advance
 from cachezoo.io import ROW_GROUP_ROWS, held
 from cachezoo.traces.pages import PageNumbers
@@ -20,7 +21,7 @@ from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
 from cachezoo.traces.reading import Chunk, Names
 from cachezoo.traces.stats import Statistics
 from cachezoo.traces.store import TraceWriter, trace_writer
-from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, Coded, Trace, TraceMeta
+from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, Trace, TraceMeta
 
 WHOLE = (0.0, 1.0)
 

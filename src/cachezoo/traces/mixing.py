@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces.provenance import mixture_meta, source_names
-from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, UNKNOWN_LATENCY, Coded, Trace, TraceMeta
+from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta
 
 UNSTATED = {"latency_us": UNKNOWN_LATENCY, "count": 1}
 

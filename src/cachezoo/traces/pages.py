@@ -37,6 +37,16 @@ class PageAccesses:
         return np.repeat(np.arange(self.n_requests, dtype=np.int32), np.diff(self.request_start))
 
 
+def capacity_pages(fraction: float, n_pages: int) -> int:
+    """A cache's size in pages, at least 1, from its share of the working set."""
+    return max(1, round(fraction * n_pages))
+
+
+def percent(fraction: float) -> int:
+    """A capacity as the whole percents that columns are named by."""
+    return round(100 * fraction)
+
+
 class PageNumbers:
     """Numbers pages over consecutive parts of a trace; needs 24 to 72 bytes of memory a distinct page."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.coded import Coded
 from cachezoo.console import Advance
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import format_of, options_of, recognise
@@ -15,7 +16,7 @@ from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import read_meta
-from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Coded, Trace, TraceMeta, validate
+from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
 
 
 def silent(done: float, note: str = "") -> None:
@@ -60,9 +61,7 @@ class OpenTrace:
             raise TraceError(message)
         for source in self.sources:
             _ = source.compression  # a missing file is named before anything is read
-        self.format: Format = (
-            recognise(self.sources[0]) if files.fmt == "auto" else format_of(files.fmt)
-        )
+        self.format: Format = recognise(self.sources[0]) if files.fmt == "auto" else format_of(files.fmt)
         self.options: Options = options_of(self.format, files.options)
         self.reading = Reading(self.sources, files.skip_bad_rows)
         self.backwards = 0

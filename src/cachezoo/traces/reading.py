@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I32, I64, U8, Coded, bad_rows
+from cachezoo.traces.table import I32, I64, U8, bad_rows
 
 BAD_OP = 255
 SECTOR_BYTES = 512
@@ -88,20 +89,20 @@ class Chunk:
             for name in ("row", "time_us", "op", "offset", "size", "latency_us", "count")
             if (values := getattr(self, name)) is not None
         }
-        coded = {name: Coded(column.codes[kept], column.names) for name, column in self.coded.items()}
-        text = self.op_text and Coded(self.op_text.codes[kept], self.op_text.names)
+        coded = {name: column.take(kept) for name, column in self.coded.items()}
+        text = self.op_text and self.op_text.take(kept)
         return replace(self, coded=coded, op_text=text, **arrays)
 
     def bad_rows(self) -> list[tuple[int, str]]:
-        """(index, what is wrong and the mend) of requests that no trace can have, rising."""
+        """(index, what is wrong and the fix) of requests that no trace can have, rising."""
         found = dict(bad_rows(self.op, self.offset, self.size))
         if self.op_text is not None and found:
             for index in np.flatnonzero(self.op == BAD_OP).tolist():
                 name = self.op_text.names[self.op_text.codes[index]]
-                found[index] = f"op is {name[:40]!r}; it says neither read nor write: mend or drop the row"
+                found[index] = f"op is {name[:40]!r}; it says neither read nor write: fix or drop the row"
         if self.count is not None and len(self) and self.count.min() < 1:
             for index in np.flatnonzero(self.count < 1).tolist():
-                found[index] = "its count is no number of accesses from 1 to 2147483647: mend or drop the row"
+                found[index] = "its count is no number of accesses from 1 to 2147483647: fix or drop the row"
         if len(self) and self.time_us.min() == BAD_TIME:
             for index in np.flatnonzero(self.time_us == BAD_TIME).tolist():
                 found[index] = "its time lies before the trace's start, or is no number of microseconds: check the unit"
@@ -132,7 +133,7 @@ class Reading:
         Args:
             source: its file.
             row: its number.
-            said: what is wrong and the mend.
+            said: what is wrong and the fix.
 
         Raises:
             TraceError: more rows are bad than may be skipped.
@@ -146,7 +147,7 @@ class Reading:
         raise TraceError(message)
 
     def without(self, source: Source, chunk: Chunk, wrong: npt.NDArray[np.bool_], said: Callable[[int], str]) -> Chunk:
-        """A chunk without the requests that a mask calls bad rows; `said` gives what is wrong with one, and the mend.
+        """A chunk without the requests that a mask calls bad rows; `said` gives what is wrong with one, and the fix.
 
         Raises:
             TraceError: more rows are bad than may be skipped.

@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.io import TableWriter, atomic_file, read_metadata, read_table, table_batches
+from cachezoo.io import TableWriter, arrow_type, atomic_file, read_metadata, read_table, table_batches
+from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Coded, Trace, TraceMeta, validate
+from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
 
+Bool = npt.NDArray[np.bool_]
 SCHEMA_VERSION = 1
 UNITS = {
     "time_us": "microseconds since trace start",
@@ -24,36 +28,63 @@ UNITS = {
     "count": "accesses the row stands for",
     "page_ids": "dense ids of the 4 KiB pages touched, numbered by first appearance",
 }
+COLUMNS = {
+    "time_us": Column("int64", Means("issue time since the part's start, never decreasing", "µs")),
+    "op": Column("uint8", Means("0 read, 1 write")),
+    "offset": Column("int64", Means("start, from the volume's start", "bytes")),
+    "size": Column("int64", Means("at least 1", "bytes")),
+    "latency_us": Column("int64", Means("response time as traced; null unknown", "µs"), "sometimes"),
+    "volume": Column("coded text", Means("device that the offset counts on")),
+    "namespace": Column("coded text", Means("as in the trace's format"), "sometimes"),
+    "user": Column("coded text", Means("program or tenant, as in the trace's format"), "sometimes"),
+    "host": Column("coded text", Means("as in the trace's format"), "sometimes"),
+    "flags": Column("coded text", Means("as in the trace's format"), "sometimes"),
+    "source": Column("coded text", Means("trace that a request of a merged trace comes from"), "sometimes"),
+    "count": Column("int32", Means("accesses the row stands for", "accesses"), "sometimes"),
+    "page_ids": Column("list of int32", Means("dense ids of the pages touched, by first appearance", "4 KiB pages")),
+}
+METADATA = {
+    "cachezoo.trace_id": Column("text", Means("the trace")),
+    "cachezoo.category": Column("text", Means("workload category")),
+    "cachezoo.licence": Column("text", Means("of the raw trace")),
+    "cachezoo.n_pages": Column("text", Means("distinct pages", "4 KiB pages")),
+    "cachezoo.schema_version": Column("text", Means("version of this table")),
+    "cachezoo.source_format": Column("text", Means("format of the raw trace")),
+    "cachezoo.source_sha256": Column("text", Means("of the raw trace")),
+    "cachezoo.unit.<column>": Column("text", Means("unit of a column")),
+    "cachezoo.extra.<name>": Column(
+        "text", Means("what the raw trace says of itself (recipe, machine, time_scale …)"), "sometimes"
+    ),
+}
+REQUESTS = Table(
+    Each("one request, in issue order", "row number", text="canonical requests of a trace"), COLUMNS, METADATA
+)
 META_KEYS = ("trace_id", "category", "source_format", "source_sha256", "licence")
 DELTA_COLUMNS = ("time_us", "offset", "latency_us", "page_ids")
 
 
 def _coded_array(coded: Coded) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(
-        pa.array(coded.codes, pa.int32()), pa.array(coded.names, pa.string())
-    )
+    return pa.DictionaryArray.from_arrays(pa.array(coded.codes, pa.int32()), pa.array(coded.names, pa.string()))
 
 
 def _columns(trace: Trace, pages: PageAccesses | None) -> pa.Table:
     """The columns that a trace has, as they are stored."""
-    columns: dict[str, pa.Array] = {
-        "time_us": pa.array(trace.time_us, pa.int64()),
-        "op": pa.array(trace.op, pa.uint8()),
-        "offset": pa.array(trace.offset, pa.int64()),
-        "size": pa.array(trace.size, pa.int64()),
-    }
+
+    def typed(name: str, unknown: Bool | None = None) -> pa.Array:
+        return pa.array(getattr(trace, name), arrow_type(COLUMNS, name), mask=unknown)
+
+    columns: dict[str, pa.Array] = {name: typed(name) for name in ("time_us", "op", "offset", "size")}
     if trace.latency_us is not None:
-        columns["latency_us"] = pa.array(trace.latency_us, pa.int64(), mask=trace.latency_us < 0)
+        columns["latency_us"] = typed("latency_us", trace.latency_us < 0)
     for name in CODED_COLUMNS:
         coded = getattr(trace, name)
         if coded is not None:
-            columns[name] = _coded_array(coded)
+            columns[name] = _coded_array(coded).cast(arrow_type(COLUMNS, name))
     if trace.count is not None:
-        columns["count"] = pa.array(trace.count, pa.int32())
+        columns["count"] = typed("count")
     if pages is not None:
-        columns["page_ids"] = pa.LargeListArray.from_arrays(pages.request_start, pages.page_ids).cast(
-            pa.list_(pa.int32())
-        )
+        lists = pa.LargeListArray.from_arrays(pages.request_start, pages.page_ids)
+        columns["page_ids"] = lists.cast(arrow_type(COLUMNS, "page_ids"))
     return pa.table(columns)
 
 
@@ -188,9 +219,7 @@ def _trace_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> T
     """The columns of a table whose first row has this number; its rows may still break the rules."""
     missing = [name for name in ("time_us", "op", "offset", "size") if name not in table.column_names]
     if missing:
-        message = (
-            f"{where}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
-        )
+        message = f"{where}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
         raise TraceError(message)
 
     def ints(name: str, dtype: pa.DataType) -> Any:  # noqa: ANN401 - an array of the dtype asked for

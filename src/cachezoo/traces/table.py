@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 
 PAGE_BYTES = 4096
@@ -26,27 +27,6 @@ I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 F64 = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A dictionary-coded text column: `names[codes[i]]` is row i's value."""
-
-    codes: I32
-    names: tuple[str, ...]
-
-    @classmethod
-    def constant(cls, name: str, rows: int) -> "Coded":
-        """The same value in every row."""
-        return cls(np.zeros(rows, np.int32), (name,))
-
-    def part(self, start: int, stop: int) -> "Coded":
-        """Rows [start, stop) with the names that occur in them and no other, so that no later row shows."""
-        codes = self.codes[start:stop]
-        used = np.unique(codes[codes >= 0])
-        place = np.full(len(self.names) + 1, -1, np.int32)
-        place[used] = np.arange(len(used))
-        return Coded(np.where(codes >= 0, place[codes], codes), tuple(self.names[code] for code in used))
 
 
 @dataclass(frozen=True)
@@ -104,7 +84,7 @@ class Trace:
             part[name] = None if values is None else values[order]
         for name in CODED_COLUMNS:
             coded = getattr(self, name)
-            part[name] = None if coded is None else Coded(coded.codes[order], coded.names)
+            part[name] = None if coded is None else coded.take(order)
         return replace(self, **part)
 
     def rows(self, start: int, stop: int) -> "Trace":
@@ -125,7 +105,7 @@ def bad_rows(op: U8, offset: I64, size: I64) -> list[tuple[int, str]]:
     """Rows that no trace can have, by their columns as in `Trace`.
 
     Returns:
-        (index, what is wrong and the mend) of each, rising.
+        (index, what is wrong and the fix) of each, rising.
     """
     if len(op) == 0:
         return []
@@ -151,9 +131,9 @@ def bad_rows(op: U8, offset: I64, size: I64) -> list[tuple[int, str]]:
         ),
     ]
     found: dict[int, str] = {}
-    for bad, column, values, mend in rules:
+    for bad, column, values, fix in rules:
         for index in np.flatnonzero(bad).tolist():
-            found.setdefault(index, f"{column} is {values[index]}; {mend}")
+            found.setdefault(index, f"{column} is {values[index]}; {fix}")
     return sorted(found.items())
 
 
@@ -171,13 +151,13 @@ def validate(trace: Trace, where: str) -> Trace:
         message = f"{where}: the trace is empty; give a file with at least one request"
         raise TraceError(message)
     rows = bad_rows(trace.op, trace.offset, trace.size)[:1]
-    for bad, mend in (
+    for bad, fix in (
         (trace.time_us < 0, "times count from the trace's start, at 0 or later"),
         (np.diff(trace.time_us, prepend=trace.time_us[0]) < 0, "the time runs backwards: sort the rows by time"),
     ):
         if bad.any():
             row = int(np.argmax(bad))
-            rows.append((row, f"time_us is {trace.time_us[row]}; {mend}"))
+            rows.append((row, f"time_us is {trace.time_us[row]}; {fix}"))
     if rows:
         row, said = min(rows)
         message = f"{where}: row {row + 1}: {said}"

@@ -1,6 +1,5 @@
 """What there is to track, read from stage outputs alone; MLflow is not needed for it."""
 
-import csv
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,27 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo import paths
-from cachezoo.bundles.measured import measured, promotion
+from cachezoo.bundles.integrity import read_checked
+from cachezoo.bundles.measured import measured, read_metrics
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
-from cachezoo.bundles.reader import load
-from cachezoo.errors import CachezooError
-from cachezoo.evaluation.report.names import plots_of
-from cachezoo.io import dump_json, read_metrics, read_refusal, sha256_file
+from cachezoo.io import dump_json, read_refusal, sha256_file
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
+from cachezoo.plots import plots_of
+from cachezoo.systems.registry import SYSTEMS
 
-CURVES = "curves.csv"
-PART = "forest"
 CHAMPION, CHALLENGER = "champion", "challenger"
 # What families are compared by; bare names, where MLflow folds what has a prefix into sections.
-HEADLINES = (
-    "gap_closed",
-    "gap_points",
-    "hit_ratio",
-    "ssd_writes_per_100_io",
-    "peak_dt",
-    "mean_response_us",
-    "decision_us",
-    "balanced_accuracy",
+HEADLINES = tuple(dict.fromkeys(name for system in SYSTEMS.values() for name in system.headline))
+TRACK = Table(
+    Each("one tracked model", "model", text="what MLflow was told"),
+    {
+        "<model>.digest": Column("text or null", Means("of its bundle; null without one")),
+        "<model>.alias": Column("text or null", Means("champion or challenger; null without a bundle")),
+    },
 )
 
 
@@ -83,24 +80,23 @@ def _record(root: Path, folder: Path) -> Record:
     bundle_dir = root / paths.bundle(trained.model_id)
     digest, alias, section, card, state = sha256_file(folder / FILE), None, None, trained.reason, "no bundle"
     if (bundle_dir / MANIFEST).exists():
-        bundle = load(bundle_dir)
+        bundle = read_checked(bundle_dir)
         digest, section = bundle.digest, bundle.manifest["measured"]
-        alias = CHAMPION if trained.trained and promotion(section)[0] else CHALLENGER
-        card, state = bundle.files[CARD].decode("utf-8"), bundle.version
+        alias = CHAMPION if trained.promoted else CHALLENGER
+        card, state = bundle.files[CARD].decode("utf-8"), str(bundle.manifest["version"])
     elif (bundle_dir / REFUSED).exists():
         digest, state = sha256_file(bundle_dir / REFUSED), "refused"
         card = f"Not exported: {read_refusal(bundle_dir / REFUSED)}"
     if section is None:
-        section = measured(trained, _metrics(root, trained))
-    _, why = promotion(section)
-    names = plots_of(trained.model_id, trained.kind, trained.category)
+        section = measured(trained, read_metrics(root, trained, needed=False))
+    names = plots_of(trained.model_id, trained.category, SYSTEMS[trained.kind].plots)
     tags = {
         "kind": trained.kind,
         "category": trained.category or "all",
         "bundle": state,
         "trained": str(trained.trained).lower(),
         "beats_baseline": str(trained.beats_baseline).lower(),
-        "verdict": why if trained.trained else trained.reason,
+        "verdict": trained.reason,
         "promoted": str(alias == CHAMPION).lower(),
     }
     return Record(
@@ -110,18 +106,11 @@ def _record(root: Path, folder: Path) -> Record:
         bundle=bundle_dir if alias else None,
         params=_params(trained),
         metrics=figures(section),
-        curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES)],
+        curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES_FILE)],
         tags=tags,
         card=card,
         plots=tuple(plot for name in names if (plot := root / paths.REPORT / name).exists()),
     )
-
-
-def _metrics(root: Path, trained: TrainedModel) -> Mapping[str, Any]:
-    path, flash = root / paths.metrics(trained.category or trained.kind), None
-    if trained.category is not None and (root / paths.flash_metrics(trained.category)).exists():
-        flash = read_metrics(root / paths.flash_metrics(trained.category))
-    return {**(read_metrics(path) if path.exists() else {}), "flash": flash}
 
 
 def _params(trained: TrainedModel) -> dict[str, str]:
@@ -173,35 +162,6 @@ def _over_traces(values: Mapping[str, Any], prefix: str, bare: Collection[str] =
         for trace, part in by_trace.items():
             out.update(_prefixed(trace, part))
     return out
-
-
-def read_curves(path: Path) -> list[tuple[str, int, float]]:
-    """Training curves: the first column is the step, empty cells are left out.
-
-    Where a first column `forest` stands before it, a series' name begins with the forest's.
-
-    Raises:
-        CachezooError: not readable, or a cell is no number.
-    """
-    if not path.exists():
-        return []
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *body = list(csv.reader(file)) or [[]]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        message = f"{path}: not readable as CSV ({error}); train the model again"
-        raise CachezooError(message) from error
-    first = 1 if header[:1] == [PART] else 0
-    try:
-        return [
-            ("_".join([*row[:first], name]), int(row[first]), float(cell))
-            for row in body
-            for name, cell in zip(header[first + 1 :], row[first + 1 :], strict=True)
-            if cell
-        ]
-    except (ValueError, IndexError) as error:
-        message = f"{path}: a cell is no number, or a row has another length ({error}); train the model again"
-        raise CachezooError(message) from error
 
 
 def track_table(records: list[Record]) -> dict[str, dict[str, str | None]]:

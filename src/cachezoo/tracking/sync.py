@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo import paths
-from cachezoo.bundles.card import WHAT
 from cachezoo.bundles.protocol import MODEL, one_line
 from cachezoo.errors import CachezooError
 from cachezoo.io import names_full_disk, write_json
+from cachezoo.systems.registry import bundling_of
 from cachezoo.tracking.records import CHALLENGER, CHAMPION, HEADLINES, Record, gather, track_table
 
 DATABASE = "mlflow.db"
@@ -197,7 +197,7 @@ def _upsert_run(client: Any, experiment: str, record: Record, report: SyncReport
 def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: ANN401 - MlflowClient
     from mlflow.entities import Metric, Param
 
-    source = {"mlflow.source.name": f"pipelines/train_{record.tags['kind']}.py", "mlflow.source.type": "LOCAL"}
+    source = {"mlflow.source.name": f"pipelines/fit_{record.tags['kind']}.py", "mlflow.source.type": "LOCAL"}
     tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: _note(record.card)}
     run = client.create_run(experiment, run_name=record.model_id, tags=tags)
     run_id, start = str(run.info.run_id), int(run.info.start_time)
@@ -242,7 +242,8 @@ def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401
     """
     if not client.search_registered_models(f"name = '{record.model_id}'"):
         kept = {name: record.tags[name] for name in ("kind", "category")}
-        client.create_registered_model(record.model_id, tags=kept, description=WHAT[record.tags["kind"]])
+        what = bundling_of(record.tags["kind"]).card.what
+        client.create_registered_model(record.model_id, tags=kept, description=what)
     versions = client.search_model_versions(f"name = '{record.model_id}'")
     mine = next((version for version in versions if version.run_id == run_id), None)
     if mine is None:

@@ -1,36 +1,46 @@
-"""What a trained LSTM leaves behind: the folder `models/trained/<id>/`."""
+"""What the fit of an LSTM leaves behind: the folder `models/fitted/<id>/`; and what its judge makes of it."""
 
-import csv
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.io import atomic_dir
-from cachezoo.models.lstm_step import CURVES_FILE, WEIGHTS_FILE, write_weights
-from cachezoo.models.trained import TrainedModel
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.models.curves import copy_curves, write_curves
+from cachezoo.models.trained import FittedModel, TrainedModel
+from cachezoo.models.weights import WEIGHTS_FILE, write_weights
 
 F32 = npt.NDArray[np.float32]
 Curves = list[tuple[float, float | None]]
+CURVES = Table(
+    Each("one epoch", "epoch", text="learning curve"),
+    {
+        "epoch": Column("integer", Means("passes over the train traces so far")),
+        "train_loss": Column("number", Means("mean loss on them", "nats")),
+        "validation_loss": Column("number or null", Means("mean loss on validation", "nats")),
+    },
+)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A trained model: what goes into its folder."""
-
-    model: TrainedModel
-    weights: dict[str, F32]
-    curves: Curves
+def network_weights(network: Any) -> dict[str, F32]:  # noqa: ANN401 - torch.nn.Module, which is not imported here
+    """A network's tensors as arrays."""
+    return {name: tensor.numpy() for name, tensor in network.state_dict().items()}
 
 
-def write_fitted(fitted: Fitted, folder: Path) -> None:
-    """Write `weights.safetensors`, `train.json` and `curves.csv` (epoch, train_loss, validation_loss)."""
+def write_lstm(folder: Path, model: FittedModel, weights: dict[str, F32], curves: Curves) -> None:
+    """Write `weights.safetensors`, `fit.json` and `curves.csv` (epoch, train_loss, validation_loss)."""
     with atomic_dir(folder) as temporary:
-        write_weights(fitted.weights, temporary / WEIGHTS_FILE)
-        fitted.model.write(temporary)
-        with (temporary / CURVES_FILE).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["epoch", "train_loss", "validation_loss"])
-            for epoch, (train_loss, held_loss) in enumerate(fitted.curves, 1):
-                writer.writerow([epoch, train_loss, "" if held_loss is None else held_loss])
+        write_weights(weights, temporary / WEIGHTS_FILE)
+        model.write(temporary)
+        rows = [(epoch, *losses) for epoch, losses in enumerate(curves, 1)]
+        write_curves(temporary, list(CURVES.columns), rows)
+
+
+def write_judged_lstm(folder: Path, fitted: Path, model: TrainedModel, weights: dict[str, F32]) -> None:
+    """Write `weights.safetensors`, `train.json`, and the fit's `curves.csv`."""
+    with atomic_dir(folder) as temporary:
+        write_weights(weights, temporary / WEIGHTS_FILE)
+        model.write(temporary)
+        copy_curves(fitted, temporary)

@@ -4,7 +4,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import lightning
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from cachezoo.console import Advance, progress
+from cachezoo.settings.lstm import LstmFit
 
 Weights = dict[str, Any]
 
@@ -88,28 +89,19 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def fit(
-    task: Task,
-    train: DataLoader[Any],
-    validation: DataLoader[Any] | None,
-    epochs: int,
-    clip_norm: float,
-    precision: Literal["32-true", "bf16-mixed"],
-    threads: int,
-    title: str,
-) -> None:
+def fit(task: Task, train: DataLoader[Any], validation: DataLoader[Any] | None, options: LstmFit, title: str) -> None:
     """Train; afterwards `task.best` holds the best epoch's weights.
 
-    Results depend on `precision` and `threads` and on the CPU's type, and on nothing else.
+    Results depend on the options' precision and threads and on the CPU's type, and on nothing else.
     """
-    torch.set_num_threads(threads)
-    with _quiet(), progress(title, epochs * len(train)) as advance:
+    torch.set_num_threads(options.threads)
+    with _quiet(), progress(title, options.max_epochs * len(train)) as advance:
         trainer = lightning.Trainer(
-            max_epochs=epochs,
+            max_epochs=options.max_epochs,
             accelerator="cpu",
             devices=1,
-            precision=precision,
-            gradient_clip_val=clip_norm,
+            precision=options.precision,
+            gradient_clip_val=options.clip_norm,
             deterministic=True,
             logger=False,
             enable_checkpointing=False,

@@ -1,4 +1,4 @@
-METADATA = 32
+from cachezoo.kernels.outcome import METADATA
 
 
 class Cache:

@@ -1,6 +1,6 @@
 import math
 
-WRITE, REQUEST, PREFETCH, METADATA = 1, 2, 8, 32
+from cachezoo.kernels.outcome import METADATA, PREFETCH, REQUEST, WRITE
 
 
 def request_pages(stream):

@@ -1,4 +1,5 @@
-from tests.oracles.evict.hystor import WRITE, request_pages
+from cachezoo.kernels.outcome import WRITE
+from tests.oracles.evict.hystor import request_pages
 
 KINDS = [(large, write) for large in (False, True) for write in (False, True)]
 

@@ -1,7 +1,7 @@
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,29 +9,29 @@ import pytest
 from cachezoo import paths
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.export import export_model, golden_requests, read_lock, read_versions
-from cachezoo.bundles.requests import Requests, from_csv, join, requests_of, to_csv
-from cachezoo.config.export import Export
 from cachezoo.errors import BundleError
 from cachezoo.io import read_json, write_json
 from cachezoo.models.trained import read_trained
-from cachezoo.traces.pages import expand_pages
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.settings.export import Export
 from cachezoo.traces.store import write_trace
 from tests.baleen_data import make_trace
 from tests.bundle_data import LIBRARIES, metrics, model_id
+from tests.metrics_data import flash_metrics, workload_metrics, write
 
 CATEGORIES = ("database", "web")
 
 
-class _Params(SimpleNamespace):
-    page_categories: ClassVar[list[str]] = list(CATEGORIES)
-    export = Export(version="0.1.0", golden_rows=200, golden_rows_max=800)
-
-    def traces_of(self, category: str, role: str) -> list[str]:
-        return [f"{category}_{role}"] if category in CATEGORIES else []
+PARAMS: Any = SimpleNamespace(
+    data=SimpleNamespace(
+        page_categories=list(CATEGORIES), roles={name: {"validation": [f"{name}_validation"]} for name in CATEGORIES}
+    ),
+    export=Export(version="0.1.0", golden_rows=200, golden_rows_max=800),
+)
 
 
 @pytest.fixture
-def project(trained: tuple[Path, Requests], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(trained: tuple[Path, RequestBatch], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project's root, made the current folder, with one trained model and validation traces."""
     monkeypatch.chdir(tmp_path)
     name = model_id(trained[0])
@@ -39,24 +39,26 @@ def project(trained: tuple[Path, Requests], tmp_path: Path, monkeypatch: pytest.
     for seed, category in enumerate(CATEGORIES):
         write_trace(make_trace(2_000, seed + 5), paths.requests(category, f"{category}_validation"))
     category = read_trained(paths.trained(name)).category
-    write_json(paths.metrics(category or name.split(".")[0]), metrics(name))
-    if category is not None:
-        write_json(paths.flash_metrics(category), {"traces": {}})
+    if category is None:
+        write(paths.metrics(name.split(".")[0]), workload_metrics(name))
+    else:
+        write(paths.metrics(category), metrics(name).own)
+        write(paths.flash_metrics(category), flash_metrics(f"admission.{category}.lgbm"))
     Path("requirements.lock").write_text("".join(f"{n}=={v}+cpu\n" for n, v in LIBRARIES.items()))
     return tmp_path
 
 
-def test_export(project: Path, trained: tuple[Path, Requests]) -> None:
+def test_export(project: Path, trained: tuple[Path, RequestBatch]) -> None:
     name = model_id(trained[0])
-    digest = export_model(_Params(), name)
+    digest = export_model(PARAMS, name)
     report = verify(paths.bundle(name))
     assert report["digest"] == digest and report["golden_rows"] >= 200
     libraries = load(paths.bundle(name)).manifest["provenance"]["libraries"]
     assert libraries["numpy"] == LIBRARIES["numpy"] and not any("+" in v for v in libraries.values())
-    assert export_model(_Params(), name) == digest
+    assert export_model(PARAMS, name) == digest
     write_json(Path("VERSIONS.json"), {name: {"0.1.0": "0" * 64}})
     with pytest.raises(BundleError, match=r"VERSIONS\.json pins"):
-        export_model(_Params(), name)
+        export_model(PARAMS, name)
     assert verify(paths.bundle(name))["digest"] == digest
 
 
@@ -65,14 +67,16 @@ def test_export(project: Path, trained: tuple[Path, Requests]) -> None:
     [{"trained": False, "reason": "it never moved"}, {"oracle": False, "reason": "the oracle\nloses"}],
     ids=["never trained", "oracle below the best classic"],
 )
-def test_refusal_is_written_and_read(project: Path, trained: tuple[Path, Requests], changes: dict[str, Any]) -> None:
+def test_refusal_is_written_and_read(
+    project: Path, trained: tuple[Path, RequestBatch], changes: dict[str, Any]
+) -> None:
     name = model_id(trained[0])
     path = paths.trained(name) / "train.json"
     values = read_json(path)
     if not changes.get("oracle", True):
         values["calibration"]["oracle_beats_classic"] = False
     write_json(path, {**values, **{key: value for key, value in changes.items() if key != "oracle"}})
-    export_model(_Params(), name)
+    export_model(PARAMS, name)
     assert [p.name for p in paths.bundle(name).iterdir()] == ["REFUSED.json"]
     content = read_json(paths.bundle(name) / "REFUSED.json")
     assert content["id"] == name and changes["reason"] in content["reason"]
@@ -82,30 +86,14 @@ def test_refusal_is_written_and_read(project: Path, trained: tuple[Path, Request
 
 
 def test_golden_requests_of_all_categories(project: Path) -> None:
-    params: Any = _Params()
-    one, both = golden_requests(params, "web", 300), golden_requests(params, None, 300)
+    one, both = golden_requests(PARAMS, "web", 300), golden_requests(PARAMS, None, 300)
     assert len(one) == len(both) == 300
     np.testing.assert_array_equal(both.offset[150:], one.offset[:150])
     assert (np.diff(both.time_us) >= 0).all() and both.time_us[0] == 0
     texts = [[c.names[k] for k in c.codes] for c in (both.user, one.user) if c is not None]
     assert texts[0][150:] == texts[1][:150]
     with pytest.raises(BundleError, match=r"category mail has no validation trace; add one: cachezoo trace add"):
-        golden_requests(params, "mail", 300)
-
-
-def test_requests_round_trip_and_pages() -> None:
-    trace = make_trace(500, 4)
-    requests = requests_of(trace, 400)
-    again = from_csv(to_csv(requests), "x")
-    for name in ("time_us", "op", "offset", "size"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(requests, name))
-    assert again.namespace is None and again.volume is not None
-    pages = expand_pages(trace.rows(0, 400))
-    start, ids = again.pages()
-    np.testing.assert_array_equal(start, pages.request_start)
-    np.testing.assert_array_equal(ids, pages.page_ids)
-    odd = join([requests, requests])
-    assert len(odd) == 800 and len(from_csv(to_csv(odd), "x")) == 800
+        golden_requests(PARAMS, "mail", 300)
 
 
 def test_lock(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cachezoo.bundles import load, verify
-from cachezoo.bundles.protocol import GOLDEN_DECISIONS, GOLDEN_OUTPUTS, MANIFEST, MODEL, SEAL, WEIGHTS
+from cachezoo.bundles.protocol import GOLDEN_DECISIONS, GOLDEN_OUTPUTS, MANIFEST, MODEL, SEAL
 from cachezoo.bundles.writer import write_archive
 from cachezoo.errors import BundleError
+from cachezoo.systems.registry import SYSTEMS, bundling_of
 from tests.bundle_data import reseal
 
-WEIGHT_FILES = {name for names in WEIGHTS.values() for name in names}
+WEIGHT_FILES = {name for system in SYSTEMS for name in bundling_of(system).weights}
 
 
 @pytest.fixture
@@ -224,7 +225,7 @@ def test_golden_rows_that_do_not_come_out(copy: Path) -> None:
     refused(copy, rf"row {len(decisions)} of golden/decisions.npy", verify)
     np.save(copy / GOLDEN_DECISIONS, decisions[:-1])
     reseal(copy)
-    refused(copy, "the replay gives", verify)
+    refused(copy, "the runtime gives", verify)
     np.save(copy / GOLDEN_DECISIONS, decisions.astype(object), allow_pickle=True)
     reseal(copy)
     refused(copy, "not a readable .npy", verify)

@@ -11,22 +11,23 @@ import pytest
 
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.inspect import inspect, render
-from cachezoo.bundles.kinds import KINDS
+from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.protocol import CARD, MANIFEST, MODEL, SEAL
-from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.writer import build_bundle, write_archive, write_bundle
 from cachezoo.errors import BundleError, TrainingError
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.registry import bundling_of
 from tests.bundle_data import EXPORT, metrics, model_id
 
 ROOT = Path(__file__).parents[3]
-Trained = tuple[Path, Requests]
+Trained = tuple[Path, RequestBatch]
 
 
 def test_verify(bundle_dir: Path) -> None:
     report = verify(bundle_dir)
     assert report["ok"] and report["id"] == bundle_dir.name and report["version"] == "0.1.0"
     assert report["golden_rows"] >= 250 and report["output_difference"] <= 1e-5
-    kind = KINDS[report["kind"]]
+    kind = bundling_of(report["kind"]).kind.load()
     assert all(report["branches"][name] > 0 for name in kind.wanted)
     bundle = load(str(bundle_dir))
     assert bundle.digest == report["digest"] and bundle.files[MODEL]
@@ -36,9 +37,9 @@ def test_replay_starts_afresh_each_time(bundle_dir: Path) -> None:
     bundle = load(bundle_dir)
     golden = bundle.golden()
     for _ in range(2):
-        replay = bundle.replay(golden.requests)
-        np.testing.assert_array_equal(replay.features, golden.features)
-        np.testing.assert_array_equal(replay.decisions, golden.decisions)
+        recomputed = bundle.recompute(golden.requests)
+        np.testing.assert_array_equal(recomputed.features, golden.features)
+        np.testing.assert_array_equal(recomputed.decisions, golden.decisions)
 
 
 def test_equal_inputs_equal_bytes(trained: Trained, bundle_dir: Path, tmp_path: Path) -> None:
@@ -99,25 +100,24 @@ def edited(source: Trained, tmp_path: Path, **changes: object) -> Path:
 def test_never_trained_is_refused(trained: Trained, tmp_path: Path) -> None:
     folder = edited(trained, tmp_path, trained=False, reason="the loss never fell")
     with pytest.raises(BundleError, match="never trained: the loss never fell"):
-        build_bundle(folder, trained[1], {}, EXPORT)
+        build_bundle(folder, trained[1], Metrics(), EXPORT)
 
 
 def test_figures_that_are_not_finite_are_refused(trained: Trained) -> None:
-    bad = metrics(model_id(trained[0]))
-    bad["models"][model_id(trained[0])]["test"]["hit_ratio"] = float("nan")
+    bad = metrics(model_id(trained[0]), hit_ratio=float("nan"))
     with pytest.raises(BundleError, match="hit_ratio is NaN or infinite"):
         build_bundle(trained[0], trained[1], bad, EXPORT)
 
 
 def test_lock_without_the_library_is_refused(trained: Trained) -> None:
     with pytest.raises(BundleError, match=r"requirements\.lock pins no"):
-        build_bundle(trained[0], trained[1], {}, replace(EXPORT, libraries={"numpy": "2.4.6"}))
+        build_bundle(trained[0], trained[1], Metrics(), replace(EXPORT, libraries={"numpy": "2.4.6"}))
 
 
 def test_failed_export_leaves_the_old_bundle(trained: Trained, bundle_dir: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(bundle_dir, tmp_path / "old"))
     with pytest.raises(TrainingError):
-        write_bundle(edited(trained, tmp_path, seeds=None), trained[1], {}, EXPORT, out)
+        write_bundle(edited(trained, tmp_path, seeds=None), trained[1], Metrics(), EXPORT, out)
     assert verify(out)["ok"] and sorted(p.name for p in tmp_path.iterdir()) == ["edited", "old"]
 
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from cachezoo.config.compose import compose, write_params
 from cachezoo.config.load import load_params
-from cachezoo.config.schema import Data
 from cachezoo.errors import ConfigError
+from cachezoo.settings.data import Data
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -41,9 +41,7 @@ def test_the_tiny_overlay_changes_keys_that_conf_has(conf):
 
 
 def test_matrix_keys_are_disjoint_from_those_of_params():
-    matrix, params = (
-        yaml.safe_load((ROOT / name).read_text()) for name in ("conf/matrix.yaml", "params.yaml")
-    )
+    matrix, params = (yaml.safe_load((ROOT / name).read_text()) for name in ("conf/matrix.yaml", "params.yaml"))
     assert not set(matrix) & set(params)
 
 

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.config.load import load_params
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 
 
 def make(offset, size, op):
@@ -40,9 +41,7 @@ def naive(trace, hdd):
 
 
 @given(
-    rows=st.lists(
-        st.tuples(st.integers(0, 2**43), st.integers(1, 2**24), st.integers(0, 1)), min_size=1, max_size=40
-    )
+    rows=st.lists(st.tuples(st.integers(0, 2**43), st.integers(1, 2**24), st.integers(0, 1)), min_size=1, max_size=40)
 )
 @settings(deadline=None, max_examples=60)
 def test_hdd_equals_the_naive_model(rows):

@@ -9,15 +9,16 @@ import pytest
 import yaml
 
 from cachezoo import paths
-from cachezoo.config.device import AnalyticDevice, Hdd, RealDevice, Ssd
+from cachezoo.coded import Coded
 from cachezoo.devices.calibrating import calibrate_responses, replayed
 from cachezoo.devices.fio.iolog import Rules, clean
 from cachezoo.devices.microbench import design
 from cachezoo.devices.replaying import write_responses
 from cachezoo.errors import DeviceError
 from cachezoo.io import read_json, write_json
+from cachezoo.settings.device import AnalyticDevice, Hdd, RealDevice, Ssd
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 
 BLOCK, CAPACITY = 4096, 1 << 40
 MODELS = AnalyticDevice(
@@ -35,7 +36,11 @@ REAL = RealDevice.model_validate(
     }
 )
 TRACES = {"train": "one_train", "validation": "one_validation"}
-PARAMS = SimpleNamespace(device=REAL, categories=["one"], traces_of=lambda _, role: [TRACES[role]])
+DATA = SimpleNamespace(
+    traces={key: SimpleNamespace(category="one") for key in TRACES.values()},
+    roles={"one": {role: [key] for role, key in TRACES.items()}},
+)
+PARAMS = SimpleNamespace(device=REAL, data=DATA)
 
 
 def measured(key: str, record: dict[str, object], seed: int = 0) -> Trace:

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 import yaml
 
-from cachezoo.config.device import AnalyticDevice, Hdd, ReadBuffer, Ssd
-from cachezoo.config.load import read_device
+from cachezoo.coded import Coded
 from cachezoo.devices.calibration import calibrate, fit_baseline, of_trace, residuals, times_of, tune_baseline
 from cachezoo.devices.calibration_plot import draw
 from cachezoo.devices.calibration_profile import sidecar, write_calibration
 from cachezoo.devices.fit_hdd import demerit
 from cachezoo.devices.microbench import design
+from cachezoo.devices.profile import read_device
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.settings.device import AnalyticDevice, Hdd, ReadBuffer, Ssd
+from cachezoo.traces.table import Trace, TraceMeta
+from tests.oracles.hdd import seek_us
 
 TB = 10**12
 START = Hdd(capacity_bytes=TB, rotation_us=6000, seek_base_us=2000, seek_root_us=5000, outer_mb_s=100, inner_mb_s=50)
@@ -69,8 +71,8 @@ def test_a_disk_is_found_again_in_a_microbenchmark(update, writes, bound):
     assert after.inner_mb_s == pytest.approx(truth.inner_mb_s, rel=0.12)
     for distance in (0.03, 0.3, 0.9):
         # Fixed time and the seek's own are told apart by reads that do not move the arm, where there are some.
-        assert after.read_us + after.seek_us(distance) == pytest.approx(
-            truth.read_us + truth.seek_us(distance), rel=0.1
+        assert after.read_us + seek_us(after, distance) == pytest.approx(
+            truth.read_us + seek_us(truth, distance), rel=0.1
         )
     assert (after.read_buffer.segments > 0) == (truth.read_buffer.segments > 0)
 
@@ -238,8 +240,8 @@ def test_requests_whose_own_time_is_not_known_still_move_the_head(spoilt):
     assert found.test.demerit < 0.06
     assert found.test.requests == samples.known - samples.known // 2
     for distance in (0.001, 0.01, 0.1, 0.9):
-        there = disk.read_us + disk.seek_us(distance)
-        assert found.after.read_us + found.after.seek_us(distance) == pytest.approx(there, rel=0.12)
+        there = disk.read_us + seek_us(disk, distance)
+        assert found.after.read_us + seek_us(found.after, distance) == pytest.approx(there, rel=0.12)
 
 
 @pytest.mark.parametrize(

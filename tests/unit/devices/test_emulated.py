@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.config.device import EmulatedDevice, Hdd, Ssd
+from cachezoo.coded import Coded
 from cachezoo.devices import emulated
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.emulated import MOST_BYTES, MOST_REQUESTS, emulate
 from cachezoo.devices.fio.replay import Settings, replay
 from cachezoo.devices.nbd.server import SlowRange, serving
 from cachezoo.errors import DeviceError
-from cachezoo.traces.table import OP_READ, OP_WRITE, Coded, Trace, TraceMeta
+from cachezoo.settings.device import EmulatedDevice, Hdd, Ssd
+from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
 
 runs = pytest.mark.needs("fio", "gcc", "nbdkit")
 
@@ -68,6 +69,7 @@ def check_floor(measured, foreseen):
     assert np.quantile(over, 0.9) < 5000
 
 
+@pytest.mark.slow
 @runs
 def test_times_are_the_models_and_a_little_more():
     trace = random_trace(70, 3 * CAPACITY)

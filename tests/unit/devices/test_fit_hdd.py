@@ -4,10 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.config.device import Hdd, ReadBuffer
 from cachezoo.devices.fit_hdd import demerit, fit_hdd, modelled
 from cachezoo.devices.samples import Samples, read_disk_trace
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import Hdd, ReadBuffer
+from tests.oracles.hdd import seek_us
 
 KIB, GB = 1 << 10, 10**9
 DISK = Hdd(
@@ -57,7 +58,7 @@ def test_a_disk_is_found_again_from_its_service_times():
     for name, apart in {"rotation_us": 0.05, "read_us": 0.05, "write_us": 0.05, "interface_mb_s": 0.02}.items():
         assert getattr(found, name) == pytest.approx(getattr(DISK, name), rel=apart), name
     for distance in (0.05, 0.3, 1.0):
-        assert found.seek_us(distance) == pytest.approx(DISK.seek_us(distance), rel=0.1)
+        assert seek_us(found, distance) == pytest.approx(seek_us(DISK, distance), rel=0.1)
     assert found.write_buffer_bytes > 0
     assert found.read_buffer.segment_bytes == DISK.read_buffer.segment_bytes
 
@@ -92,6 +93,7 @@ def test_reads_that_never_move_the_arm_give_no_seek_curve():
 BOUNDS = {"atlas10k": 0.06, "barracuda": 0.05, "cheetah9LP": 0.05, "hp_c3323a": 0.06, "ibm18es": 0.04}
 
 
+@pytest.mark.slow
 @pytest.mark.needs("public_traces")
 @pytest.mark.parametrize("name", BOUNDS)
 def test_real_disks_are_modelled_as_well_as_disksim_does(name):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cachezoo.config.device import Ssd
 from cachezoo.devices.fit_ssd import bursts, filled, fit_ssd, model_us
 from cachezoo.devices.microbench import design
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import Ssd
 
 START = Ssd(read_us=30, write_us=60, read_mb_s=2000, write_mb_s=200, channels=8, waf=1.5)
 PLAIN = Ssd(read_us=80, write_us=20, read_mb_s=520, write_mb_s=480, channels=8)

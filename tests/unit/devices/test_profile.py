@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from cachezoo.config.device import AnalyticDevice, Hdd, ReadBuffer, Ssd
 from cachezoo.devices.profile import (
     DISTANCES,
     NEXT_TRACK,
@@ -19,6 +18,7 @@ from cachezoo.devices.profile import (
 )
 from cachezoo.devices.profile_plot import draw_profile
 from cachezoo.errors import ConfigError
+from cachezoo.settings.device import AnalyticDevice, Hdd, ReadBuffer, Ssd
 
 CAPACITY = 1 << 40
 HDD = Hdd(capacity_bytes=CAPACITY, rotation_us=8000.0, seek_base_us=500.0, seek_root_us=9000.0, seek_linear_us=600.0,
@@ -136,7 +136,7 @@ def test_defaults_are_composed(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("defaults: [nosuch, _self_]\nsource: analytic\n", r"bad\.yaml: .*nosuch.*; mend its defaults"),
+        ("defaults: [nosuch, _self_]\nsource: analytic\n", r"bad\.yaml: .*nosuch.*; fix its defaults"),
         ("defaults: [base, _self_]\nhdd: {rotation_us: -1}\n", r"bad\.yaml: .*rotation_us: Input should be greater"),
         ("defaults: [base, _self_]\nsource: magic\n", r"bad\.yaml: .*magic"),
         ("source: real\nhdd: {path: /x, name: x}\nssd: {path: /y, name: y}\n", r"source is real, which has no models"),

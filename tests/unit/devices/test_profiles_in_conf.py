@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 import yaml
 
+from cachezoo.coded import Coded
 from cachezoo.config.compose import compose
-from cachezoo.config.device import AnalyticDevice, EmulatedDevice, RealDevice
-from cachezoo.config.load import read_device, validate_params
+from cachezoo.config.load import validate_params
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
-from cachezoo.devices.profile import access_rows, average_seek_us, distance_us, load_profile
+from cachezoo.devices.profile import access_rows, average_seek_us, distance_us, load_profile, read_device
 from cachezoo.devices.queueing import NONE, hdd_times, ssd_times
 from cachezoo.kernels.flash import DiskHead
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.settings.device import AnalyticDevice, EmulatedDevice, RealDevice
+from cachezoo.traces.table import Trace, TraceMeta
+from tests.oracles.hdd import seek_us
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "conf/device"
@@ -85,7 +87,7 @@ def test_rcrnns_hardware_is_as_its_data_sheets_say():
     assert found["ssd", "write", "sequential", 8 * MIB]["mb_s"] == pytest.approx(520, rel=0.01)
     outer = random_trace(2, 4096, MIB)
     assert MIB / t_hdd_us(outer, device.hdd)[0] == pytest.approx(164, rel=0.001)
-    assert device.hdd.seek_us(1 / 3) == pytest.approx(8500, abs=1)
+    assert seek_us(device.hdd, 1 / 3) == pytest.approx(8500, abs=1)
 
 
 def test_baleens_disk_head_time_is_exact():

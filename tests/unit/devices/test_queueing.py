@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.config.device import AnalyticDevice, Hdd, Ssd
+from cachezoo.coded import Coded
 from cachezoo.devices.analytic import NONE, t_hdd_us, t_ssd_us
 from cachezoo.devices.queueing import (
     MOST_LOAD,
@@ -21,7 +21,8 @@ from cachezoo.devices.queueing import (
     ssd_times,
 )
 from cachezoo.errors import DeviceError
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.settings.device import AnalyticDevice, Hdd, Ssd
+from cachezoo.traces.table import Trace, TraceMeta
 from tests.oracles import device_queue as oracle
 
 DISK = Hdd(capacity_bytes=1 << 30, rotation_us=8000.0, seek_base_us=500.0, seek_root_us=9000.0, seek_linear_us=700.0,

@@ -5,7 +5,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cachezoo.config.device import Hdd, RealDevice
 from cachezoo.config.load import load_params
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.devices.fio.replay import replay
@@ -13,6 +12,7 @@ from cachezoo.devices.replaying import respond, write_responses
 from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.io import read_table, write_table
+from cachezoo.settings.device import Hdd, RealDevice
 from tests.unit.devices.test_analytic import make
 
 

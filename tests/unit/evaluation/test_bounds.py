@@ -10,7 +10,7 @@ from cachezoo.devices.profile import load_models
 from cachezoo.evaluation.bounds import bounds_row
 from cachezoo.evaluation.sweep import Bench
 from cachezoo.policies.registry import classics
-from cachezoo.policies.simulate import Replay, counted_from
+from cachezoo.policies.simulate import Simulator, counted_from
 from cachezoo.traces.pages import expand_pages
 from tests.page_data import seeded_trace
 
@@ -23,7 +23,7 @@ DEVICE = load_models(str(ROOT / "conf/device/wdredpro2tb_850pro.yaml"))
 @pytest.mark.parametrize("writes", ["back", "around"])
 @pytest.mark.parametrize("capacity", ["3%", "20%"])
 def test_no_policy_is_above_its_bound(writes, capacity):
-    bench = Bench.of(Replay(TRACE, PAGES, writes), DEVICE)
+    bench = Bench.of(Simulator(TRACE, PAGES, writes), DEVICE)
     row = bounds_row(bench, capacity, "auto")
     assert 0 <= row["byte_hit_ratio_lower"] <= row["byte_hit_ratio_upper"] <= 1
     assert 0 <= row["time_saved_lower"] <= row["time_saved_upper"] <= 1
@@ -31,7 +31,7 @@ def test_no_policy_is_above_its_bound(writes, capacity):
     saved = np.repeat(np.maximum(bench.times[0] - bench.times[1], 0) / counts, counts)
     first = counted_from("auto", PAGES, row["capacity"])
     for policy_id in (*classics(), "belady_bypass"):
-        found = bench.replay.run(policy_id, row["capacity"], first)
+        found = bench.simulator.run(policy_id, row["capacity"], first)
         assert found.hit_ratio <= row["optimum"] + 1e-12
         assert found.byte_hit_ratio <= row["byte_hit_ratio_upper"] + 1e-12
         hits = found.outcome[first:] == 2
@@ -40,6 +40,6 @@ def test_no_policy_is_above_its_bound(writes, capacity):
 
 def test_without_a_device_no_time_is_saved_and_whole_pages_weigh_alike():
     pages = replace(TRACE, offset=TRACE.offset // 4096 * 4096, size=np.full(len(TRACE), 4096, np.int64))
-    row = bounds_row(Bench.of(Replay(pages, expand_pages(pages)), None), "10%", "0")
+    row = bounds_row(Bench.of(Simulator(pages, expand_pages(pages)), None), "10%", "0")
     assert row["time_saved_lower"] is row["time_saved_upper"] is None
     assert row["byte_hit_ratio_lower"] <= row["optimum"] <= row["byte_hit_ratio_upper"] + 1e-12

@@ -1,24 +1,22 @@
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import BundleError
 from cachezoo.evaluation.bundle import simulate_bundle
-from cachezoo.evaluation.caching import evaluate_caching
 from cachezoo.policies.simulate import auto_warmup, count
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
+from tests.command_line import run
 
-Trained = Callable[[str], tuple[Path, Requests]]
+Trained = Callable[[str], tuple[Path, RequestBatch]]
 
 
 @pytest.fixture
@@ -33,7 +31,8 @@ def bundle_of(trained_of: Trained, tmp_path: Path) -> Callable[[str], Path]:  # 
 
 
 def test_a_caching_bundle_runs_its_own_cache(
-    bundle_of: Callable[[str], Path], trained_of: Trained  # noqa: F811
+    bundle_of: Callable[[str], Path],
+    trained_of: Trained,  # noqa: F811
 ) -> None:
     trace = make_trace(900, 21)
     pages = expand_pages(trace)
@@ -60,13 +59,8 @@ def test_a_workload_bundle_is_one_line(bundle_of: Callable[[str], Path]) -> None
 def test_compare_takes_both_kinds(bundle_of: Callable[[str], Path], tmp_path: Path) -> None:
     write_trace(make_trace(600, 21), tmp_path / "t.parquet")
     bundles = [bundle_of(kind) for kind in ("admission", "caching")]
-    options = [text for path in bundles for text in ("--bundle", str(path))]
-    command = ["compare", str(tmp_path / "t.parquet"), "--capacity", "20%,5%", *options, "--policy", "lru", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-c", "from cachezoo.cli import main; main()", *command],
-        env={**os.environ, "PYTHONPATH": "src"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    options = [word for path in bundles for word in ("--bundle", path)]
+    done = run("compare", tmp_path / "t.parquet", "--capacity", "20%,5%", *options, "--policy", "lru", "--json")
     trace = make_trace(600, 21)
     pages = expand_pages(trace)
     runs = json.loads(done.stdout)["runs"]

@@ -14,9 +14,10 @@ from cachezoo.evaluation.sweep import Asked, Bench, run_row
 from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Replay
+from cachezoo.policies.simulate import Simulator
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
+from tests.metrics_data import page_trace, row
 from tests.page_data import seeded_trace, service_times
 from tests.rcrnn_data import PARAMS
 
@@ -25,7 +26,7 @@ PAGES = expand_pages(TRACE)
 
 
 def rows(ids: list[str]) -> list[dict[str, Any]]:
-    bench = Bench.of(Replay(TRACE, PAGES), None)
+    bench = Bench.of(Simulator(TRACE, PAGES), None)
     return [run_row(bench, policy_id, "10", Asked(warmup="50")) for policy_id in contenders(ids)]
 
 
@@ -68,44 +69,38 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def evaluated(policies: list[str]) -> dict[str, Any]:
-    params = SimpleNamespace(
+def params_of(role: str, policies: list[str]) -> Any:
+    """What an evaluation of the trace reads of params.yaml."""
+    return SimpleNamespace(
         evaluate=PARAMS.evaluate.model_copy(update={"policies": policies, "bootstrap_samples": 20}),
-        label=PARAMS.label, seed=1, traces={"one": SimpleNamespace(role="test")},
+        label=PARAMS.label, seed=1, data=SimpleNamespace(traces={"one": SimpleNamespace(role=role)}),
     )  # fmt: skip
-    return evaluate_trace(params, "web", "one", [])  # type: ignore[arg-type]
 
 
 def test_evaluation_runs_every_classic_whatever_is_listed(project: Path) -> None:
-    found = evaluated(["belady"])
-    assert {row["policy"] for row in found["rows"]} == {*classics(), "belady", OPTIMUM}
-    classic = [row for row in found["rows"] if row["kind"] == "classic"]
-    assert found["best_classic"] == max(classic, key=lambda row: row["hit_ratio"])["policy"]
-    assert evaluated(["fifo"])["best_classic"] == found["best_classic"]
+    found = evaluate_trace(params_of("test", ["belady"]), "web", "one", [])
+    assert {row.policy for row in found.rows} == {*classics(), "belady", OPTIMUM}
+    classic = [row for row in found.rows if row.kind == "classic"]
+    assert found.best_classic == max(classic, key=lambda row: row.hit_ratio).policy == found.best().policy
+    assert evaluate_trace(params_of("test", ["fifo"]), "web", "one", []).best_classic == found.best_classic
 
 
 def test_tuned_classics_stand_beside_the_others_and_validation_chooses_among_all(project: Path) -> None:
-    params = SimpleNamespace(
-        evaluate=PARAMS.evaluate.model_copy(update={"policies": ["belady"], "bootstrap_samples": 20}),
-        label=PARAMS.label, seed=1, traces={"one": SimpleNamespace(role="validation")},
-    )  # fmt: skip
     tuned = ["hystor(write_share=0.5)", "rejectx+arc"]
-    found = evaluate_trace(params, "web", "one", [], tuned)  # type: ignore[arg-type]
-    rows = {row["policy"]: row for row in found["rows"]}
-    assert {rows[name]["kind"] for name in tuned} == {"classic"}
-    assert found["best_classic"] in classics()
-    best = [{**row, "hit_ratio": 1.0 if row["policy"] == tuned[1] else row["hit_ratio"]} for row in found["rows"]]
-    crowned = {**found, "rows": best}
+    found = evaluate_trace(params_of("validation", ["belady"]), "web", "one", [], tuned)
+    assert {found.row(name).kind for name in tuned} == {"classic"}
+    assert found.best_classic in classics()
+    best = [row.model_copy(update={"hit_ratio": 1.0}) if row.policy == tuned[1] else row for row in found.rows]
+    crowned = found.model_copy(update={"rows": best})
     assert _validation_choice({"one": crowned}) == tuned[1]
-    assert _validation_choice({"one": {**crowned, "role": "test"}}) is None
+    assert _validation_choice({"one": crowned.model_copy(update={"role": "test"})}) is None
 
 
-@pytest.mark.parametrize(("ratio", "above"), [(0.5, True), (0.395, True), (0.38, False)])
+@pytest.mark.parametrize(("ratio", "above"), [(0.3, True), (0.295, True), (0.28, False)])
 def test_a_model_is_held_against_what_validation_chose_and_against_the_floor(ratio: float, above: bool) -> None:
-    rows = [{"policy": name, "hit_ratio": value} for name, value in (("lru", 0.3), ("arc", 0.4), ("model", ratio))]
-    result = {"rows": rows, "best_classic": "arc", "tags": {"model": {"cached_mcc": 0.5}}}
-    row = _row_of(result, "model", "lru")
-    assert row["gap_to_choice_points"] == pytest.approx(100 * (ratio - 0.3))
-    assert row["above_floor"] is above and row["cached_mcc"] == 0.5
-    assert _row_of(result, "model", None)["gap_to_choice_points"] is None
-    assert np.isclose(_row_of(result, "model", "model")["gap_to_choice_points"], 0)
+    trace = page_trace("test", row("model", "model", ratio), tags={"model": {"cached_mcc": 0.5}})
+    own = _row_of(trace, "model", "fifo")
+    assert own.gap_to_choice_points == pytest.approx(100 * (ratio - 0.28))
+    assert own.above_floor is above and own.model_extra == {"cached_mcc": 0.5}
+    assert _row_of(trace, "model", None).gap_to_choice_points is None
+    assert np.isclose(_row_of(trace, "model", "model").gap_to_choice_points, 0)

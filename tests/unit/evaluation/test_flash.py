@@ -8,15 +8,13 @@ from cachezoo.errors import TraceError
 from cachezoo.evaluation import flash
 from cachezoo.evaluation.flash import Models, Settings, choose_baseline_modes, evaluate_models
 from cachezoo.evaluation.flash_bench import Bench, Decisions
-from cachezoo.io import dump_json
+from cachezoo.flash.policies import learned
+from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.labels.episodes import OPT_MODES, choose_episodes, label_problem
-from cachezoo.labels.flash_problem import FlashProblem, flash_problem
-from cachezoo.models.admission import load_admission
 from cachezoo.models.trained import TrainedModel
-from cachezoo.policies.flash import learned
-from cachezoo.training.admission import fit, write_trained
-from tests.baleen_data import FLASH, LABEL, SETTINGS, labelled_parts, lone_segments, make_trace, partial_scans
+from cachezoo.systems.admission.model import load_admission
+from tests.baleen_data import FLASH, LABEL, fit_and_judge, labelled_parts, lone_segments, make_trace, partial_scans
 
 EVALUATE = Settings(LABEL, FLASH, 7)
 N = 9_000
@@ -45,11 +43,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluate")
     traces = {"train": make_trace(N, 1), "validation": VALIDATION["validation"]}
     train, validation = labelled_parts(traces, folder)
-    admission, forest = fit("database", [train], [validation], SETTINGS)
+    made = fit_and_judge([train], [validation])
+    admission = made.trained
     for mode in ("none", "all_on_miss"):
         plain = {"mode": mode, "threshold": admission.calibration["threshold"] + 0.125}
         shipped = admission.model_copy(update={"calibration": {**admission.calibration, "with_prefetch": plain}})
-        write_trained(shipped, forest, folder / mode)
+        replace(made, trained=shipped).write(folder / mode)
     (folder / "prefetch").mkdir()
     prefetch_model(admission, "ml_range").write(folder / "prefetch")
     return folder
@@ -61,33 +60,33 @@ def models(folder: Path, mode: str) -> Models:
 
 
 def test_result(folder: Path) -> None:
-    result = evaluate_models(models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
-    again = evaluate_models(models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
-    assert dump_json(result) == dump_json(again)
-    assert (result["model_id"], result["trained"]) == ("admission.database.lgbm", True)
-    assert (result["prefetch"]["model_id"], result["prefetch"]["reason"]) == ("prefetch.database.lgbm", "made up")
-    assert result["modes"]["baleen"]["mode"] == "all_on_miss" and result["modes_chosen_on"] == ["validation"]
-    one = result["traces"]["test"]
+    result = evaluate_models("database", models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
+    assert result == evaluate_models("database", models(folder, "all_on_miss"), VALIDATION, {"test": TEST}, EVALUATE)
+    assert (result.category, result.model_id, result.trained) == ("database", "admission.database.lgbm", True)
+    assert (result.prefetch.model_id, result.prefetch.reason) == ("prefetch.database.lgbm", "made up")
+    assert result.modes["baleen"].mode == "all_on_miss" and result.modes_chosen_on == ["validation"]
+    one = result.traces["test"]
     for name in ("deployed", "at_budget", "admission_alone"):
-        rows = one[name]["rows"]
+        comparison = getattr(one, name)
+        rows, budget = comparison.rows, comparison.budget_writes
         without = {f"{policy}_no_prefetch" for policy in NAMES}
         assert set(rows) == (NAMES if name == "admission_alone" else NAMES | without)
-        assert all(rows[policy]["prefetch"] == "none" for policy in without & set(rows))
+        assert all(rows[policy].prefetch == "none" for policy in without & set(rows))
         for row in rows.values():
-            budget = one[name]["budget_writes"]
-            assert not row["reached"] or abs(row["segment_writes"] - budget) <= 0.025 * budget
-            assert (row["prefetch"] == "none") == (row["prefetched_segments"] == 0)
-            low, high = row["read_dt_interval"]["mean"]
-            assert low <= row["read_dt"]["mean"] <= high
+            assert not row.reached or abs(row.segment_writes - budget) <= 0.025 * budget
+            assert (row.prefetch == "none") == (row.prefetched_segments == 0)
+            low, high = row.read_dt_interval.mean
+            assert low <= row.read_dt.mean <= high
         if name != "admission_alone":
-            assert rows["opt"]["read_dt"]["mean"] <= rows["opt_no_prefetch"]["read_dt"]["mean"]
+            assert rows["opt"].read_dt.mean <= rows["opt_no_prefetch"].read_dt.mean
             for policy in ("rejectx", "coin_flip"):
-                assert rows[policy]["prefetch"] == result["modes"][policy]["mode"]
-    assert one["deployed"]["rows"]["baleen"]["prefetch"] == "all_on_miss"
-    assert one["deployed"]["rows"]["baleen"]["segment_writes"] == one["deployed"]["budget_writes"]
-    assert one["accept_all"]["prefetch"] == result["modes"]["accept_all"]["mode"]
-    assert one["accept_all_no_prefetch"]["prefetched_segments"] == 0
-    assert N // 10 <= one["warmup_request"] <= N // 3
+                assert rows[policy].prefetch == result.modes[policy].mode
+    assert one.deployed.rows["baleen"].prefetch == "all_on_miss"
+    assert one.deployed.rows["baleen"].segment_writes == one.deployed.budget_writes
+    assert one.accept_all.prefetch == result.modes["accept_all"].mode
+    assert one.accept_all_no_prefetch.prefetched_segments == 0
+    assert all(row.knob is row.reached is None for row in one.unbudgeted().values())
+    assert N // 10 <= one.warmup_request <= N // 3
 
 
 def test_without_a_prefetch_model_the_admissions_plain_mode_ships(folder: Path) -> None:
@@ -101,7 +100,7 @@ def test_without_a_prefetch_model_the_admissions_plain_mode_ships(folder: Path) 
     want = problem.run(decisions.scores >= admission + 0.125, decisions.prefetch)
     np.testing.assert_array_equal(bench.shipped().run.written, want.written)
     alone = bench.compare_alone()
-    assert alone["rows"]["baleen"]["segment_writes"] == problem.run(decisions.scores >= admission).segment_writes
+    assert alone.rows["baleen"].segment_writes == problem.run(decisions.scores >= admission).segment_writes
     assert models(folder, "none").decide(TEST, problem).prefetch is None
 
 
@@ -140,18 +139,17 @@ def oracle_decisions(trace, mode: str) -> tuple[FlashProblem, Decisions]:
 def test_the_gap_is_the_share_of_rejectx_to_opt(folder: Path) -> None:
     _, own = oracle_decisions(TEST, "none")
     comparison = bench_of(TEST, own).compare(flash_problem(TEST, LABEL, FLASH).budget, None)
-    rows, gap = comparison["rows"], comparison["gap"]
-    for name in ("peak", "mean"):
-        theirs, ideal = (rows[policy]["read_dt"][name] for policy in ("rejectx", "opt"))
-        if gap[f"{name}_gap_closed"] is None:
+    rows, gap = comparison.rows, comparison.gap
+    closed = {"peak": gap.peak_gap_closed, "mean": gap.mean_gap_closed}
+    for name, share in closed.items():
+        ours, theirs, ideal = (getattr(rows[policy].read_dt, name) for policy in ("baleen", "rejectx", "opt"))
+        if share is None:
             assert theirs - ideal < FLASH.min_gap * theirs
-        elif gap["gap_segment_writes"] == rows["baleen"]["segment_writes"]:
-            assert gap[f"{name}_gap_closed"] == pytest.approx(
-                (theirs - rows["baleen"]["read_dt"][name]) / (theirs - ideal)
-            )
-    assert gap["mean_gap_closed"] > 0
-    low, high = gap["mean_gap_closed_interval"]
-    assert low < high and low <= gap["mean_gap_closed"] + 0.2
+        elif gap.gap_segment_writes == rows["baleen"].segment_writes:
+            assert share == pytest.approx((theirs - ours) / (theirs - ideal))
+    assert gap.mean_gap_closed > 0
+    low, high = gap.mean_gap_closed_interval
+    assert low < high and low <= gap.mean_gap_closed + 0.2
 
 
 def test_the_gap_is_compared_at_no_more_writes_than_the_rival_makes(folder: Path) -> None:
@@ -163,9 +161,9 @@ def test_the_gap_is_compared_at_no_more_writes_than_the_rival_makes(folder: Path
     ahead, seen = int(model.segment_writes / 1.02), []
     for writes in (model.segment_writes, ahead, model.segment_writes // 2):
         seen.append(bench.gap(model, replace(best, written=np.array([writes], np.int32)), best, None))
-    assert seen[0]["gap_segment_writes"] == model.segment_writes and seen[0]["no_more_writes"]
-    assert 0.9 * ahead < seen[1]["gap_segment_writes"] <= ahead and seen[1]["no_more_writes"]
-    assert not seen[2]["no_more_writes"] and seen[2]["peak_gap_closed"] is None
+    assert seen[0].gap_segment_writes == model.segment_writes and seen[0].no_more_writes
+    assert 0.9 * ahead < seen[1].gap_segment_writes <= ahead and seen[1].no_more_writes
+    assert not seen[2].no_more_writes and seen[2].peak_gap_closed is None
 
 
 def test_modes_follow_the_workload() -> None:
@@ -190,13 +188,13 @@ def test_opt_takes_the_mode_that_is_best_on_the_trace() -> None:
 def test_prefetch_on_scans_saves_what_admission_alone_cannot() -> None:
     trace = partial_scans(6000, 5)
     problem, own = oracle_decisions(trace, "all_on_miss")
-    rows = bench_of(trace, own, dict.fromkeys(PLAIN, "all_on_miss")).compare(problem.budget, None)["rows"]
-    assert rows["baleen"]["read_dt"]["mean"] < 0.95 * rows["baleen_no_prefetch"]["read_dt"]["mean"]
-    assert rows["rejectx"]["read_dt"]["mean"] < 0.85 * rows["rejectx_no_prefetch"]["read_dt"]["mean"]
-    assert rows["baleen"]["prefetch_accuracy"] > 0.5
+    rows = bench_of(trace, own, dict.fromkeys(PLAIN, "all_on_miss")).compare(problem.budget, None).rows
+    assert rows["baleen"].read_dt.mean < 0.95 * rows["baleen_no_prefetch"].read_dt.mean
+    assert rows["rejectx"].read_dt.mean < 0.85 * rows["rejectx_no_prefetch"].read_dt.mean
+    assert rows["baleen"].prefetch_accuracy > 0.5
 
 
 def test_a_trace_without_reads_is_named(folder: Path) -> None:
     writes = replace(TEST, op=np.ones(N, np.uint8))
     with pytest.raises(TraceError, match="test: the trace has no reads"):
-        evaluate_models(models(folder, "none"), VALIDATION, {"test": writes}, EVALUATE)
+        evaluate_models("database", models(folder, "none"), VALIDATION, {"test": writes}, EVALUATE)

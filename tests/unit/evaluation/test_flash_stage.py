@@ -9,10 +9,10 @@ import pytest
 from cachezoo import paths
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation.flash import evaluate_flash
+from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.traces.store import write_trace
-from cachezoo.training import prefetch
 from tests.baleen_data import FLASH, LABEL
-from tests.prefetch_data import Script, by_user, make_trace, part, points, train_both
+from tests.prefetch_data import Script, by_user, make_trace, part, points, write_both
 
 LENGTHS = {"train": 12_000, "validation": 9_000, "test": 9_000}
 ARCH = SimpleNamespace(arch="lgbm")
@@ -21,40 +21,46 @@ PARAMS: Any = SimpleNamespace(
     policy=SimpleNamespace(flash=FLASH),
     model=SimpleNamespace(admission=ARCH, prefetch=ARCH),
     seed=7,
-    traces_of=lambda category, role: [role],
+    data=SimpleNamespace(roles={"database": {role: [role] for role in LENGTHS}}),
 )
 
 
-def evaluated(root: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def evaluated(root: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> FlashMetrics:
     """What the stage writes for traces of a script."""
     monkeypatch.chdir(root)
     traces = {role: make_trace(n, seed, script, role) for seed, (role, n) in enumerate(LENGTHS.items())}
     for role, trace in traces.items():
         write_trace(trace, paths.requests("database", role))
     parts = {role: part(traces[role], role, root) for role in ("train", "validation")}
-    both = train_both(root, [parts["train"]], [parts["validation"]])
-    prefetch.write_trained(*both, paths.trained("prefetch.database.lgbm"))
-    (root / "admission").rename(paths.trained("admission.database.lgbm"))
+    write_both(root, [parts["train"]], [parts["validation"]])
+    (root / "model").rename(_parent(paths.trained("prefetch.database.lgbm")))
+    (root / "admission").rename(_parent(paths.trained("admission.database.lgbm")))
     return evaluate_flash(PARAMS, "database")
+
+
+def _parent(path: Path) -> Path:
+    """The path, with a folder for it to lie in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def test_ranges_that_can_be_learned_are_prefetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = evaluated(tmp_path, by_user, monkeypatch)
-    mode = result["modes"]["baleen"]["mode"]
+    mode = result.modes["baleen"].mode
     assert mode in ("ml_range", "ml_range_when")
-    deployed = result["traces"]["test"]["deployed"]
-    ours, alone = (deployed["rows"][name] for name in ("baleen", "baleen_no_prefetch"))
-    assert (ours["prefetch"], alone["prefetch"]) == (mode, "none")
-    assert ours["read_dt"]["mean"] < 0.98 * alone["read_dt"]["mean"]
-    assert ours["prefetch_accuracy"] > 0.5
-    assert deployed["gap"]["mean_dt_saved"] > 0 and 0 < deployed["gap"]["mean_gap_closed"] < 1
+    deployed = result.traces["test"].deployed
+    ours, alone = deployed.rows["baleen"], deployed.rows["baleen_no_prefetch"]
+    assert (ours.prefetch, alone.prefetch) == (mode, "none")
+    assert ours.read_dt.mean < 0.98 * alone.read_dt.mean
+    assert ours.prefetch_accuracy > 0.5
+    assert deployed.gap.mean_dt_saved > 0 and 0 < deployed.gap.mean_gap_closed < 1
 
 
 def test_segments_that_stand_alone_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = evaluated(tmp_path, points, monkeypatch)
-    assert {choice["mode"] for name, choice in result["modes"].items() if name != "accept_all"} == {"none"}
-    row = result["traces"]["test"]["deployed"]["rows"]["baleen"]
-    assert (row["prefetch"], row["prefetched_segments"]) == ("none", 0)
+    assert {choice.mode for name, choice in result.modes.items() if name != "accept_all"} == {"none"}
+    row = result.traces["test"].deployed.rows["baleen"]
+    assert (row.prefetch, row.prefetched_segments) == ("none", 0)
 
 
 def test_a_missing_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,43 +5,39 @@ import pytest
 from typer.testing import CliRunner
 
 from cachezoo.cli import app
+from cachezoo.metrics.page import CategoryMetrics
+from tests.metrics_data import (
+    flash_metrics,
+    flash_trace,
+    page_metrics,
+    page_model,
+    page_trace,
+    row,
+    workload_metrics,
+    write,
+)
 
-TEST = {
-    "role": "test",
-    "rows": [
-        {"policy": "belady_bypass", "kind": "bound", "hit_ratio": 0.5, "gap_closed": 1.0},
-        {"policy": "caching.web.lstm8", "kind": "model", "hit_ratio": 0.4, "gap_closed": 0.5},
-        {"policy": "admission.web.lgbm", "kind": "model", "hit_ratio": 0.2, "gap_closed": None},
-        {"policy": "lru", "kind": "classic", "hit_ratio": 0.3, "gap_closed": 0.0},
-    ],
-}
-WEB = {
-    "traces": {"web_test": TEST, "web_validation": {**TEST, "role": "validation"}},
-    "models": {
-        "admission.web.lgbm": {"promoted": False, "reason": "does not beat RejectX"},
-        "caching.web.lstm8": {"promoted": True, "reason": "page hit ratio 0.4 against lru's 0.3"},
-    },
-}
-LOAD = {"read_dt": {"peak": 3.456, "mean": 1.234}, "prefetch": "none"}
-VERDICT = {"trained": True, "beats_baseline": True, "reason": "saves disk-head time"}
-FLASH = {
-    "model_id": "admission.blob.lgbm",
-    **VERDICT,
-    "prefetch": {"model_id": "prefetch.blob.lgbm", **VERDICT, "beats_baseline": False, "reason": "saves nothing"},
-    "traces": {"blob_test": {"deployed": {"rows": {"baleen": LOAD}}, "accept_all": LOAD}},
-}
-WORKLOAD = {
-    "traces": {"web_test": {"role": "test", "rows": [{"policy": "workload.lstm8", "kind": "model", "accuracy": 1.0}]}},
-    "models": {"workload.lstm8": {"promoted": True, "reason": "beats the decision tree"}},
-}
+CACHING, ADMISSION, CLASSIFIER = "caching.web.lstm8", "admission.web.lgbm", "workload.lstm8"
+TEST = page_trace(
+    "test", row(CACHING, "model", 0.4, gap_closed=0.5), row(ADMISSION, "model", 0.2, gap_closed=None)
+)  # fmt: skip
+
+
+def web(caching: bool = True, admission: bool = False) -> CategoryMetrics:
+    """Metrics of a category with two models, promoted or not."""
+    traces = {"web_test": TEST, "web_validation": TEST.model_copy(update={"role": "validation"})}
+    models = {
+        ADMISSION: page_model({"web_test": TEST.row(ADMISSION)}, admission, "does not beat RejectX"),
+        CACHING: page_model({"web_test": TEST.row(CACHING)}, caching, "page hit ratio 0.4 against lru's 0.3"),
+    }
+    return page_metrics(traces, models=models)
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "metrics").mkdir()
-    for name, result in (("web", WEB), ("workload", WORKLOAD)):
-        (tmp_path / f"metrics/{name}.json").write_text(json.dumps(result))
-    for model in ("caching.web.lstm8", "workload.lstm8"):
+    write(tmp_path / "metrics/web.json", web())
+    write(tmp_path / "metrics/workload.json", workload_metrics(CLASSIFIER))
+    for model in (CACHING, CLASSIFIER):
         (tmp_path / f"models/bundles/{model}").mkdir(parents=True)
         (tmp_path / f"models/bundles/{model}/manifest.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
@@ -63,8 +59,7 @@ def test_one_table_then_the_bundles_then_what_to_do(project: Path) -> None:
 
 
 def test_only_a_caching_model_is_starred(project: Path) -> None:
-    both = {name: {**model, "promoted": True} for name, model in WEB["models"].items()}
-    (project / "metrics/web.json").write_text(json.dumps({**WEB, "models": both}))
+    write(project / "metrics/web.json", web(admission=True))
     shown = CliRunner().invoke(app, ["results"]).stdout
     rows = [line for line in shown.split("Next:")[0].splitlines() if "0." in line and "(model)" in line]
     assert [" *" in line for line in sorted(rows)] == [False, True]
@@ -72,22 +67,28 @@ def test_only_a_caching_model_is_starred(project: Path) -> None:
 
 
 def test_flash_caches_have_a_table_and_their_models_a_verdict(project: Path) -> None:
-    (project / "metrics/flash").mkdir()
-    (project / "metrics/flash/blob.json").write_text(json.dumps(FLASH))
+    flash = flash_metrics("admission.blob.lgbm", prefetch="prefetch.blob.lgbm", traces={"blob_test": flash_trace()})
+    write(project / "metrics/flash/blob.json", flash)
     shown = " ".join(CliRunner().invoke(app, ["results"]).stdout.split())
-    assert "blob_test" in shown and "3.46 (1.23)" in shown and "accept_all" in shown and "belady_bypass" in shown
+    assert "blob_test" in shown and "3.21 (1.23)" in shown and "belady_bypass" in shown
+    assert "accept_all" in shown and "4.50 (1.50) all_on_miss" in shown
     assert "saves nothing" in shown and "none of prefetch.blob.lgbm" in shown
     (project / "metrics/web.json").unlink()
-    assert "3.46 (1.23)" in CliRunner().invoke(app, ["results"]).stdout
+    assert "3.21 (1.23)" in CliRunner().invoke(app, ["results"]).stdout
 
 
 def test_json(project: Path) -> None:
     told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
-    assert [row["policy"] for row in told["rows"]] == [row["policy"] for row in TEST["rows"]]
+    assert [row["policy"] for row in told["rows"]] == [row.policy for row in TEST.rows]
+    assert {row["trace"] for row in told["rows"]} == {"web_test"}
+    assert {row["policy"]: row["promoted"] for row in told["rows"] if row["kind"] == "model"} == {
+        CACHING: True,
+        ADMISSION: False,
+    }
     assert {row["model"]: row["bundle"] for row in told["bundles"]} == {
-        "admission.web.lgbm": None,
-        "caching.web.lstm8": "models/bundles/caching.web.lstm8",
-        "workload.lstm8": "models/bundles/workload.lstm8",
+        ADMISSION: None,
+        CACHING: "models/bundles/caching.web.lstm8",
+        CLASSIFIER: "models/bundles/workload.lstm8",
     }
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from cachezoo.evaluation.windows import accuracy, balanced_accuracy, balanced_resamples, confusion
+from cachezoo.measures.windows import accuracy, balanced_accuracy, balanced_resamples, confusion
 
 
 def test_figures_by_hand() -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -5,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.features import history
-from cachezoo.features.history import AdmissionFeatures, Codes, encode, feature_list, user_key
+from cachezoo.features.history import AdmissionFeatures, encode, feature_list, user_key
+from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
 from tests.oracles.history import naive_history
 
@@ -23,7 +26,7 @@ def fresh() -> AdmissionFeatures:
 
 def rows(model: AdmissionFeatures, low: int, high: int) -> np.ndarray:
     part = TRACE.rows(low, high)
-    return model.rows(part.op, part.offset, part.size, part.volume, None, part.user)
+    return model.rows(batch_of(part))
 
 
 WHOLE = rows(fresh(), 0, len(TRACE))
@@ -36,9 +39,7 @@ def test_against_the_naive_log() -> None:
         blocks.append((int(op), [(volume, offset // 262144)]))
         touched = range(offset // 4096, (offset + size - 1) // 4096 + 1)
         segments.append((int(op), [(volume, s) for s in touched]))
-    expected = np.concatenate(
-        [naive_history(keys, 40, HISTORY["windows"]) for keys in (blocks, segments)], axis=1
-    )
+    expected = np.concatenate([naive_history(keys, 40, HISTORY["windows"]) for keys in (blocks, segments)], axis=1)
     np.testing.assert_array_equal(WHOLE[:500, 6:], expected)
 
 
@@ -75,8 +76,8 @@ def test_volume_codes_may_be_renumbered_between_calls() -> None:
     model = fresh()
     head = rows(model, 0, 700)
     tail = TRACE.rows(700, len(TRACE))
-    swapped = Codes(1 - tail.volume.codes, ("vdb", "vda"))
-    again = model.rows(tail.op, tail.offset, tail.size, swapped, None, tail.user)
+    swapped = Coded(1 - tail.volume.codes, ("vdb", "vda"))
+    again = model.rows(batch_of(replace(tail, volume=swapped)))
     assert np.concatenate([head, again]).tobytes() == WHOLE.tobytes()
 
 
@@ -85,7 +86,7 @@ def test_no_row_sees_itself_or_the_future() -> None:
     part = TRACE.rows(0, 900)
     size = part.size.copy()
     size[600:] = 4096
-    changed = model.rows(part.op, part.offset, size, part.volume, None, part.user)
+    changed = model.rows(batch_of(replace(part, size=size)))
     np.testing.assert_array_equal(changed[:600], WHOLE[:600])
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cachezoo.config.rcrnn import BenefitLabel, SequenceFeatures
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.features.sequence import (
     COMMON_NAMES,
@@ -27,8 +26,9 @@ from cachezoo.features.sequence import (
 )
 from cachezoo.features.table import read_features, trace_columns, write_features
 from cachezoo.io import read_table, write_table
-from cachezoo.labels.benefit import capacity_pages
-from cachezoo.traces.pages import expand_pages
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
+from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
 from tests.page_data import seeded_trace
 
@@ -122,9 +122,7 @@ def test_normalisation_comes_from_the_given_parts() -> None:
     assert features["time.log1p_gap"]["mean"] == pytest.approx(gap.mean())
     assert features["time.log1p_gap"]["scale"] == pytest.approx(gap.std())
     ages = [
-        part.common[:, COMMON_NAMES.index("age")] - np.log2(capacity)
-        for part in (WHOLE, other)
-        for capacity in (5, 20)
+        part.common[:, COMMON_NAMES.index("age")] - np.log2(capacity) for part in (WHOLE, other) for capacity in (5, 20)
     ]
     assert features["history.age"]["mean"] == pytest.approx(np.concatenate(ages).mean())
     heats = np.concatenate([part.sized[:, :, SIZED_NAMES.index("heat")].ravel() for part in (WHOLE, other)])
@@ -200,7 +198,6 @@ def test_rules(tmp_path: Path) -> None:
 def test_raw_columns_take_what_a_bundle_gives() -> None:
     pages = expand_pages(TRACE)
     rows = np.stack([TRACE.time_us, TRACE.offset, TRACE.size], axis=1)
-    strided = raw_columns(
-        rows[:, 0], TRACE.op, rows[:, 1], rows[:, 2], pages.request_start, pages.page_ids, [5, 20], MEMORY
-    )
+    batch = RequestBatch(rows[:, 0], TRACE.op, rows[:, 1], rows[:, 2], TRACE.volume)
+    strided = raw_columns(batch, pages, [5, 20], MEMORY)
     assert digest(strided) == digest(WHOLE)

@@ -117,12 +117,6 @@ def test_the_boundary_is_the_least_time_ahead_of_what_min_drives_out(pages, capa
     assert ahead.tolist() == [-1 if d is None else min(d, m) for d in expected]
     boundary = min(naive.boundary(ids.tolist(), capacity), m)
     assert relaxed.belady_boundary(ids, next_access(ids, n), n, capacity) == boundary
-    assert relaxed.boundaries(ahead, m).tolist() == [boundary]
-    windows = [[d for d in expected[a : a + 7] if d is not None] for a in range(0, m, 7)]
-    assert relaxed.boundaries(ahead, 7).tolist() == [min([m, *window]) for window in windows]
-    evicted = sum(d is not None for d in expected)
-    assert relaxed.good_decisions(ahead, boundary) == (evicted, evicted)
-    assert relaxed.good_decisions(ahead, 5) == (sum(d is not None and d >= 5 for d in expected), evicted)
 
 
 @given(pages=ACCESSES, capacity=CAPACITY, boundary=st.integers(1, 130))
@@ -149,8 +143,8 @@ def test_relaxed_belady_goes_from_lru_to_min_as_the_boundary_grows():
     at_boundary = relaxed.belady_boundary(ids, next_access(ids, n), n, 40)
     _, victim = run(relaxed.relaxed_belady, ids, n, 40, at_boundary)
     ahead = relaxed.eviction_ahead(ids, next_access(ids, n), np.array(victim, np.int32), n)
-    good, evicted = relaxed.good_decisions(ahead, at_boundary)
-    assert good == evicted > 0
+    evicted = ahead[ahead >= 0]
+    assert len(evicted) > 0 and evicted.min() >= at_boundary
 
 
 @given(pages=FEW, draws=st.lists(st.sampled_from([0, 1, 1, 2, 3, 8]), min_size=13, max_size=13), capacity=CAPACITY)
@@ -192,7 +186,6 @@ def test_min_with_bypass_lies_between_the_bounds_of_equal_hits(capacity):
 def test_bounds_of_nothing_are_nothing():
     assert pfoo.pfoo(np.zeros(0, np.int32), np.zeros(0), 3) == pfoo.Bounds(0.0, 0.0)
     assert pfoo.pfoo(np.arange(5, dtype=np.int32), np.ones(5), 3) == pfoo.Bounds(0.0, 0.0)
-    assert relaxed.boundaries(np.zeros(0, np.int64), 3).tolist() == []
 
 
 def test_refusals():
@@ -204,5 +197,3 @@ def test_refusals():
             pfoo.pfoo(ids, np.array([1.0, weight]), 1)
     with pytest.raises(ConfigError, match="boundary 0"):
         relaxed.relaxed_belady(ids, following, 1, 0, np.empty(2, np.uint8), np.empty(2, np.int32))
-    with pytest.raises(ConfigError, match="window 0"):
-        relaxed.boundaries(np.zeros(2, np.int64), 0)

@@ -11,12 +11,11 @@ ROOT = Path(__file__).resolve().parents[3]
 CODE = """
 import json
 import numpy as np
-from cachezoo.kernels import hdd, jit
-kernel = hdd.hdd_service_us
-disk = hdd.make_disk(0, capacity=10**6, rotation=8333.0, outer=100.0, inner=50.0, interface=600.0)
-times = kernel(disk, np.zeros(2, np.int64), np.full(2, 4096), np.zeros(2, np.uint8), np.empty(0))
+from cachezoo.kernels import jit, versions
+kernel = versions.version_ids
+ids, count = kernel(np.array([0, 1, 0, 1], np.int32), np.array([False, False, True, False]), 2)
 hits = sum(kernel.stats.cache_hits.values())
-print(json.dumps([hdd.__file__, hits, times.tolist(), jit._cache_folder().name]))
+print(json.dumps([versions.__file__, hits, ids.tolist(), jit._cache_folder().name]))
 """
 
 
@@ -34,10 +33,11 @@ def folders(tmp_path: Path) -> list[Path]:
         (folder / "cachezoo").mkdir(parents=True)
         shutil.copy(ROOT / "src/cachezoo/__init__.py", folder / "cachezoo")
         shutil.copytree(ROOT / "src/cachezoo/kernels", folder / "cachezoo/kernels")
-    os.utime(made[1] / "cachezoo/kernels/hdd.py", (1, 1))
+    os.utime(made[1] / "cachezoo/kernels/versions.py", (1, 1))
     return made
 
 
+@pytest.mark.slow
 def test_clones_share_what_is_compiled(folders: list[Path], tmp_path: Path) -> None:
     first, again, other = (run(folder, tmp_path / "cache") for folder in (folders[0], folders[0], folders[1]))
     assert other[0].startswith(str(folders[1]))
@@ -45,6 +45,7 @@ def test_clones_share_what_is_compiled(folders: list[Path], tmp_path: Path) -> N
     assert first[2:] == again[2:] == other[2:]
 
 
+@pytest.mark.slow
 def test_any_edit_of_a_kernel_compiles_anew(folders: list[Path], tmp_path: Path) -> None:
     first = run(folders[0], tmp_path / "cache")
     with (folders[0] / "cachezoo/kernels/segments.py").open("a") as file:
@@ -56,7 +57,7 @@ def test_any_edit_of_a_kernel_compiles_anew(folders: list[Path], tmp_path: Path)
 
 def test_numba_may_be_imported_before(folders: list[Path], tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(folders[0]), "CACHEZOO_CACHE_DIR": str(tmp_path / "cache")}
-    code = "import numba\nfrom cachezoo.kernels import hdd, jit\nprint(hdd.hdd_service_us.stats.cache_path)"
+    code = "import numba\nfrom cachezoo.kernels import versions\nprint(versions.version_ids.stats.cache_path)"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path / "cache"))

@@ -18,23 +18,15 @@ class Lanes:
     """The kernel's state for some caches."""
 
     def __init__(self, n_pages: int, limits: list[Limits], accesses: int) -> None:
-        lanes = len(limits)
         self.n_pages = n_pages
-        self.limits = np.array(limits, np.int64)
-        self.nodes = np.full((lanes, kernel.NODE_FIELDS, n_pages + kernel.SENTINELS), 7, np.int32)
-        self.stamps = np.full((lanes, n_pages), 7, np.int64)
-        self.counters = np.full((lanes, kernel.N_COUNTERS), 7, np.int64)
-        for lane in range(lanes):
-            kernel.reset(self.nodes[lane], self.stamps[lane], self.counters[lane])
-        self.outcome = np.zeros((lanes, accesses), np.uint8)
-        self.tags = np.zeros((lanes, 4), np.float32)
+        self.own = kernel.make(n_pages, np.array(limits, np.int64))
+        self.nodes, self.stamps, self.counters, self.limits = self.own
+        self.outcome = np.zeros((len(limits), accesses), np.uint8)
+        self.tags = np.zeros((len(limits), 4), np.float32)
 
     def serve(self, pages: list[int], write: bool, decisions: list[int], first: int) -> list[int]:
         queues = np.array(decisions, np.int32)
-        kernel.serve_lanes(
-            self.nodes, self.stamps, self.counters, self.limits, np.array(pages, np.int32), int(write), queues,
-            self.outcome, first, self.tags,
-        )  # fmt: skip
+        kernel.serve_lanes(self.own, np.array(pages, np.int32), int(write), queues, self.outcome, first, self.tags)
         return [int(queue) for queue in queues]
 
     def ring(self, lane: int, sentinel: int, field: int) -> list[int]:
@@ -86,7 +78,7 @@ def compare(requests: list[list[int]], limits: list[Limits], seed: int) -> list[
             assert lanes.outcome[lane, first : first + len(request)].tolist() == outcome
             assert got[lane] == decided
             assert lanes.tags[lane].tolist() == list(tags)
-            evictions[i, lane] = manager.counts["evicted"], manager.counts["dirty_evicted"]
+            evictions[i, lane] = manager.counts["evictions"], manager.counts["dirty_evictions"]
             same_state(lanes, lane, manager)
         decisions[i] = got
     whole_trace(pages, lanes, (outputs, cut, op), decisions, evictions)
@@ -104,10 +96,7 @@ def whole_trace(
     lane_of = np.arange(len(cut))[::-1].copy()
     shuffled = np.concatenate([outputs[:, ::-1], np.ones_like(outputs[:, :1])], axis=1)
     kernel.decide_all(shuffled, lane_of, cut, lanes.limits, queues)
-    kernel.serve_all(
-        lanes.nodes, lanes.stamps, lanes.counters, lanes.limits, pages.request_start, pages.page_ids, op, queues,
-        lanes.outcome, seen,
-    )  # fmt: skip
+    kernel.serve_all(lanes.own, pages.request_start, pages.page_ids, op, queues, lanes.outcome, seen)
     np.testing.assert_array_equal(queues, decisions)
     np.testing.assert_array_equal(seen, evictions)
     for name in ("nodes", "stamps", "counters", "outcome"):
@@ -121,9 +110,7 @@ LIMITS = st.tuples(
 
 @settings(deadline=None, max_examples=100)
 @given(page_requests(most=30), st.lists(LIMITS, min_size=1, max_size=3), st.integers(0, 99))
-def test_every_step_matches_naive_lists(
-    requests: list[list[int]], limits: list[Limits], seed: int
-) -> None:
+def test_every_step_matches_naive_lists(requests: list[list[int]], limits: list[Limits], seed: int) -> None:
     compare(requests, limits, seed)
 
 
@@ -178,7 +165,7 @@ def test_a_dirty_page_costs_a_disk_write_once() -> None:
     lanes.serve([0], False, [1], 3)
     lanes.serve([2], False, [1], 4)
     counters = lanes.counters[0]
-    assert (counters[kernel.EVICTED], counters[kernel.DIRTY_EVICTED], counters[kernel.WRITE_HITS]) == (3, 2, 1)
+    assert (counters[kernel.EVICTIONS], counters[kernel.DIRTY_EVICTIONS], counters[kernel.WRITE_HITS]) == (3, 2, 1)
 
 
 @pytest.mark.parametrize("requeue", [False, True])
@@ -187,8 +174,8 @@ def test_a_request_larger_than_the_cache(requeue: bool) -> None:
     lanes.serve([0, 1, 2, 3, 4], True, [2], 0)
     assert lanes.outcome[0, :5].tolist() == [1] * 5
     assert lanes.ring(0, kernel.MEAN - 1, kernel.AFTER) == [4, 3]
-    assert lanes.counters[0, kernel.DIRTY_EVICTED] == 3
-    # Its own missing pages drive out the one that it hit.
+    assert lanes.counters[0, kernel.DIRTY_EVICTIONS] == 3
+    # Its own missing pages evict the one that it hit.
     lanes.serve([3, 5, 6], False, [2], 5)
     assert lanes.outcome[0, 5:8].tolist() == [2, 1, 1]
     assert lanes.ring(0, kernel.MEAN - 1, kernel.AFTER) == [6, 5]
@@ -203,10 +190,10 @@ def test_a_requeued_hit_goes_where_the_decision_says() -> None:
     rings = [lanes.ring(0, queue - 1, kernel.AFTER) for queue in (kernel.SOON, kernel.MEAN, kernel.LATE)]
     assert rings == [[1, 2], [3], [0]]
     assert lanes.tags[0].tolist() == [1, 1, 0, 0]
-    assert lanes.counters[0, kernel.USED] == 4 and lanes.counters[0, kernel.EVICTED] == 0
+    assert lanes.counters[0, kernel.USED] == 4 and lanes.counters[0, kernel.EVICTIONS] == 0
     # Not wanted any more, so it is the next victim; its write is still to be made good.
     lanes.serve([4], False, [1], 7)
-    assert lanes.nodes[0, kernel.QUEUE, 2] == kernel.ABSENT and lanes.counters[0, kernel.DIRTY_EVICTED] == 1
+    assert lanes.nodes[0, kernel.QUEUE, 2] == kernel.ABSENT and lanes.counters[0, kernel.DIRTY_EVICTIONS] == 1
 
 
 def test_a_requeued_hit_starts_its_clock_anew() -> None:
@@ -230,9 +217,7 @@ def test_a_requeued_hit_starts_its_clock_anew() -> None:
         ([0.49, 0.0, 1.0, 0.0], 0, 0),
     ],
 )
-def test_decides_at_or_above_the_threshold_and_equals_go_sooner(
-    outputs: list[float], three: int, single: int
-) -> None:
+def test_decides_at_or_above_the_threshold_and_equals_go_sooner(outputs: list[float], three: int, single: int) -> None:
     limits = np.array([[4, 10, 0, 1, 0, 0], [4, 10, 0, 1, 0, 1]], np.int64)
     queues = np.zeros(2, np.int32)
     kernel.decide_lanes(np.array([outputs] * 2, np.float32), np.full(2, 0.5, np.float32), limits, queues)

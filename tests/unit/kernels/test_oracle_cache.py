@@ -4,15 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels import oracle_cache as kernel
 from cachezoo.kernels.oracle_cache import OracleRun, decided_cache, oracle_cache, request_tags, useful_stays
-from cachezoo.labels.benefit import Tags, belady_worth
+from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, BYPASSED, HIT
+from cachezoo.labels.benefit import belady_worth
+from cachezoo.labels.tags import Tags
 from cachezoo.policies.bounds import BELADY_BYPASS
 from cachezoo.traces.pages import PageAccesses
 from tests.oracles.oracle_cache import NaiveRun, naive_decided, naive_oracle, naive_tags, naive_useful
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests
 
-CODES = {"bypassed": kernel.BYPASSED, "admitted": kernel.ADMITTED, "hit": kernel.HIT, "free": kernel.ADMITTED_FREE}
+CODES = {"bypassed": BYPASSED, "admitted": ADMITTED, "hit": HIT, "free": ADMITTED_FREE}
 LONG = pages_of(seeded_requests(600, 90, 8))
 
 
@@ -27,7 +28,7 @@ def same_run(got: OracleRun, expected: NaiveRun) -> None:
     assert got.reuse.tolist() == expected.reuse
     assert got.contested == expected.contested
     for p, stay in enumerate(expected.stays):
-        if got.outcome[p] != kernel.BYPASSED:
+        if got.outcome[p] != BYPASSED:
             assert (got.entry[p], got.left[got.entry[p]]) == stay
 
 
@@ -65,9 +66,7 @@ def test_matches_the_naive_dictionary(
 
 @settings(deadline=None)
 @given(page_requests(), st.integers(1, 12), st.integers(1, 30), st.integers(0, 120))
-def test_matches_the_naive_dictionary_as_belady(
-    requests: list[list[int]], capacity: int, reach: int, end: int
-) -> None:
+def test_matches_the_naive_dictionary_as_belady(requests: list[list[int]], capacity: int, reach: int, end: int) -> None:
     pages = pages_of(requests)
     compare(pages, belady_worth(pages), capacity, reach, end)
 
@@ -82,20 +81,19 @@ def test_matches_the_naive_dictionary_on_a_longer_trace(capacity: int) -> None:
 def test_next_use_as_worth_is_belady_with_bypass(capacity: int) -> None:
     run = oracle_cache(LONG.page_ids, belady_worth(LONG), LONG.n_pages, capacity)
     optimum = BELADY_BYPASS.hits(LONG.page_ids, LONG.n_pages, capacity)
-    assert run.hits == int((optimum == kernel.HIT).sum())
+    assert run.hits == int((optimum == HIT).sum())
 
 
 def test_worth_nothing_is_not_admitted_once_full() -> None:
     ids, worth = np.array([0, 1, 2, 0], np.int32), np.array([0.0, 0.0, 0.0, 5.0])
     run = oracle_cache(ids, worth, 3, 2)
-    free = kernel.ADMITTED_FREE
-    assert run.outcome.tolist() == [free, free, kernel.BYPASSED, kernel.HIT]
+    assert run.outcome.tolist() == [ADMITTED_FREE, ADMITTED_FREE, BYPASSED, HIT]
 
 
 def test_a_hit_renews_the_worth_and_equals_leave_by_age() -> None:
     # 0 was worth 9 when it entered and 1 at its hit, so that it leaves for 2 and not 1, which is worth 2.
     run = oracle_cache(np.array([0, 1, 0, 2, 1], np.int32), np.array([9.0, 2.0, 1.0, 3.0, 2.0]), 3, 2)
-    assert run.left[0] == 3 and run.outcome[4] == kernel.HIT
+    assert run.left[0] == 3 and run.outcome[4] == HIT
     # Equals: 0 entered first but was used last.
     run = oracle_cache(np.array([0, 1, 0, 2, 0], np.int32), np.array([1.0, 1.0, 1.0, 2.0, 1.0]), 3, 2)
     assert run.left.tolist() == [5, 3, -1, 5, -1]
@@ -105,7 +103,7 @@ def stays_run(stays: list[tuple[int, int]], m: int) -> OracleRun:
     """A run of m accesses that the oracle bypasses, but for those that begin the given stays (first, left)."""
     outcome, entry, left = np.zeros(m, np.uint8), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
     for first, gone in stays:
-        outcome[first], entry[first], left[first] = kernel.ADMITTED, first, gone
+        outcome[first], entry[first], left[first] = ADMITTED, first, gone
     return OracleRun(outcome, entry, left, np.zeros(m, np.int64), -1)
 
 
@@ -116,9 +114,7 @@ def durations(stays: list[tuple[int, int]], sizes: list[int], capacity: int, end
     return Tags(bits).duration.tolist()
 
 
-@pytest.mark.parametrize(
-    ("stay", "expected"), [(1, 1), (9, 1), (10, 2), (49, 2), (50, 2), (51, 3), (98, 3)]
-)
+@pytest.mark.parametrize(("stay", "expected"), [(1, 1), (9, 1), (10, 2), (49, 2), (50, 2), (51, 3), (98, 3)])
 def test_borders_of_soon_mean_and_late(stay: int, expected: int) -> None:
     assert durations([(1, 1 + stay)], [1] * 100, 10)[1] == expected
 

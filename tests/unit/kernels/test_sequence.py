@@ -3,19 +3,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.kernels.sequence import region_slots, request_columns
-from cachezoo.traces.pages import expand_pages
+from cachezoo.kernels.sequence import Horizons, Requests, region_slots, request_columns
+from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.traces.table import Trace
 from tests.oracles.sequence import COMMON, SIZED, Memory, naive_columns, slot
 from tests.page_data import lists_of, seeded_trace
+
+
+def requests_of(trace: Trace, pages: PageAccesses) -> Requests:
+    return Requests(trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids)
 
 
 def compare(n: int, pages: int, seed: int, capacities: list[int], memory: Memory) -> None:
     trace = seeded_trace(n, pages, seed)
     accesses = expand_pages(trace)
-    common, sized = request_columns(
-        trace.time_us, trace.op, trace.offset, trace.size, accesses.request_start, accesses.page_ids,
-        np.array(capacities, np.float64), memory.memory, memory.window, (memory.region_bytes, memory.region_bits),
-    )  # fmt: skip
+    horizons = Horizons(memory.memory, memory.window, memory.region_bytes, memory.region_bits)
+    common, sized = request_columns(requests_of(trace, accesses), np.array(capacities, np.float64), horizons)
     columns = (trace.time_us.tolist(), trace.op.tolist(), trace.offset.tolist(), trace.size.tolist())
     expected = naive_columns(*columns, lists_of(accesses), capacities, memory)
     for k, name in enumerate(COMMON):
@@ -49,14 +52,9 @@ def test_matches_the_definitions_on_a_longer_trace(remembered: int) -> None:
 def test_runs_and_jumps() -> None:
     trace = seeded_trace(6, 5, 1, offset=np.array([0, 4096, 8192, 0, 4096, 4096]), size=np.full(6, 4096))
     pages = expand_pages(trace)
-    common, _ = request_columns(
-        trace.time_us, trace.op, trace.offset, trace.size, pages.request_start, pages.page_ids, np.ones(1), 10, 10,
-        (4096, 4),
-    )  # fmt: skip
+    common, _ = request_columns(requests_of(trace, pages), np.ones(1), Horizons(10, 10, 4096, 4))
     np.testing.assert_allclose(common[:, COMMON.index("run")], np.log2([1, 2, 3, 1, 2, 1]), rtol=1e-6)
-    np.testing.assert_allclose(
-        common[:, COMMON.index("delta")], [0, 0, 0, -np.log2(25), 0, -np.log2(9)], rtol=1e-6
-    )
+    np.testing.assert_allclose(common[:, COMMON.index("delta")], [0, 0, 0, -np.log2(25), 0, -np.log2(9)], rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("error")

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.config.device import Ssd
 from cachezoo.devices.analytic import drive_at_rest
 from cachezoo.kernels.ssd import ssd_response_us, ssd_service_us
+from cachezoo.settings.device import Ssd
 from tests.oracles import ssd as oracle
 
 MIB = 1 << 20

@@ -7,28 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.config.rcrnn import BenefitLabel
 from cachezoo.errors import TraceError
 from cachezoo.io import read_table, write_table
 from cachezoo.kernels.benefit import page_benefit
-from cachezoo.kernels.oracle_cache import HIT, oracle_cache
-from cachezoo.labels.benefit import (
-    BELADY,
-    Labels,
-    Tags,
-    belady_worth,
-    capacity_pages,
-    label_trace,
-    percent,
-    reach_of,
-    read_benefit_labels,
-    tag_column,
-    tags_of,
-    teacher_names,
-    write_benefit_labels,
-)
+from cachezoo.kernels.oracle_cache import oracle_cache
+from cachezoo.kernels.outcome import HIT
+from cachezoo.labels.benefit import belady_worth, label_trace, reach_of, tags_of, write_benefit_labels
+from cachezoo.labels.tags import BELADY, Labels, Tags, read_benefit_labels, tag_column, teacher_names
 from cachezoo.policies.bounds import BELADY_BYPASS
-from cachezoo.traces.pages import PageAccesses, expand_pages
+from cachezoo.settings.page_cache import BenefitLabel
+from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages, percent
 from tests.oracles.benefit import naive_benefit
 from tests.oracles.oracle_cache import naive_decided, naive_oracle, naive_tags, naive_useful
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, seeded_trace, service_times

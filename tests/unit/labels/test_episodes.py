@@ -5,11 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
+from cachezoo.flash.problem import flash_problem
 from cachezoo.io import read_table
 from cachezoo.kernels.episodes import find_episodes
 from cachezoo.kernels.segments import Geometry
-from cachezoo.labels.episode_file import choose_geometry, read_episode_labels, write_episode_labels
+from cachezoo.labels.episode_file import choose_geometry, write_episode_labels
+from cachezoo.labels.episode_rows import read_episode_labels
 from cachezoo.labels.episodes import (
     OPT_MODES,
     analytic_age,
@@ -18,8 +21,6 @@ from cachezoo.labels.episodes import (
     opt_range,
     score_episodes,
 )
-from cachezoo.labels.flash_problem import flash_problem
-from cachezoo.traces.table import Coded
 from tests.baleen_data import FLASH, LABEL, make_trace, partial_scans
 
 TRACE = make_trace(20_000, 1)
@@ -75,8 +76,7 @@ def test_more_budget_never_admits_less() -> None:
     problem = flash_problem(TRACE, LABEL, FLASH)
     episodes = find_episodes(problem.accesses, problem.read, 2000)
     counts = [
-        int(choose_episodes(replace(problem, budget=b), episodes).admitted.sum())
-        for b in (300.0, 3000.0, 9000.0)
+        int(choose_episodes(replace(problem, budget=b), episodes).admitted.sum()) for b in (300.0, 3000.0, 9000.0)
     ]
     assert counts == sorted(counts)
 
@@ -91,17 +91,17 @@ def test_file_is_one_row_a_request_and_the_same_bytes(tmp_path: Path) -> None:
     labels = read_episode_labels(tmp_path / "a.parquet")
     assert labels.figures == figures
     assert ((labels.episode == -1) == (TRACE.op == 1)).all()
-    assert figures["episodes"] == labels.episode.max() + 1
+    assert figures.episodes == labels.episode.max() + 1
     assert not labels.settled[labels.episode < 0].any()
     assert not labels.range_low[TRACE.op == 1].any() and not labels.range_high[TRACE.op == 1].any()
-    for e in range(0, figures["episodes"], 97):
+    for e in range(0, figures.episodes, 97):
         rows = labels.episode == e
         low = TRACE.offset[rows] // 4096 % 64
         end = low + (TRACE.offset + TRACE.size - 1)[rows] // 4096 - TRACE.offset[rows] // 4096 + 1
         assert set(labels.range_low[rows].tolist()) == {low.min()}
         assert set(labels.range_high[rows].tolist()) == {min(64, end.max())}
     first = np.flatnonzero(labels.access_index == 0)
-    assert labels.episode[first].tolist() == list(range(figures["episodes"]))
+    assert labels.episode[first].tolist() == list(range(figures.episodes))
 
 
 def test_settled_episodes_began_a_horizon_before_the_end() -> None:
@@ -191,6 +191,6 @@ def test_labels_are_of_the_opt_that_prefetches_as_configured(tmp_path: Path) -> 
         write_episode_labels(trace, label, FLASH, tmp_path / mode)
         labels, want = read_episode_labels(tmp_path / mode), label_problem(problem, LABEL, mode)
         np.testing.assert_array_equal(labels.opt, want.opt())
-        assert labels.figures["eviction_age"] == want.episodes.age
+        assert labels.figures.eviction_age == want.episodes.age
         seen.add(labels.opt.tobytes())
     assert len(seen) > 1

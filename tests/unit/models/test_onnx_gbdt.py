@@ -4,23 +4,17 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TrainingError
-from cachezoo.labels.episode_file import read_episode_labels, write_episode_labels
-from cachezoo.models.admission import load_admission
-from cachezoo.models.onnx_gbdt import export_onnx
-from cachezoo.policies.admission import AdmissionServing
-from cachezoo.training.admission import Part, fit, serve_trace, write_trained
-from tests.baleen_data import FLASH, LABEL, SETTINGS, make_trace
+from cachezoo.systems.admission.model import export_onnx, load_admission
+from cachezoo.systems.admission.serve import AdmissionServing, serve_trace
+from tests.baleen_data import fit_and_judge, labelled_parts, make_trace
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("onnx")
-    parts = []
-    for seed, key in ((1, "train"), (2, "validation")):
-        trace = make_trace(15_000, seed)
-        write_episode_labels(trace, LABEL, FLASH, folder / key)
-        parts.append(Part(key, trace, read_episode_labels(folder / key)))
-    write_trained(*fit("database", parts[:1], parts[1:], SETTINGS), folder / "model")
+    traces = {key: make_trace(15_000, seed) for seed, key in ((1, "train"), (2, "validation"))}
+    train, validation = labelled_parts(traces, folder)
+    fit_and_judge([train], [validation]).write(folder / "model")
     return folder / "model"
 
 

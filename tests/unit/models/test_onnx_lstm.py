@@ -7,11 +7,12 @@ import pytest
 from cachezoo.bundles.cost import model_cost
 from cachezoo.bundles.reader import open_session
 from cachezoo.errors import BundleError
-from cachezoo.models.lstm_step import torch_infer, write_weights
-from cachezoo.models.onnx_lstm import export_step
 from cachezoo.models.trained import Feature, TrainedModel
-from cachezoo.models.workload_step import torch_windows
-from cachezoo.policies.rcrnn import onnx_infer
+from cachezoo.models.weights import read_weights, write_weights
+from cachezoo.systems.caching.infer import torch_infer
+from cachezoo.systems.caching.serve import onnx_infer
+from cachezoo.systems.registry import bundling_of
+from cachezoo.systems.workload.infer import torch_windows
 from tests.lstm_data import lstm_sides, random_weights
 
 WIDTH = 7
@@ -28,16 +29,15 @@ def model(kind: str, layers: int, units: int, folder: Path, seed: int = 1) -> Tr
     )  # fmt: skip
 
 
-def weights_of(folder: Path) -> dict[str, np.ndarray]:
-    from cachezoo.models.lstm_step import read_weights
-
-    return read_weights(folder)
+def export_step(folder: Path, model: TrainedModel) -> bytes:
+    model.write(folder)
+    return bundling_of(model.kind).onnx.load()(folder)
 
 
 @pytest.mark.parametrize(("layers", "units"), [(1, 1), (1, 8), (2, 5), (3, 16)])
 def test_caching_steps_agree_with_torch_over_many_steps(layers: int, units: int, tmp_path: Path) -> None:
     session = open_session(export_step(tmp_path, model("caching", layers, units, tmp_path)), "m")
-    ours, theirs = onnx_infer(session.run, layers, units), torch_infer(weights_of(tmp_path), 1)
+    ours, theirs = onnx_infer(session.run, layers, units), torch_infer(read_weights(tmp_path), 1)
     rows = np.random.default_rng(2).normal(0, 2, (600, 3, WIDTH)).astype(np.float32)
     state = other = None
     for step in rows:
@@ -52,7 +52,7 @@ def test_caching_steps_agree_with_torch_over_many_steps(layers: int, units: int,
 def test_workload_windows_agree_with_torch(layers: int, units: int, tmp_path: Path) -> None:
     session = open_session(export_step(tmp_path, model("workload", layers, units, tmp_path)), "m")
     windows = np.random.default_rng(2).normal(0, 2, (50, 12, WIDTH)).astype(np.float32)
-    want = torch_windows(weights_of(tmp_path), 1)(windows)
+    want = torch_windows(read_weights(tmp_path), 1)(windows)
     for size in (1, 50):
         (out,) = session.run(["category"], {"features": windows[:size]})
         np.testing.assert_allclose(out, want[:size], atol=1e-5, rtol=0)

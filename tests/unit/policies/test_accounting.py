@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.policies.accounting import account
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import Run, replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import Run, simulate
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 from tests.oracles import accounting as naive
 from tests.stream_data import streams
 
@@ -39,7 +40,7 @@ def trace(rows, flags=None):
 def test_equals_the_naive_count(stream, capacity, writes, share):
     stream = replace(stream, page_bytes=np.where(stream.asked, 512 + np.arange(len(stream)), 0).astype(np.int32),
                      writes=writes)  # fmt: skip
-    run = replay(BEHIND_ALL, stream, capacity)
+    run = simulate(BEHIND_ALL, stream, capacity)
     warmup = int(share * stream.asked.sum())
     found = account("lru", stream, run, capacity, warmup)
     first = int(np.flatnonzero(stream.asked)[warmup])
@@ -50,10 +51,10 @@ def test_equals_the_naive_count(stream, capacity, writes, share):
 
 
 def test_by_hand():
-    # One page is read, written and driven out dirty; a request of two pages hits only where both are there.
+    # One page is read, written and evicted dirty; a request of two pages hits only where both are there.
     rows = [(0, 0, 4096), (1, 0, 4096), (0, 4096, 8192), (0, 8192, 1024), (0, 0, 12288)]
     found = account("lru", stream := build_stream(trace(rows), expand_pages(trace(rows))),
-                    replay(BEHIND_ALL, stream, 2), 2, 0)  # fmt: skip
+                    simulate(BEHIND_ALL, stream, 2), 2, 0)  # fmt: skip
     assert (found.requests, found.request_hits) == (5, 2)
     assert (found.page_accesses, found.hits, found.ssd_writes) == (8, 2, 7)
     assert (found.bytes, found.byte_hits) == (4096 * 2 + 8192 + 1024 + 12288, 4096 + 1024)
@@ -69,7 +70,7 @@ def test_what_a_write_does():
     for writes in ("back", "through", "around"):
         own = trace(rows)
         stream = build_stream(own, expand_pages(own), writes)
-        found = account("lru", stream, replay(BEHIND_ALL, stream, 4), 4, 0)
+        found = account("lru", stream, simulate(BEHIND_ALL, stream, 4), 4, 0)
         figures[writes] = (found.hits, found.ssd_writes, found.disk_writes, found.outcome.tolist())
     assert figures["back"] == (4, 2, 0, [1, 2, 2, 2, 2])
     assert figures["through"] == (4, 2, 2, [1, 2, 2, 2, 2])
@@ -81,7 +82,7 @@ def test_the_warmup_counts_requests_that_begin_after_it():
     rows = [(0, 0, 8192), (0, 0, 4096), (0, 4096, 8192)]
     own = trace(rows)
     stream = build_stream(own, expand_pages(own))
-    found = account("lru", stream, replay(BEHIND_ALL, stream, 4), 4, 1)
+    found = account("lru", stream, simulate(BEHIND_ALL, stream, 4), 4, 1)
     assert (found.requests, found.page_accesses, found.hits) == (2, 4, 2)
     assert found.mean_response_us(np.array([100.0, 10.0, 20.0]), np.array([1.0, 2.0, 3.0])) == pytest.approx(11.0)
 

@@ -11,10 +11,10 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.evict import arc, larc, lirs, marc
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.adaptive import ARC, LARC, LIRS, MARC
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
 from tests.oracles import engine as naive
@@ -29,7 +29,7 @@ PAGES = st.lists(st.integers(0, 15), min_size=1, max_size=200)
 def run(eviction, pages, capacity, n_pages=None, **values):
     ids = np.asarray(pages, np.int32)
     stream = Stream.of_pages(ids, n_pages or int(ids.max()) + 1)
-    return replay(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
+    return simulate(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
 
 
 def state_after(eviction, pages, capacity, n_pages, **values):
@@ -48,8 +48,8 @@ def state_after(eviction, pages, capacity, n_pages, **values):
 
 def same_as(oracle, eviction, pages, capacity, values):
     stream = Stream.of_pages(np.array(pages, np.int32), 16)
-    ours = replay(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
-    outcome, victim = naive.replay(stream, oracle(stream, capacity, **values), acceptall.Gate(stream, capacity))
+    ours = simulate(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
+    outcome, victim = naive.simulate(stream, oracle(stream, capacity, **values), acceptall.Gate(stream, capacity))
     assert ours.outcome.tolist() == outcome
     assert ours.victim.tolist() == victim
 

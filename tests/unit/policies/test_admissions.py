@@ -12,9 +12,9 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.admit.draws import draw, scaled
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, PREFETCH, REQUEST, UNIT
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS, BLOOM, COIN_FLIP, REJECT_X, by_decision
-from cachezoo.policies.engine import replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions.recency import FIFO, LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
 from tests.oracles.admit.coinflip import mixed
@@ -39,8 +39,10 @@ def gate(admission, stream, capacity, values):
 
 
 def check(admission, eviction, stream, capacity, values):
-    run = replay(Composition(eviction, admission, admission_values=values), stream, capacity)
-    outcome, victim = naive.replay(stream, cache(eviction, stream, capacity), gate(admission, stream, capacity, values))
+    run = simulate(Composition(eviction, admission, admission_values=values), stream, capacity)
+    outcome, victim = naive.simulate(
+        stream, cache(eviction, stream, capacity), gate(admission, stream, capacity, values)
+    )
     assert run.outcome.tolist() == outcome
     assert run.victim.tolist() == victim
 
@@ -77,14 +79,14 @@ def test_equals_its_oracle_on_a_long_skewed_trace(admission):
 @pytest.mark.parametrize("admission", ADMISSIONS, ids=IDS)
 @pytest.mark.parametrize("capacity", (1, 10**9), ids=("one page", "more than there are"))
 def test_any_capacity(admission, capacity):
-    run = replay(Composition(LRU, admission), skewed(), capacity)
+    run = simulate(Composition(LRU, admission), skewed(), capacity)
     assert (run.outcome == ADMITTED).any()
 
 
 @pytest.mark.parametrize("x", (1, 2, 3))
 def test_rejectx_admits_the_miss_after_x(x):
     stream = reads([7] * 6)
-    run = replay(Composition(LRU, REJECT_X, admission_values={"x": x}), stream, 10)
+    run = simulate(Composition(LRU, REJECT_X, admission_values={"x": x}), stream, 10)
     assert run.outcome.tolist() == [BYPASSED] * x + [ADMITTED] + [HIT] * (5 - x)
 
 
@@ -100,14 +102,14 @@ def test_rejectx_that_never_forgets_is_libcachesims_bloom_filter(tmp_path):
         reader = lcs.TraceReader(str(path), lcs.TraceType.ORACLE_GENERAL_TRACE, parameters)
         peer = lcs.LRU(cache_size=capacity, hashpower=14, admissioner=lcs.BloomFilterAdmissioner())
         values = {"window_capacities": 1e6}
-        run = replay(Composition(LRU, REJECT_X, admission_values=values), stream, capacity)
+        run = simulate(Composition(LRU, REJECT_X, admission_values=values), stream, capacity)
         assert (run.outcome != HIT).mean() == pytest.approx(peer.process_trace(reader)[0], abs=1e-12)
 
 
 def test_coinflip_admits_about_p_and_more_p_only_adds():
     stream = reads(range(20_000))
     entered = [
-        replay(Composition(LRU, COIN_FLIP, admission_values={"p": p}), stream, 10).outcome == ADMITTED
+        simulate(Composition(LRU, COIN_FLIP, admission_values={"p": p}), stream, 10).outcome == ADMITTED
         for p in (0.0, 0.2, 0.5, 1.0)
     ]
     assert [part.mean() for part in entered] == pytest.approx([0, 0.2, 0.5, 1], abs=0.01)
@@ -116,7 +118,7 @@ def test_coinflip_admits_about_p_and_more_p_only_adds():
 
 def test_coinflip_of_another_seed_draws_anew():
     stream = reads(range(20_000))
-    runs = [replay(Composition(LRU, COIN_FLIP, admission_values={"seed": seed}), stream, 10) for seed in (0, 1)]
+    runs = [simulate(Composition(LRU, COIN_FLIP, admission_values={"seed": seed}), stream, 10) for seed in (0, 1)]
     agree = (runs[0].outcome == runs[1].outcome).mean()
     assert agree == pytest.approx(0.5, abs=0.02)
 
@@ -139,16 +141,16 @@ def test_draws_are_scaled_to_filters_of_any_size(size):
 def test_bloom_remembers_one_to_two_filters_of_pages():
     first = list(range(150))
     stream = reads([*first, *first])  # filters of 100: the second pass finds what the first put in, and renews nothing
-    run = replay(Composition(LRU, BLOOM, admission_values={"bits_per_entry": 40}), stream, 100)
+    run = simulate(Composition(LRU, BLOOM, admission_values={"bits_per_entry": 40}), stream, 100)
     assert run.outcome.tolist() == [BYPASSED] * 150 + [ADMITTED] * 150
     long = list(range(250))
-    run = replay(Composition(LRU, BLOOM, admission_values={"bits_per_entry": 40}), reads([*long, *long]), 100)
+    run = simulate(Composition(LRU, BLOOM, admission_values={"bits_per_entry": 40}), reads([*long, *long]), 100)
     assert run.outcome[250:350].tolist() == [BYPASSED] * 100  # the filter of the first 100 was emptied
 
 
 def test_bloom_lets_about_one_stranger_in_a_hundred_pass():
     stream = reads(range(30_000))
-    run = replay(Composition(LRU, BLOOM), stream, 10_000)
+    run = simulate(Composition(LRU, BLOOM), stream, 10_000)
     strangers = (run.outcome[10_000:] == ADMITTED).mean()
     assert 0.001 < strangers < 0.02
 
@@ -158,12 +160,12 @@ def test_bad_values_are_refused_in_one_line(admission):
     for parameter in admission.parameters:
         for value in (parameter.low - 1, parameter.high + 1, float("nan")):
             with pytest.raises(ConfigError, match=rf"^{admission.id}: {parameter.name} = .* outside "):
-                replay(Composition(LRU, admission, admission_values={parameter.name: value}), reads([1]), 1)
+                simulate(Composition(LRU, admission, admission_values={parameter.name: value}), reads([1]), 1)
 
 
 def test_counts_are_whole():
     with pytest.raises(ConfigError, match=r"rejectx: x = 1.5 is no whole number; misses that stay out"):
-        replay(Composition(LRU, REJECT_X, admission_values={"x": 1.5}), reads([1]), 1)
+        simulate(Composition(LRU, REJECT_X, admission_values={"x": 1.5}), reads([1]), 1)
 
 
 def test_decisions_for_requests_accesses_or_all():
@@ -181,5 +183,5 @@ def test_decisions_for_requests_accesses_or_all():
 
 def test_accept_all_is_a_coin_that_always_admits():
     stream = skewed()
-    coin = replay(Composition(LRU, COIN_FLIP, admission_values={"p": 1}), stream, 50)
-    assert coin.outcome.tolist() == replay(Composition(LRU, ACCEPT_ALL), stream, 50).outcome.tolist()
+    coin = simulate(Composition(LRU, COIN_FLIP, admission_values={"p": 1}), stream, 50)
+    assert coin.outcome.tolist() == simulate(Composition(LRU, ACCEPT_ALL), stream, 50).outcome.tolist()

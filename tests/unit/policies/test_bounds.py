@@ -9,9 +9,9 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, AROUND, BYPASSED, HIT, NONE, PREFETCH, REQUEST, UNIT, WRITE
 from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
 from tests.oracles import bounds as naive
 from tests.oracles.benefit import naive_benefit
@@ -84,7 +84,7 @@ def naive_run(bound, stream, capacity):
 @given(stream=streams(), capacity=st.integers(1, 8))
 @settings(deadline=None, max_examples=80)
 def test_serves_what_is_asked_of_the_cache_and_nothing_else(bound, stream, capacity):
-    run = bound.replay(stream, capacity)
+    run = bound.simulate(stream, capacity)
     outcome, victim = np.full(len(stream), BYPASSED), np.full(len(stream), NONE)
     served = served_of(stream)
     outcome[served], victim[served] = naive_run(bound, stream, capacity)
@@ -95,8 +95,8 @@ def test_serves_what_is_asked_of_the_cache_and_nothing_else(bound, stream, capac
 @EACH
 def test_a_capacity_below_one_page_is_refused_and_a_stream_of_nothing_is_not(bound):
     nothing = Stream.of_pages(np.zeros(0, np.int32), 0)
-    assert len(bound.replay(nothing, 1).outcome) == 0
-    for run in (lambda: bound.replay(nothing, 0), lambda: bound.hits(nothing.page_ids, 0, 0)):
+    assert len(bound.simulate(nothing, 1).outcome) == 0
+    for run in (lambda: bound.simulate(nothing, 0), lambda: bound.hits(nothing.page_ids, 0, 0)):
         with pytest.raises(ConfigError, match="capacity 0"):
             run()
 
@@ -105,7 +105,7 @@ def test_ids_are_distinct_and_the_optimum_is_above_all_others():
     assert len({bound.id for bound in bounds.BOUNDS}) == len(bounds.BOUNDS)
     rng = np.random.default_rng(3)
     stream = Stream.of_pages((rng.zipf(1.2, 4000) % 300).astype(np.int32), 300)
-    outcomes = {bound.id: bound.replay(stream, 30).outcome for bound in bounds.BOUNDS}
+    outcomes = {bound.id: bound.simulate(stream, 30).outcome for bound in bounds.BOUNDS}
     for bound in bounds.BOUNDS:
         assert bound.hits(stream.page_ids, 300, 30).tolist() == outcomes[bound.id].tolist()
     hits = {name: int((outcome == HIT).sum()) for name, outcome in outcomes.items()}
@@ -135,7 +135,7 @@ def test_curves_are_the_runs_at_each_capacity(stream, capacity, warmup):
     served = served_of(stream)
     own = Stream.of_pages(stream.page_ids[served], stream.n_pages)
     late = served >= warmup
-    lru = replay(Composition(LRU, ACCEPT_ALL), own, capacity).outcome
+    lru = simulate(Composition(LRU, ACCEPT_ALL), own, capacity).outcome
     assert bounds.lru_curve(stream, [capacity], warmup)[0] == (lru[late] == HIT).sum()
     kept = bounds.static_hindsight(stream, capacity).outcome
     assert bounds.static_curve(stream, [capacity], warmup)[0] == (kept[warmup:] == HIT).sum()

@@ -1,6 +1,5 @@
-"""The two published systems as compositions of the engine's parts, against their own simulators."""
+"""Baleen's flash cache as a composition of the engine's parts, against its own simulator."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,43 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.errors import ConfigError
-from cachezoo.kernels import manager
+from cachezoo.coded import Coded
 from cachezoo.kernels.flash import FlashRun, simulate_flash
 from cachezoo.kernels.flash import Prefetch as FlashPrefetch
-from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCHED, REQUEST, UNIT
+from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCHED
 from cachezoo.kernels.segments import Geometry, expand_segments
-from cachezoo.policies.accounting import account
-from cachezoo.policies.admissions import ACCEPT_ALL, by_decision
-from cachezoo.policies.engine import Run, hits_only, replay
+from cachezoo.policies.admissions import by_decision
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import Run, simulate
 from cachezoo.policies.evictions.recency import FIFO, LRU
-from cachezoo.policies.evictions.three_queues import three_queues
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.prefetches import NONE, by_ranges, prefetched_stream
-from cachezoo.policies.rcrnn import Cache, Served, serve_decisions
-from cachezoo.policies.stream import Stream, build_stream
-from cachezoo.traces.pages import PageAccesses, expand_pages
-from cachezoo.traces.table import OP_READ, Coded, Trace, TraceMeta
-from tests.oracles import engine as naive
-from tests.oracles.admit.acceptall import Gate
-from tests.oracles.evict.threequeues import Cache as NaiveCache
-from tests.page_data import seeded_trace
+from cachezoo.policies.stream import Stream
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.table import OP_READ, Trace, TraceMeta
 from tests.request_data import traces
-from tests.stream_data import streams
 
-RULES = [(on_hit, queues, fill) for on_hit in ("stay", "requeue") for queues in ("three", "single") for fill in (0, 1)]
 GEOMETRY = Geometry(16 * 4096, 4096)
-
-
-# RC-RNN: accept all + three queues.
-
-
-def policy_of(rules: tuple[str, str, int], periods: int = 5, percent: int = 20) -> dict[str, Any]:
-    on_hit, queues, fill = rules
-    return {
-        "on_hit": on_hit, "queues": queues, "fill_free": bool(fill), "demote_capacities": periods,
-        "protected_percent": percent,
-    }  # fmt: skip
 
 
 def trace_of_pages(page: np.ndarray, op: np.ndarray, count: int | np.ndarray = 1) -> Trace:
@@ -57,108 +35,6 @@ def trace_of_pages(page: np.ndarray, op: np.ndarray, count: int | np.ndarray = 1
         volume=Coded.constant("vda", n),
         meta=TraceMeta("t", "database", "test", "0" * 64),
     )
-
-
-def served(trace: Trace, pages: PageAccesses, queues: np.ndarray, policy: Mapping[str, Any], capacity: int) -> Served:
-    cache = Cache(capacity, 0.0, policy["on_hit"], policy["queues"])
-    return serve_decisions(trace.op, pages.request_start, pages.page_ids, queues, cache, policy)
-
-
-def composed(stream: Stream, queues: np.ndarray, policy: Mapping[str, Any], capacity: int) -> Run:
-    return replay(Composition(three_queues(queues, policy, "threequeues"), ACCEPT_ALL), stream, capacity)
-
-
-def single_pages(trace: Trace, pages: PageAccesses) -> tuple[Trace, PageAccesses]:
-    """Every page access as a request of its own."""
-    op = np.repeat(trace.op, np.diff(pages.request_start))
-    each = PageAccesses(np.arange(len(op) + 1), pages.page_ids, pages.n_pages)
-    return trace_of_pages(pages.page_ids, op), each
-
-
-@pytest.mark.parametrize("rules", RULES)
-@given(
-    accesses=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=120),
-    capacity=st.integers(1, 12), periods=st.integers(1, 5), percent=st.sampled_from([0, 20, 50, 100]),
-)  # fmt: skip
-@settings(deadline=None, max_examples=60)
-def test_three_queues_are_the_manager_on_requests_of_one_page(rules, accesses, capacity, periods, percent):
-    page, op, queues = (np.array(column) for column in zip(*accesses, strict=True))
-    trace, policy = trace_of_pages(page, op), policy_of(rules, periods, percent)
-    pages = expand_pages(trace)
-    want = served(trace, pages, queues, policy, capacity)
-    stream = build_stream(trace, pages)
-    run = composed(stream, queues, policy, capacity)
-    assert run.outcome.tolist() == want.outcome[0].tolist()
-    assert (run.victim >= 0).tolist() == want.replaced[0].tolist()
-    figures, totals = account("threequeues", stream, run, capacity, 0), want.totals[0]
-    assert (figures.hits, figures.replacements) == (totals["hits"], totals["replacements"])
-    assert (figures.dirty_evictions, figures.ssd_writes) == (totals["dirty_evictions"], totals["ssd_writes"])
-
-
-@pytest.mark.parametrize("rules", RULES)
-@given(stream=streams(), capacity=st.integers(1, 9), periods=st.integers(1, 3), data=st.data())
-@settings(deadline=None, max_examples=25)
-def test_three_queues_equal_their_oracle_on_requests_and_prefetches(rules, stream, capacity, periods, data):
-    queues = data.draw(st.lists(st.integers(0, 3), min_size=len(stream), max_size=len(stream)))
-    run = composed(stream, np.array(queues), policy_of(rules, periods, 40), capacity)
-    on_hit, single, fill = rules
-    cache = NaiveCache(stream, capacity, queues, periods, 40, fill, on_hit == "requeue", single == "single")
-    outcome, victim = naive.replay(stream, cache, Gate(stream, capacity))
-    assert run.outcome.tolist() == outcome
-    assert run.victim.tolist() == victim
-
-
-def test_three_queues_on_longer_requests_serve_each_page_as_one():
-    trace = seeded_trace(4000, 300, 5)
-    pages = expand_pages(trace)
-    queues = np.random.default_rng(6).integers(0, 4, len(trace))
-    each = np.repeat(queues, np.diff(pages.request_start))
-    stream, figures = build_stream(trace, pages), {}
-    for capacity in (15, 60):
-        for rules in RULES:
-            run = composed(stream, queues, policy_of(rules), capacity)
-            want = served(*single_pages(trace, pages), each, policy_of(rules), capacity)
-            assert run.outcome.tolist() == want.outcome[0].tolist()
-        whole = served(trace, pages, queues, policy_of(RULES[1]), capacity)
-        page_by_page = composed(stream, queues, policy_of(RULES[1]), capacity)
-        figures[capacity] = [round(float((o == HIT).mean()), 4) for o in (whole.outcome[0], page_by_page.outcome)]
-    assert figures == {15: [0.4284, 0.4209], 60: [0.6663, 0.664]}  # stated where the eviction is described
-
-
-def test_three_queues_take_decisions_for_requests_accesses_or_all():
-    flags = np.array([REQUEST | UNIT, UNIT, 8, REQUEST | UNIT, 8], np.uint8)
-    stream = Stream(np.arange(5, dtype=np.int32), flags, np.full(5, 4096, np.int32), 5)
-    states = [
-        three_queues(np.array(queues), policy_of(RULES[0]), "threequeues").make(stream, 2, {})
-        for queues in ([1, 3], [1, 1, 3], [1, 1, 1, 3, 3])
-    ]
-    assert [state.queue.tolist() for state in states] == [[1, 1, 1, 3, 3]] * 3
-    assert states[0].clock.tolist() == [0, 1, 2, 2, 3]
-    assert states[0].limits[manager.PERIOD] == 10
-
-
-def test_three_queues_run_in_the_fast_loop_too():
-    trace = seeded_trace(500, 60, 7)
-    pages = expand_pages(trace)
-    queues = np.random.default_rng(8).integers(0, 4, len(pages.page_ids))
-    composition = Composition(three_queues(queues, policy_of(RULES[0]), "threequeues"), ACCEPT_ALL)
-    fast = hits_only(composition, pages.page_ids, pages.n_pages, 12)
-    stream = Stream.of_pages(pages.page_ids, pages.n_pages)
-    assert fast.tolist() == replay(composition, stream, 12).outcome.tolist()
-
-
-def test_bad_decisions_and_rules_are_refused_in_one_line():
-    policy = policy_of(RULES[0])
-    with pytest.raises(ConfigError, match=r"^model: queue -1 of row 1; use 0 to keep out, 1 soon, 2 mean or 3 late$"):
-        three_queues(np.array([0, -1]), policy, "model")
-    with pytest.raises(ConfigError, match=r"^model: queue 4 of row 0; "):
-        three_queues(np.array([4]), policy, "model")
-    with pytest.raises(ConfigError, match=r"on_hit leave, queues three: not among"):
-        three_queues(np.array([0]), {**policy, "on_hit": "leave"}, "model")
-    stream = Stream.of_pages(np.zeros(3, np.int32), 1)
-    with pytest.raises(ConfigError, match=r"^model: 2 decisions for a stream of 3 requests and 3 accesses; give one"):
-        composed_model = Composition(three_queues(np.array([0, 1]), policy, "model"), ACCEPT_ALL)
-        replay(composed_model, stream, 1)
 
 
 # Baleen's flash cache: a decision for each request + LRU or FIFO + ranges, writes around it.
@@ -177,7 +53,7 @@ def flash_stream(trace: Trace, ranges: tuple[Any, Any] | None = None) -> Stream:
 
 
 def flash_composed(stream: Stream, admit: np.ndarray, capacity: int, lru: bool) -> Run:
-    return replay(Composition(LRU if lru else FIFO, by_decision(admit, "model")), stream, capacity)
+    return simulate(Composition(LRU if lru else FIFO, by_decision(admit, "model")), stream, capacity)
 
 
 def by_request(stream: Stream, run: Run, n: int) -> tuple[list[int], list[int], list[int]]:

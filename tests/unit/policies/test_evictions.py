@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCHED
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions import EVICTIONS
-from cachezoo.policies.parts import Composition
 from tests.oracles import engine as naive
 from tests.stream_data import PAGES, reads, streams
 
@@ -29,8 +29,8 @@ def gate(stream, capacity):
 
 
 def check(eviction, stream, capacity):
-    run = replay(Composition(eviction, ACCEPT_ALL), stream, capacity)
-    outcome, victim = naive.replay(stream, oracle(eviction, stream, capacity), gate(stream, capacity))
+    run = simulate(Composition(eviction, ACCEPT_ALL), stream, capacity)
+    outcome, victim = naive.simulate(stream, oracle(eviction, stream, capacity), gate(stream, capacity))
     assert run.outcome.tolist() == outcome
     assert run.victim.tolist() == victim
 
@@ -63,7 +63,7 @@ def test_the_fast_loop_is_the_full_one(eviction, pages, capacity):
     stream = reads(pages)
     composition = Composition(eviction, ACCEPT_ALL)
     fast = hits_only(composition, stream.page_ids, stream.n_pages, capacity)
-    assert fast.tolist() == replay(composition, stream, capacity).outcome.tolist()
+    assert fast.tolist() == simulate(composition, stream, capacity).outcome.tolist()
 
 
 @pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
@@ -71,7 +71,7 @@ def test_never_holds_more_than_its_capacity(eviction):
     rng = np.random.default_rng(7)
     stream = reads((rng.zipf(1.1, 6000) % 700).tolist())
     for capacity in (1, 2, 3, 10, 64, 699, 5000):
-        run = replay(Composition(eviction, ACCEPT_ALL), stream, capacity)
+        run = simulate(Composition(eviction, ACCEPT_ALL), stream, capacity)
         entered = np.isin(run.outcome, (ADMITTED, PREFETCHED)).astype(np.int64)
         held = np.cumsum(entered - (run.victim >= 0))
         assert held.max() <= capacity

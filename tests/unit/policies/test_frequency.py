@@ -12,11 +12,11 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels import heap
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.by_rank import eviction_by_rank
 from cachezoo.policies.evictions.frequency import INLFU, LFU, LRFU
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
 from tests.oracles import engine as naive
@@ -37,7 +37,7 @@ def skewed(seed=3, accesses=4000, pages=400):
 
 
 def outcomes(eviction, stream, capacity, **values):
-    return replay(Composition(eviction, ACCEPT_ALL, values), stream, capacity).outcome.tolist()
+    return simulate(Composition(eviction, ACCEPT_ALL, values), stream, capacity).outcome.tolist()
 
 
 class OpenGate:
@@ -101,7 +101,7 @@ class NaiveByRank:
 
 def test_lfu_refuses_what_is_below_all_others():
     stream = reads([0, 0, 1, 1, 2, 2, 2, 0])
-    run = replay(Composition(LFU, ACCEPT_ALL), stream, 2)
+    run = simulate(Composition(LFU, ACCEPT_ALL), stream, 2)
     assert run.outcome.tolist() == [1, 2, 1, 2, 0, 1, 2, 1]
     assert run.victim.tolist() == [-1, -1, -1, -1, -1, 0, -1, 1]
 
@@ -118,7 +118,7 @@ def test_lrfu_with_decay_one_is_lru():
 @settings(deadline=None, max_examples=60)
 def test_lrfu_follows_its_decay(pages, capacity, decay):
     stream = reads(pages)
-    expected, _ = naive.replay(stream, naive_lrfu.Cache(stream, capacity, decay), OpenGate())
+    expected, _ = naive.simulate(stream, naive_lrfu.Cache(stream, capacity, decay), OpenGate())
     assert outcomes(LRFU, stream, capacity, decay=decay) == expected
 
 
@@ -140,8 +140,8 @@ def test_a_rank_of_the_users_own(rank):
     rng = np.random.default_rng(11)
     for capacity, accesses in ((1, 100), (3, 300), (20, 1500)):
         stream = reads((rng.zipf(1.2, accesses) % 120).tolist())
-        run = replay(Composition(eviction, ACCEPT_ALL), stream, capacity)
-        outcome, victim = naive.replay(stream, NaiveByRank(capacity, rank.py_func), OpenGate())
+        run = simulate(Composition(eviction, ACCEPT_ALL), stream, capacity)
+        outcome, victim = naive.simulate(stream, NaiveByRank(capacity, rank.py_func), OpenGate())
         assert run.outcome.tolist() == outcome
         assert run.victim.tolist() == victim
 
@@ -152,6 +152,7 @@ def test_a_rank_in_plain_python():
     assert outcomes(eviction, stream, 12) == outcomes(INLFU, stream, 12)
 
 
+@pytest.mark.slow
 def test_a_users_rank_is_not_kept_on_disk(tmp_path):
     """Of two ranks by the same names, in files apart or edited, each is its own."""
     script = """
@@ -160,7 +161,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.engine import hits_only
 from cachezoo.policies.evictions.by_rank import eviction_by_rank
-from cachezoo.policies.parts import Composition
+from cachezoo.policies.components import Composition
 import numba
 
 @numba.njit

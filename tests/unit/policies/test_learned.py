@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from cachezoo.kernels import learning
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUEST, UNIT
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
-from cachezoo.policies.engine import _pauses, replay
+from cachezoo.policies.components import Composition, settle
+from cachezoo.policies.engine import _pauses, simulate
 from cachezoo.policies.evictions import recency
 from cachezoo.policies.evictions.learned import LRB, THREELCACHE, fit, plant
-from cachezoo.policies.parts import Composition, settle
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
 from tests.oracles import learned as oracle
@@ -34,7 +34,7 @@ def often(eviction, every=EVERY):
 
 
 def run(eviction, stream, capacity, values, admission=ACCEPT_ALL):
-    return replay(Composition(eviction, admission, values), stream, capacity)
+    return simulate(Composition(eviction, admission, values), stream, capacity)
 
 
 def watched(eviction, stream, capacity, values):
@@ -90,7 +90,7 @@ def naive_run(eviction, cache, stream, capacity, values):
         return at
 
     cache.touch, cache.insert = paused(steps["touch"]), paused(steps["insert"])
-    return (*naive.replay(stream, cache, Gate()), cache)
+    return (*naive.simulate(stream, cache, Gate()), cache)
 
 
 @BOTH
@@ -116,10 +116,10 @@ def test_rows_hold_the_features_then_and_the_time_to_the_next_access(eviction, v
     stream = mixed(8)
     _, state = watched(often(eviction), stream, 25, {**values, "rows": 4096})
     _, _, kept = naive_run(often(eviction), cache, stream, 25, {**values, "rows": 4096})
-    written = state.numbers[learning.WRITTEN]
+    written = state.learner.numbers[learning.WRITTEN]
     assert written > 500
-    assert np.allclose(state.rows[:written, :-1], [row for row, _ in kept.rows], rtol=1e-6)
-    assert np.allclose(state.rows[:written, -1], [label for _, label in kept.rows], rtol=1e-6)
+    assert np.allclose(state.learner.rows[:written, :-1], [row for row, _ in kept.rows], rtol=1e-6)
+    assert np.allclose(state.learner.rows[:written, -1], [label for _, label in kept.rows], rtol=1e-6)
 
 
 def test_labels_are_relaxed_belady():
@@ -129,8 +129,8 @@ def test_labels_are_relaxed_belady():
     stream = Stream.of_pages(ids.astype(np.int32), int(ids.max()) + 1)
     capacity, window = 30, 60  # two capacities, so the same from the start
     _, state = watched(often(LRB), stream, capacity, {**LRB_SMALL, "window": 2, "rows": 4096, "deltas": 1})
-    count = state.numbers[learning.WRITTEN]
-    rows, labels = state.rows[:count, :-1], np.exp(state.rows[:count, -1])
+    count = state.learner.numbers[learning.WRITTEN]
+    rows, labels = state.learner.rows[:count, :-1], np.exp(state.learner.rows[:count, -1])
     beyond = np.isclose(labels, 2 * window)
     assert 0 < beyond.sum() < count
     # A page's waits, each between two accesses, say how long after the mark it can have come back.
@@ -210,13 +210,15 @@ def test_forest_is_lightgbms(seed, leaves, spread):
     rows = rng.integers(0, spread, (300, 3)).astype(np.float32)
     labels = (np.sin(rows[:, 0]) + rows[:, 1] / spread).astype(np.float32)
     text = fit(rows, labels, 5, leaves, 0.3, 1, 1)
-    forest = learning.blank_forest(5, leaves)
-    trees = plant(forest, text)
+    learner = learning.make(1, 0, 0, len(rows), learning.Training(1, 5, leaves, 1, 1, 0.3))
+    forest = learner.forest
+    learner.numbers[learning.TREES] = plant(forest, text)
     booster = lgb.Booster(model_str=text)
     thresholds = forest["threshold"][np.isfinite(forest["threshold"])]
     rows[: min(300, len(thresholds)), 1] = thresholds[:300]
-    scores = np.zeros(len(rows))
-    learning.score(forest, trees, rows, len(rows), np.zeros(len(rows), np.uint32), scores)
+    learner.inputs[:] = rows
+    learning.score(learner, len(rows))
+    scores = learner.scores
     assert scores.tolist() == booster.predict(rows).tolist()
     dumped = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
     assert scores[:50].tolist() == [sum(oracle.tree_value(tree, row) for tree in dumped) for row in rows[:50]]

@@ -30,3 +30,15 @@ def test_a_table_that_does_not_hold_ends_with_status_1(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "**out**" in done.stdout and "fifo on x" in done.stdout
+
+
+def test_the_table_of_memory_counts_the_arrays_of_a_state_within_a_state(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, 'benchmarks'); import policies, peers, numpy as np\n"
+        "from pathlib import Path\n"
+        f"ids = peers.Ids('x', np.arange(1000, dtype=np.int32), Path({str(tmp_path)!r}))\n"
+        "print(*(policies.state_bytes(own, ids, 100) for own in ('arc', 'marc')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    arc, marc = map(int, done.stdout.split())
+    assert marc > arc + 8 * 1000  # the filter's links come on top of ARC's own

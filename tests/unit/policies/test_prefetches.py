@@ -11,9 +11,9 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, AROUND, HIT, PREFETCH, PREFETCHED, WRITE
 from cachezoo.kernels.segments import Geometry
 from cachezoo.policies.admissions import ACCEPT_ALL, by_decision
-from cachezoo.policies.engine import replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.prefetches import NEXT, NONE, PREFETCHES, Plan, by_ranges, prefetched_stream, with_prefetch
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.traces.pages import PageAccesses, PageNumbers, expand_pages
@@ -111,7 +111,7 @@ def test_a_sequential_reader_finds_what_was_fetched():
     trace = reading(*((page, 1) for page in range(36)))
     pages = expand_pages(trace)
     stream = prefetched_stream(trace, pages, NEXT.planned(trace, pages, {}))
-    run = replay(Composition(LRU, ACCEPT_ALL), stream, 100)
+    run = simulate(Composition(LRU, ACCEPT_ALL), stream, 100)
     assert run.outcome[stream.asked].tolist() == ([ADMITTED] + [HIT] * 8) * 4
     assert (run.outcome == PREFETCHED).sum() == 4 * 8
 
@@ -120,7 +120,7 @@ def test_what_nobody_asks_for_takes_up_room():
     trace = reading(*((100 * page, 1) for page in (0, 1, 2, 0, 1, 2)))
     pages = expand_pages(trace)
     runs = [
-        replay(Composition(LRU, ACCEPT_ALL), prefetched_stream(trace, pages, plan), 6)
+        simulate(Composition(LRU, ACCEPT_ALL), prefetched_stream(trace, pages, plan), 6)
         for plan in (NONE.planned(trace, pages, {}), NEXT.planned(trace, pages, {"n": 4}))
     ]
     assert [(run.outcome == HIT).sum() for run in runs] == [3, 0]
@@ -130,7 +130,7 @@ def test_what_is_not_admitted_fetches_nothing_and_a_hit_neither():
     trace = reading((0, 1), (50, 1), (50, 1))
     pages = expand_pages(trace)
     stream = prefetched_stream(trace, pages, NEXT.planned(trace, pages, {"n": 1}))
-    run = replay(Composition(LRU, by_decision(np.array([0, 1, 1], np.bool_), "model")), stream, 10)
+    run = simulate(Composition(LRU, by_decision(np.array([0, 1, 1], np.bool_), "model")), stream, 10)
     assert run.outcome.tolist() == [0, 0, ADMITTED, PREFETCHED, HIT, 0]
 
 
@@ -141,7 +141,7 @@ def test_write_around_voids_what_was_prefetched():
     run = {}
     for writes in ("back", "around"):
         stream = prefetched_stream(trace, pages, NEXT.planned(trace, pages, {"n": 1}), writes)
-        run[writes] = replay(Composition(LRU, ACCEPT_ALL), stream, 10).outcome[stream.asked].tolist()
+        run[writes] = simulate(Composition(LRU, ACCEPT_ALL), stream, 10).outcome[stream.asked].tolist()
     assert run == {"back": [ADMITTED, HIT, HIT], "around": [ADMITTED, 0, ADMITTED]}
 
 
@@ -150,7 +150,7 @@ def test_write_around_fetches_the_version_that_holds():
     trace = trace_of(requests)
     pages = expand_pages(trace)
     stream = prefetched_stream(trace, pages, NEXT.planned(trace, pages, {"n": 1}), "around")
-    run = replay(Composition(LRU, ACCEPT_ALL), stream, 10)
+    run = simulate(Composition(LRU, ACCEPT_ALL), stream, 10)
     assert stream.flags[0] & (WRITE | AROUND) == WRITE | AROUND
     assert run.outcome.tolist() == [0, ADMITTED, PREFETCHED, HIT, 0]
 

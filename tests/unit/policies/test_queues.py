@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.queues import CLOCK, EVICTIONS, S3FIFO, SIEVE, TWOQ
 from cachezoo.policies.evictions.recency import FIFO, LRU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
 from tests.oracles.evict import clock, s3fifo, twoq
@@ -22,7 +22,7 @@ PAGES = st.lists(st.integers(0, 13), min_size=1, max_size=160)
 
 def run(eviction, pages, capacity, **values):
     stream = Stream.of_pages(np.array(pages, np.int32), max(pages) + 1)
-    return replay(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
+    return simulate(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
 
 
 def check(eviction, oracle, pages, capacity, **values):

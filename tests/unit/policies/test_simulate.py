@@ -3,11 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, POLICIES, build, classics, policy
 from cachezoo.policies.simulate import (
-    Replay,
+    Simulator,
     auto_warmup,
     capacity_of,
     counted_from,
@@ -16,7 +17,7 @@ from cachezoo.policies.simulate import (
     simulate_admission,
 )
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 
 META = TraceMeta("t", "web", "csv", "0" * 64)
 ACCESSES = st.lists(st.integers(0, 11), min_size=1, max_size=120)
@@ -109,8 +110,8 @@ def test_a_composition_is_the_registered_policy_where_there_is_one():
 def test_a_prefetch_serves_a_run_of_reads():
     trace = _trace([*range(40)])
     pages = expand_pages(trace)
-    replay = Replay(trace, pages)
-    plain, ahead = (replay.run(name, 20, 0) for name in ("lru", "lru+next(n=3)"))
+    simulate = Simulator(trace, pages)
+    plain, ahead = (simulate.run(name, 20, 0) for name in ("lru", "lru+next(n=3)"))
     assert plain.hits == 0 and plain.prefetched == 0
     assert (ahead.hits, ahead.prefetched, ahead.prefetch_hits) == (30, 30, 30)
     assert len(ahead.outcome) == len(pages.page_ids)
@@ -122,12 +123,12 @@ def test_every_policy_runs_with_every_write_policy(policy_id, writes):
     rng = np.random.default_rng(9)
     trace = _trace(rng.zipf(1.3, 300) % 50, rng.integers(0, 2, 300), pages_each=2)
     pages = expand_pages(trace)
-    found = Replay(trace, pages, writes, "request").run(policy_id, 12, 30)
+    found = Simulator(trace, pages, writes, "request").run(policy_id, 12, 30)
     assert 0 < found.hits < found.page_accesses == len(pages.page_ids) - 30
     assert found.request_hits <= found.requests and found.byte_hits <= found.bytes
     assert (found.dirty_evictions > 0) is (writes == "back" and policy_id != "static_hindsight")  # whose pages stay
-    best = Replay(trace, pages, writes, "request").run(OPTIMUM, 12, 0)
-    assert Replay(trace, pages, writes, "request").run(policy_id, 12, 0).hits <= best.hits
+    best = Simulator(trace, pages, writes, "request").run(OPTIMUM, 12, 0)
+    assert Simulator(trace, pages, writes, "request").run(policy_id, 12, 0).hits <= best.hits
 
 
 def test_a_model_decides_for_whole_requests():

@@ -9,10 +9,10 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.sketch import halve, note, noted, see, seen
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import hits_only, replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.recency import LRU
 from cachezoo.policies.evictions.sketch import CACHEUS, WTINYLFU
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
 from tests.oracles.admit.acceptall import Gate
@@ -33,8 +33,8 @@ def hit_ratio(eviction, pages, capacity, **values):
 
 def check(eviction, cache, pages, capacity, values):
     stream = Stream.of_pages(*dense(pages))
-    run = replay(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
-    outcome, victim = naive.replay(stream, cache(stream, capacity, **values), Gate(stream, capacity))
+    run = simulate(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
+    outcome, victim = naive.simulate(stream, cache(stream, capacity, **values), Gate(stream, capacity))
     assert run.outcome.tolist() == outcome
     assert run.victim.tolist() == victim
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
 from cachezoo.policies.admissions import ADMISSIONS, COIN_FLIP
-from cachezoo.policies.engine import replay
+from cachezoo.policies.components import Whole
+from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.parts import Whole
 from cachezoo.policies.prefetches import PREFETCHES, prefetched_stream
-from cachezoo.policies.spec import BOUNDS, Part, Spec, parse
+from cachezoo.policies.spec import BOUNDS, Component, Spec, parse
 from cachezoo.traces.pages import expand_pages
 from tests.page_data import seeded_trace
 
@@ -38,7 +38,7 @@ def part_texts(draw, table):
     inside = f",{blank}".join(f"{name}{blank}={value!r}" for name, value in values.items())
     text = f"{part.id}({inside})" if values or draw(st.booleans()) else part.id
     kept = [(one.name, values[one.name]) for one in part.parameters if values.get(one.name, one.default) != one.default]
-    return blank + text + blank, Part(part.id, tuple(kept))
+    return blank + text + blank, Component(part.id, tuple(kept))
 
 
 @given(
@@ -89,14 +89,17 @@ def test_canonical_texts(text, canonical):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "policy (empty): a part is missing; a policy is [admission+]eviction[+prefetch], admission: acceptall, "),
-        ("lru+", "policy lru+: a part is missing; "),
+        (
+            "",
+            "policy (empty): a component is missing; a policy is [admission+]eviction[+prefetch], admission: ",
+        ),
+        ("lru+", "policy lru+: a component is missing; "),
         ("lur", "policy lur: lur is unknown, did you mean lru?; a policy is [admission+]eviction"),
         ("LRU", "policy LRU: LRU is unknown, did you mean lru?; "),
         ("beladi", "policy beladi: beladi is unknown, did you mean belady?; "),
-        ("coin flip", "policy coin flip: coin flip is no part; write an id, or an id with values as in next(n=4)"),
-        ("coinflip(p=0.5", "policy coinflip(p=0.5: coinflip(p=0.5 is no part; write an id, or "),
-        ("coinflip(p=(1))", "policy coinflip(p=(1)): coinflip(p=(1)) is no part; "),
+        ("coin flip", "policy coin flip: coin flip is no component; write an id, or an id with values as in next(n=4)"),
+        ("coinflip(p=0.5", "policy coinflip(p=0.5: coinflip(p=0.5 is no component; write an id, or "),
+        ("coinflip(p=(1))", "policy coinflip(p=(1)): coinflip(p=(1)) is no component; "),
         ("coinflip)+lru", "policy coinflip)+lru: coinflip)"),
         ("coinflip(0.5)", "policy coinflip(0.5): coinflip: 0.5 stands where name=value should; it takes p, seed"),
         ("coinflip(p=0.5,)", "policy coinflip(p=0.5,): coinflip: nothing stands where name=value should; it takes p"),
@@ -114,11 +117,11 @@ def test_canonical_texts(text, canonical):
         ("next+none", "policy next+none: a cache has one prefetch, not next and none; name one"),
         (
             "lru+coinflip(p=1)",
-            "policy lru+coinflip(p=1): parts stand as [admission+]eviction[+prefetch]; write coinflip",
+            "policy lru+coinflip(p=1): components stand as [admission+]eviction[+prefetch]; write coinflip",
         ),
-        ("next+lru", "policy next+lru: parts stand as [admission+]eviction[+prefetch]; write lru+next"),
-        ("coinflip+belady", "policy coinflip+belady: belady is a bound: it takes no other part; name it alone"),
-        ("benefit+next", "policy benefit+next: benefit is a bound: it takes no other part; name it alone"),
+        ("next+lru", "policy next+lru: components stand as [admission+]eviction[+prefetch]; write lru+next"),
+        ("coinflip+belady", "policy coinflip+belady: belady is a bound: it takes no other component; name it alone"),
+        ("benefit+next", "policy benefit+next: benefit is a bound: it takes no other component; name it alone"),
         ("belady(x=1)", "policy belady(x=1): belady is a bound and takes no values"),
         ("lru\n+lru", "policy lru +lru: a cache has one eviction, not lru and lru; name one"),
     ],
@@ -138,7 +141,7 @@ def test_a_text_becomes_what_the_engine_runs():
     pages = expand_pages(trace)
     spec = parse("coinflip(p=0.5)+lru+next(n=4)")
     stream = prefetched_stream(trace, pages, spec.plan(trace, pages))
-    run = replay(spec.composition(), stream, 10)
+    run = simulate(spec.composition(), stream, 10)
     assert len(np.unique(run.outcome)) == 4
     assert len(parse("lru").plan(trace, pages).page_ids) == 0
 

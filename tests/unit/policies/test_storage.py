@@ -11,11 +11,11 @@ from cachezoo.kernels.evict.reca import kinds_of
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, METADATA, PREFETCH, REQUEST, UNIT, WRITE
 from cachezoo.kernels.requests import by_request_size
 from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.engine import replay
+from cachezoo.policies.components import Composition
+from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions.frequency import LFU
 from cachezoo.policies.evictions.recency import LRU
 from cachezoo.policies.evictions.storage import AZOR, HYSTOR, RECA
-from cachezoo.policies.parts import Composition
 from cachezoo.policies.stream import Stream
 from tests.oracles import engine as naive
 from tests.oracles.admit.acceptall import Gate
@@ -33,7 +33,7 @@ def stream_of(*requests):
 
 
 def run(eviction, stream, capacity, **values):
-    return replay(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
+    return simulate(Composition(eviction, ACCEPT_ALL, values), stream, capacity)
 
 
 @st.composite
@@ -56,7 +56,7 @@ def mixed(draw):
 @settings(deadline=None, max_examples=60)
 def test_reca_equals_its_oracle_whatever_its_parameters(values, stream, capacity):
     got = run(RECA, stream, capacity, **values)
-    outcome, victim = naive.replay(stream, naive_reca.Cache(stream, capacity, **values), Gate(stream, capacity))
+    outcome, victim = naive.simulate(stream, naive_reca.Cache(stream, capacity, **values), Gate(stream, capacity))
     assert got.outcome.tolist() == outcome
     assert got.victim.tolist() == victim
 
@@ -65,7 +65,7 @@ def test_reca_equals_its_oracle_whatever_its_parameters(values, stream, capacity
 @settings(deadline=None, max_examples=60)
 def test_hystor_equals_its_oracle_whatever_its_share(stream, capacity, share):
     got = run(HYSTOR, stream, capacity, write_share=share)
-    outcome, victim = naive.replay(stream, naive_hystor.Cache(stream, capacity, share), Gate(stream, capacity))
+    outcome, victim = naive.simulate(stream, naive_hystor.Cache(stream, capacity, share), Gate(stream, capacity))
     assert got.outcome.tolist() == outcome
     assert got.victim.tolist() == victim
 

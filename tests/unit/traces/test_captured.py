@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 import yaml
 
+from cachezoo.capture.recipe import load_recipe
 from cachezoo.config.load import load_params
-from cachezoo.evaluation.flash_load import load_windows, measure, resamples, time_scale
+from cachezoo.flash.load import load_windows, resamples, time_scale
+from cachezoo.flash.measure import measure
+from cachezoo.flash.policies import rejectx
+from cachezoo.flash.problem import flash_problem
 from cachezoo.labels.episode_file import footprint
 from cachezoo.labels.episodes import label_problem
-from cachezoo.labels.flash_problem import flash_problem
-from cachezoo.policies.flash import rejectx
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Replay, auto_warmup, parse_capacity
-from cachezoo.traces.capture.recipe import load_recipe
+from cachezoo.policies.simulate import Simulator, auto_warmup, parse_capacity
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace
@@ -23,7 +24,7 @@ from cachezoo.traces.table import OP_READ, Trace
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "data/raw/captured"
 PARAMS = load_params(ROOT / "params.yaml")
-TRACES = PARAMS.traces
+TRACES = PARAMS.data.traces
 NAMES = sorted(path.stem for path in FOLDER.glob("*.parquet"))
 # Large accesses, for the flash cache's segments instead of for pages.
 BLOBS = [name for name in NAMES if name.startswith("blob_")]
@@ -91,9 +92,9 @@ def test_there_is_something_to_gain(paged: Trace) -> None:
     pages = expand_pages(paged)
     assert 70_000 <= pages.n_pages <= 270_000
     capacity = parse_capacity("10%", pages.n_pages)
-    replay, warmup = Replay(paged, pages), auto_warmup(pages, capacity)
-    best = max(replay.run(name, capacity, warmup).hit_ratio for name in classics())
-    assert replay.run(OPTIMUM, capacity, warmup).hit_ratio - best >= 0.06
+    simulator, warmup = Simulator(paged, pages), auto_warmup(pages, capacity)
+    best = max(simulator.run(name, capacity, warmup).hit_ratio for name in classics())
+    assert simulator.run(OPTIMUM, capacity, warmup).hit_ratio - best >= 0.06
 
 
 def test_blobs_are_large_accesses_of_several_volumes(blobs: Trace) -> None:
@@ -115,8 +116,8 @@ def test_admission_to_a_flash_cache_has_something_to_gain(blobs: Trace) -> None:
     windows = load_windows(blobs.time_us, problem, PARAMS.policy.flash, time_scale(blobs))
     draws = resamples(windows.count, 1, 0)
     everything = measure(problem, problem.accept_all, windows, draws)
-    assert everything["byte_hit_ratio"] > 0.1
+    assert everything.byte_hit_ratio > 0.1
     optimum = measure(problem, labels.choice.run, windows, draws)
     reject = measure(problem, rejectx(problem).run, windows, draws)
-    assert optimum["read_dt_s"] <= 0.96 * reject["read_dt_s"]
-    assert optimum["byte_hit_ratio"] > everything["byte_hit_ratio"] + 0.05
+    assert optimum.read_dt_s <= 0.96 * reject.read_dt_s
+    assert optimum.byte_hit_ratio > everything.byte_hit_ratio + 0.05

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited, joined, merged
 from cachezoo.traces.reading import BAD_OP, BAD_TIME, Reading, bytes_of, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import Coded
 
 LAYOUT = Layout((Column("n", "int"), Column("x", "float"), Column("who", "text"), Column("late", "int", optional=True)))
 
@@ -74,7 +74,7 @@ def test_equals_the_loop_over_lines(tmp_path_factory, lines, last):
 
 def test_an_error_names_row_column_and_value(tmp_path):
     for content, said in (
-        (b"1,2,a,4\n1,z,a,4\n", "row 2: x is 'z', not a number; mend or drop the row"),
+        (b"1,2,a,4\n1,z,a,4\n", "row 2: x is 'z', not a number; fix or drop the row"),
         (b"1,2,a,4\n1,nan,a,4\n", "row 2: x is 'nan', not a number"),
         (b"1,2,a,4\n1,1e400,a,4\n", "row 2: x is '1e400', not a number"),
         (b"1,2,a,4\n\n# c\n,2,a,4\n", "row 2: n is empty; fill it in or drop the row"),
@@ -172,7 +172,7 @@ def test_units():
 def test_a_first_row_with_too_few_fields_is_one_bad_row(tmp_path):
     reading, rows = read(tmp_path, b"1,2\n1,2,a,3\n", skip=1)
     assert values(rows) == [(2, 1, 2.0, "a", 3)]
-    assert reading.skipped == [f"{tmp_path / 't.txt'}: row 1: has 2 fields, not 4 ('1,2'); mend or drop the row"]
+    assert reading.skipped == [f"{tmp_path / 't.txt'}: row 1: has 2 fields, not 4 ('1,2'); fix or drop the row"]
 
 
 def test_ragged_rows_keep_their_columns_whatever_comes_after_them(tmp_path):

@@ -2,9 +2,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.kernels.match import COMPLETE, ISSUE, QUEUE, REQUEUE
 from cachezoo.traces.events import DISCARD, FLUSH, OTHER, Events, match_requests, operation
-from cachezoo.traces.table import OP_READ, OP_WRITE, Coded
+from cachezoo.traces.table import OP_READ, OP_WRITE
 from tests.oracles.match import naive_latencies
 
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces.mixing import Turn, in_turns, interleave, share_counts, sources
 from cachezoo.traces.store import read_trace, write_trace
-from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Coded, Trace, validate
+from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace, validate
 from cachezoo.traces.transforms import split_by
 from tests.lstm_data import make_stream
 from tests.oracles.transforms import naive_merge, naive_turns

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.io import read_table, write_table
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import read_pages, read_trace, trace_from_table, write_trace
-from cachezoo.traces.table import Coded, Trace, TraceMeta, validate
+from cachezoo.traces.table import Trace, TraceMeta, validate
 
 META = TraceMeta("t", "web", "csv", "0" * 64, extra={"recipe": "{}"})
 
@@ -35,9 +36,7 @@ ROWS = st.lists(
 @given(rows=ROWS)
 @settings(deadline=None, max_examples=60)
 def test_pages_equal_the_naive_expansion(rows):
-    trace = make(
-        np.cumsum([r[0] for r in rows]), *([r[i] for r in rows] for i in (1, 2, 3)), [r[4] for r in rows]
-    )
+    trace = make(np.cumsum([r[0] for r in rows]), *([r[i] for r in rows] for i in (1, 2, 3)), [r[4] for r in rows])
     pages = expand_pages(trace)
     names, start, ids = {}, [0], []
     for _, _, offset, size, volume in rows:
@@ -47,9 +46,7 @@ def test_pages_equal_the_naive_expansion(rows):
     assert pages.page_ids.tolist() == ids
     assert pages.request_start.tolist() == start
     assert pages.n_pages == len(names)
-    assert pages.request_of_access().tolist() == [
-        i for i in range(len(rows)) for _ in range(start[i + 1] - start[i])
-    ]
+    assert pages.request_of_access().tolist() == [i for i in range(len(rows)) for _ in range(start[i + 1] - start[i])]
 
 
 def test_round_trip_and_same_bytes(tmp_path):

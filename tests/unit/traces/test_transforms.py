@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import POLICIES
 from cachezoo.traces import transforms
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.table import Coded, validate
+from cachezoo.traces.table import validate
 from cachezoo.traces.transforms import cut, sample, split, split_by
 from tests.oracles.transforms import naive_chosen, naive_cut, naive_error, naive_pages, naive_sample
 from tests.request_data import requests_of, trace_of, traces
@@ -141,7 +142,6 @@ def test_the_choice_stays_from_release_to_release():
     assert chosen == [8, 15, 17, 19, 21, 22, 25, 26, 27, 28, 29, 32, 36, 37, 38, 39]
 
 
-
 def test_the_rate_is_the_part_of_the_blocks():
     n = 40_000
     rng = np.random.default_rng(3)
@@ -182,7 +182,9 @@ def test_samples_that_cannot_be_are_named():
 
 
 @pytest.mark.needs("public_traces")
-@pytest.mark.parametrize("name", ["block/cloudphysics.vscsi", "block/postmark.disksim.gz"])
+@pytest.mark.parametrize(
+    "name", ["block/cloudphysics.vscsi", pytest.param("block/postmark.disksim.gz", marks=pytest.mark.slow)]
+)
 def test_the_sample_keeps_reuse_and_the_hit_ratio_of_lru(name):
     trace, rate, block_bytes = read(public_sample(name)), 0.25, 65536
     whole = expand_pages(trace)

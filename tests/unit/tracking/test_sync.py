@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 
 from cachezoo.bundles import load
-from cachezoo.bundles.measured import promotion
-from cachezoo.bundles.requests import Requests
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import BundleError, CachezooError
-from cachezoo.evaluation.report.names import model_plot, policies_plot
 from cachezoo.io import read_json, write_json
-from cachezoo.tracking.records import gather
+from cachezoo.plots import model_plot, policies_plot
+from cachezoo.serving.requests import RequestBatch
 from cachezoo.tracking.sync import DIGEST, FINGERPRINT, sync, track, tracking_uri, ui_address, ui_command
 from tests.bundle_data import EXPORT, metrics
+from tests.metrics_data import write
 
-Trained = tuple[Path, Requests]
+Trained = tuple[Path, RequestBatch]
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def root(trained: Trained, bundle_dir: Path, tmp_path: Path) -> Path:
         values = json.loads((folder / "train.json").read_text())
         write_json(folder / "train.json", {**values, "model_id": other, "category": "web", **changes})
     write_json(root / f"models/bundles/{kind}.web.never/REFUSED.json", {"reason": "it never moved"})
-    write_json(root / "metrics/web.json", metrics(f"{kind}.web.new"))
+    write(root / "metrics/web.json", metrics(f"{kind}.web.new").own)
     (root / "report").mkdir()
     for plot in (model_plot(name), policies_plot("database"), policies_plot("web")):
         (root / "report" / plot).write_bytes(plot.encode())
@@ -131,35 +130,25 @@ def test_aliases_follow_the_validation_verdict(root: Path, trained: Trained, bun
     name, out = bundle_dir.name, root / "models/bundles" / bundle_dir.name
     folder = root / "models/trained" / name
     values = json.loads((folder / "train.json").read_text())
-    write_json(folder / "train.json", {**values, "beats_baseline": True, "reason": "won"})
-    aliases = []
-    for version, low in (("0.1.0", 0.02), ("0.2.0", -0.01), ("0.3.0", 0.01)):
+
+    def judged(version: str, beats: bool, low: float = 0.02) -> str | None:
+        """The alias of a bundle of that version, whose model won or lost on validation."""
+        reason = "won" if beats else "lost"
+        write_json(folder / "train.json", {**values, "beats_baseline": beats, "reason": reason})
         settings = EXPORT.__class__(version, 250, 1000, EXPORT.libraries, {})
         write_bundle(folder, trained[1], metrics(name, low), settings, out)
-        aliases.append(sync(root).aliases[name])
-        found = client(root).get_registered_model(name).aliases
-        if version == "0.2.0":
-            assert set(found) == {"champion", "challenger"}
-            assert int(found["challenger"]) > int(found["champion"])
-    assert aliases == ["champion", "challenger", "champion"]
-    assert int(found["champion"]) == 3
-    write_json(folder / "train.json", {**values, "beats_baseline": False, "reason": "lost"})
+        return sync(root).aliases[name]
+
+    assert judged("0.1.0", True) == "champion"
     if name.startswith("prefetch."):
         with pytest.raises(BundleError, match="not shown to beat prefetching without a model: lost"):
-            write_bundle(folder, trained[1], metrics(name), EXPORT, out)
+            judged("0.2.0", False)
         return
-    write_bundle(folder, trained[1], metrics(name), EXPORT, out)
-    assert next(r.alias for r in gather(root) if r.model_id == name) == "challenger"
-
-
-@pytest.mark.parametrize("name", ["difference_low", "mean_dt_saved_low"])
-def test_no_champion_where_the_validation_interval_reaches_zero(name: str) -> None:
-    """Also where a verdict forgot to look at it."""
-    section = {"beats_baseline": True, "reason": "won", "evaluated": {"promoted": True}, "training": {name: 0.001}}
-    assert promotion(section) == (True, "won")
-    section["training"] = {name: 0.0}
-    reason = "the interval of the paired difference on validation begins at 0.0000, not above 0"
-    assert promotion(section) == (False, reason)
+    assert judged("0.2.0", False) == "challenger"
+    found = client(root).get_registered_model(name).aliases
+    assert set(found) == {"champion", "challenger"} and int(found["challenger"]) > int(found["champion"])
+    assert judged("0.3.0", True, low=-0.01) == "champion"  # what the metrics say decides nothing
+    assert int(client(root).get_registered_model(name).aliases["champion"]) == 3
 
 
 def test_damaged_bundle_stops_the_sync(root: Path, bundle_dir: Path) -> None:

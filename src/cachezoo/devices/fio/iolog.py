@@ -51,7 +51,7 @@ class Cleaning:
 
 
 @dataclass(frozen=True)
-class Requests:
+class ReplayRows:
     """Requests that fio can replay; arrays have one entry a request.
 
     Attributes:
@@ -109,7 +109,7 @@ class Rules:
         return self.data_bytes // self.block_bytes * self.block_bytes
 
 
-def clean(time_us: I64, op: U8, offset: I64, size: I64, rules: Rules) -> tuple[Requests, Cleaning]:
+def clean(time_us: I64, op: U8, offset: I64, size: I64, rules: Rules) -> tuple[ReplayRows, Cleaning]:
     """Make a trace fit for a target.
 
     A request is extended to whole logical blocks. With `fold`, its address is taken modulo the target's capacity, and
@@ -153,7 +153,7 @@ def clean(time_us: I64, op: U8, offset: I64, size: I64, rules: Rules) -> tuple[R
         writes_as_reads=int(as_reads.sum()),
     )
     op = np.where(as_reads, OP_READ, op).astype(np.uint8)
-    return Requests(time_us[row].astype(np.int64), op, place + rules.data_offset, length, row), counts
+    return ReplayRows(time_us[row].astype(np.int64), op, place + rules.data_offset, length, row), counts
 
 
 def _placed(start: I64, length: I64, row: I64, rules: Rules) -> I64:
@@ -180,7 +180,7 @@ def _placed(start: I64, length: I64, row: I64, rules: Rules) -> I64:
     return np.minimum(folded, capacity - length)
 
 
-def framed(requests: Requests, rules: Rules, lead_in: int, sentinels: int) -> Requests:
+def framed(requests: ReplayRows, rules: Rules, lead_in: int, sentinels: int) -> ReplayRows:
     """The requests between reads of the replay's own.
 
     The first request of a fio job takes longer than the others (it opens and maps), and at queue depth n the last n - 1
@@ -206,7 +206,7 @@ def framed(requests: Requests, rules: Rules, lead_in: int, sentinels: int) -> Re
     minus = np.full(lead_in + sentinels, -1, np.int64)
     reads = np.full(lead_in + sentinels, OP_READ, np.uint8)
     sizes = np.full(lead_in + sentinels, block, np.int64)
-    return Requests(
+    return ReplayRows(
         between(first, requests.time_us, late.astype(np.int64)),
         between(reads[:lead_in], requests.op, reads[lead_in:]).astype(np.uint8),
         between(own[:lead_in], requests.offset, own[lead_in:]),
@@ -215,7 +215,7 @@ def framed(requests: Requests, rules: Rules, lead_in: int, sentinels: int) -> Re
     )
 
 
-def write_iolog(requests: Requests, path: Path, timed: bool) -> None:
+def write_iolog(requests: ReplayRows, path: Path, timed: bool) -> None:
     """Write fio's iolog: version 2, or with times version 3, whose unit is µs.
 
     Version 3 ignores the wait after a line at time 0, so its times begin at 1.

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.devices.fio.iolog import Requests
+from cachezoo.devices.fio.iolog import ReplayRows
 from cachezoo.errors import DeviceError
 from cachezoo.traces.table import OP_NAMES
 
@@ -73,7 +73,7 @@ def read_log(path: Path) -> Log:
     return Log(path, ns, op, size, offset)
 
 
-def check_order(log: Log, requests: Requests, label: str) -> None:
+def check_order(log: Log, requests: ReplayRows, label: str) -> None:
     """See that line i of a log is request i.
 
     Raises:
@@ -103,7 +103,7 @@ def check_order(log: Log, requests: Requests, label: str) -> None:
         raise DeviceError(message)
 
 
-def join(log: Log, requests: Requests, label: str) -> I64:
+def join(log: Log, requests: ReplayRows, label: str) -> I64:
     """For each request, which line of a log in the order of completion is its own.
 
     Of requests of the same direction, size and offset, the first to be issued is taken for the first to complete:
@@ -159,7 +159,7 @@ def check_times(log: Log, longest_s: float, label: str) -> None:
         raise DeviceError(message)
 
 
-def service_us(log: Log, requests: Requests, label: str) -> F64:
+def service_us(log: Log, requests: ReplayRows, label: str) -> F64:
     """float64[n] µs of each request at queue depth 1.
 
     Raises:
@@ -169,7 +169,7 @@ def service_us(log: Log, requests: Requests, label: str) -> F64:
     return _us(log.ns)
 
 
-def queued_us(log: Log, submitted: Log, requests: Requests, label: str) -> F64:
+def queued_us(log: Log, submitted: Log, requests: ReplayRows, label: str) -> F64:
     """float64[n] µs of each request at any queue depth; NaN where fio logged none.
 
     Args:

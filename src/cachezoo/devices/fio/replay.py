@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.config.device import RealDevice
 from cachezoo.console import Advance, err, progress
 from cachezoo.devices.fio import command as commands
 from cachezoo.devices.fio import logs
 from cachezoo.devices.fio.command import Mode, Way
 from cachezoo.devices.fio.contract import ReplayTarget
-from cachezoo.devices.fio.iolog import SENTINELS, Cleaning, Requests, Rules, Writes, clean, framed, write_iolog
+from cachezoo.devices.fio.iolog import SENTINELS, Cleaning, ReplayRows, Rules, Writes, clean, framed, write_iolog
 from cachezoo.devices.fio.program import TIMEOUT, Program, find_fio, moved_bytes, run
 from cachezoo.devices.fio.scratch import scratch_folder
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import RealDevice
 from cachezoo.traces.table import OP_WRITE, Trace
 
 F64 = npt.NDArray[np.float64]
@@ -121,7 +121,7 @@ def replay(trace: Trace, target: ReplayTarget, settings: Settings) -> Measured:
     return Measured(whole, spread, means, cleaning, provenance | _warned(means, target.label))
 
 
-def _repeated(job: "_Job", requests: Requests) -> F64:
+def _repeated(job: "_Job", requests: ReplayRows) -> F64:
     """float64[repetitions, requests] µs."""
     repetitions = job.settings.repetitions
     times = np.empty((repetitions, len(requests)))
@@ -152,7 +152,7 @@ def check_replay(trace: Trace, target: ReplayTarget, settings: Settings) -> None
     _planned(trace, target, settings)
 
 
-def _planned(trace: Trace, target: ReplayTarget, settings: Settings) -> "tuple[_Job, Requests, Cleaning]":
+def _planned(trace: Trace, target: ReplayTarget, settings: Settings) -> "tuple[_Job, ReplayRows, Cleaning]":
     program = find_fio()
     way = Way(settings.mode, settings.depth, chunked=0 < settings.chunk_requests < len(trace))
     commands.check_way(way, program, target)
@@ -192,7 +192,7 @@ class _Job:
     rules: Rules
     settings: Settings
 
-    def once(self, requests: Requests, number: int, advance: Advance) -> F64:
+    def once(self, requests: ReplayRows, number: int, advance: Advance) -> F64:
         """float64 µs of each request in one repetition."""
         sentinels = max(SENTINELS, self.way.depth) if self.way.joined else 0
         for _ in range(TRIES):
@@ -208,10 +208,10 @@ class _Job:
         )
         raise DeviceError(message)
 
-    def command(self, script: Requests) -> list[str]:
+    def command(self, script: ReplayRows) -> list[str]:
         return commands.replay_command(self.program, self.target, self.way, int(script.size.max()), script.writes)
 
-    def _run(self, script: Requests, number: int, advance: Advance) -> F64:
+    def _run(self, script: ReplayRows, number: int, advance: Advance) -> F64:
         """NaN where nothing was logged."""
         # A folder for each run: fio appends to the logs of the last.
         with scratch_folder() as folder:
@@ -234,7 +234,7 @@ class _Job:
             submitted = logs.read_log(folder / commands.SUBMISSION_LOG)
             return logs.queued_us(log, submitted, script, self.target.label)
 
-    def _watch(self, script: Requests, number: int, advance: Advance) -> Callable[[int, float], None]:
+    def _watch(self, script: ReplayRows, number: int, advance: Advance) -> Callable[[int, float], None]:
         total = float(script.size.sum())
 
         def watch(pid: int, _: float) -> None:
@@ -256,7 +256,7 @@ def _check_result(said: str, label: str) -> None:
         raise DeviceError(message)
 
 
-def _named(error: str, script: Requests) -> DeviceError:
+def _named(error: str, script: ReplayRows) -> DeviceError:
     """The error with the row that fio names by its offset and length, if it does."""
     found = re.search(r"offset=(\d+), buflen=(\d+)", error)
     if found is None:
@@ -267,7 +267,7 @@ def _named(error: str, script: Requests) -> DeviceError:
     return DeviceError(message)
 
 
-def _provenance(job: _Job, requests: Requests, started: datetime) -> dict[str, str]:
+def _provenance(job: _Job, requests: ReplayRows, started: datetime) -> dict[str, str]:
     command = job.command(requests)
     return {
         **{f"target.{key}": value for key, value in job.target.describe().items()},

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from cachezoo.config.device import Hdd, Ssd
 from cachezoo.devices.fio.scratch import scratch_folder
 from cachezoo.devices.nbd.build import need, plugin_file
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import Hdd, Ssd
 
 PREFIX = "cachezoo-disk-"
 READY_S = 20.0

@@ -5,7 +5,7 @@ it is optimal, Mattson et al., "Evaluation techniques for storage hierarchies", 
 always inserts; a cache that may bypass gains a little more, and never loses.
 
 A resident page is known by the position of its next access alone: a bit at each such position. So the access at
-position i hits iff bit i is set, and the page to drive out is at the highest bit (`cachezoo.kernels.bounds.bitset`);
+position i hits iff bit i is set, and the page to evict is at the highest bit (`cachezoo.kernels.bounds.bitset`);
 there is no hash, no heap and no table of pages. Pages that are never accessed again lie on a stack, and the one last
 accessed leaves first.
 
@@ -32,7 +32,7 @@ U64 = npt.NDArray[np.uint64]
 
 
 @njit
-def _replay(
+def _simulate(
     page_ids: I32, following: Next, bypass: bool, words: U64, start: I64, never: Next, outcome: U8, victim: I32
 ) -> None:
     m = page_ids.size
@@ -74,7 +74,7 @@ def _run(page_ids: I32, following: Next, capacity: int, bypass: bool, outcome: U
     outcome.fill(BYPASSED)
     victim.fill(NONE)
     never = np.empty(min(capacity, len(page_ids)), following.dtype)
-    _replay(page_ids, following, bypass, *empty(len(page_ids)), never, outcome, victim)
+    _simulate(page_ids, following, bypass, *empty(len(page_ids)), never, outcome, victim)
 
 
 def belady(page_ids: I32, following: Next, capacity: int, outcome: U8, victim: I32) -> None:
@@ -85,7 +85,7 @@ def belady(page_ids: I32, following: Next, capacity: int, outcome: U8, victim: I
         following: int32[m] or int64[m] from `cachezoo.kernels.bounds.following.next_access`; m or more is never.
         capacity: pages, at least 1.
         outcome: uint8[m], written: `ADMITTED` or `HIT`.
-        victim: int32[m], written: the page driven out, or `NONE`; or of size 0 where nobody asks.
+        victim: int32[m], written: the page evicted, or `NONE`; or of size 0 where nobody asks.
     """
     _run(page_ids, following, capacity, False, outcome, victim)
 

@@ -1,8 +1,8 @@
 """Relaxed Belady: which of the pages needed far enough ahead leaves does not matter much.
 
 Source: Song, Berger, Li, Lloyd, "Learning Relaxed Belady for Content Distribution Network Caching", NSDI 2020, Sec. 3.
-The Belady boundary is the minimum of the time to next request over all pages that MIN drives out (MIN always inserts);
-an eviction is a good decision if the page's next request is not before the boundary. The relaxed policy drives out any
+The Belady boundary is the minimum of the time to next request over all pages that MIN evicts (MIN always inserts);
+an eviction is a good decision if the page's next request is not before the boundary. The relaxed policy evicts any
 page beyond the boundary, and the farthest one if there is none.
 
 Time is counted in page accesses. "Any" is here the page used longest ago, so that a run has one result; the paper draws
@@ -10,7 +10,7 @@ one at random. A page that is never requested again is beyond every boundary.
 
 It is no upper bound: it shows what a policy reaches that tells near from far at one threshold and knows nothing else.
 The minimum of a whole trace is that of its tightest moment, so where demand changes it lies well below what MIN does
-most of the time, and the policy well below MIN; `boundaries` shows how it moves.
+most of the time, and the policy well below MIN.
 """
 
 import numpy as np
@@ -41,46 +41,24 @@ def _ahead(page_ids: I32, following: Next, victim: I32, upcoming: I64, ahead: I6
 
 
 def eviction_ahead(page_ids: I32, following: Next, victim: I32, n_pages: int) -> I64:
-    """How far ahead the next request of each page driven out was, by any policy.
+    """How far ahead the next request of each page evicted was, by any policy.
 
     Args:
         page_ids: int32[m].
         following: int32[m] or int64[m] from `cachezoo.kernels.bounds.following.next_access`; m or more is never.
-        victim: int32[m], the page that each access drove out, or `NONE`.
+        victim: int32[m], the page that each access evicted, or `NONE`.
         n_pages: distinct pages.
 
     Returns:
-        int64[m] accesses; m where the page is never requested again, -1 where nothing was driven out.
+        int64[m] accesses; m where the page is never requested again, -1 where nothing was evicted.
     """
     ahead = np.empty(len(page_ids), np.int64)
     _ahead(page_ids, following, victim, np.full(n_pages, len(page_ids), np.int64), ahead)
     return ahead
 
 
-def boundaries(ahead: I64, window: int) -> I64:
-    """The Belady boundary in each window of a trace.
-
-    Args:
-        ahead: int64[m] from `eviction_ahead` of MIN's run.
-        window: accesses; the last window may have fewer. With m or more there is one, the whole trace.
-
-    Returns:
-        int64[windows] accesses; m in a window in which MIN drove out nothing, or nothing requested again.
-
-    Raises:
-        ConfigError: a window below 1.
-    """
-    if window < 1:
-        message = f"window {window}: at least one access"
-        raise ConfigError(message)
-    m = len(ahead)
-    if m == 0:
-        return np.zeros(0, np.int64)
-    return np.minimum.reduceat(np.where(ahead < 0, m, ahead), np.arange(0, m, min(window, m)))
-
-
 def belady_boundary(page_ids: I32, following: Next, n_pages: int, capacity: int) -> int:
-    """The Belady boundary of a trace at a capacity, in accesses; m if MIN drives out nothing that is requested again.
+    """The Belady boundary of a trace at a capacity, in accesses; m if MIN evicts nothing that is requested again.
 
     Args:
         page_ids: int32[m].
@@ -93,19 +71,8 @@ def belady_boundary(page_ids: I32, following: Next, n_pages: int, capacity: int)
     return int(eviction_ahead(page_ids, following, victim, n_pages).min(initial=len(page_ids), where=victim >= 0))
 
 
-def good_decisions(ahead: I64, boundary: int) -> tuple[int, int]:
-    """How many pages a policy drove out that were needed no sooner than the boundary, and how many it drove out.
-
-    Args:
-        ahead: int64[m] from `eviction_ahead` of the policy's run.
-        boundary: accesses.
-    """
-    driven_out = ahead[ahead >= 0]
-    return int((driven_out >= min(boundary, len(ahead))).sum()), len(driven_out)
-
-
 @njit
-def _replay(
+def _simulate(
     page_ids: I32, following: Next, free: int, boundary: int, words: U64, start: I64, outcome: U8, victim: I32
 ) -> None:
     m = page_ids.size
@@ -142,7 +109,7 @@ def _replay(
 
 
 def relaxed_belady(page_ids: I32, following: Next, capacity: int, boundary: int, outcome: U8, victim: I32) -> None:
-    """Drive out the page used longest ago of those beyond the boundary, or the farthest if there is none.
+    """Evict the page used longest ago of those beyond the boundary, or the farthest if there is none.
 
     Args:
         page_ids: int32[m].
@@ -150,7 +117,7 @@ def relaxed_belady(page_ids: I32, following: Next, capacity: int, boundary: int,
         capacity: pages, at least 1.
         boundary: accesses, at least 1; from m on only what is never requested again is beyond it.
         outcome: uint8[m], written: `ADMITTED` or `HIT`.
-        victim: int32[m], written: the page driven out, or `NONE`.
+        victim: int32[m], written: the page evicted, or `NONE`.
 
     Raises:
         ConfigError: a boundary below 1.
@@ -158,4 +125,4 @@ def relaxed_belady(page_ids: I32, following: Next, capacity: int, boundary: int,
     if boundary < 1:
         message = f"boundary {boundary}: at least one access"
         raise ConfigError(message)
-    _replay(page_ids, following, capacity, boundary, *empty(len(page_ids)), outcome, victim)
+    _simulate(page_ids, following, capacity, boundary, *empty(len(page_ids)), outcome, victim)

@@ -21,7 +21,7 @@ def _by_count(page_ids: I32, n_pages: int) -> I64:
 
 
 @njit
-def _replay(page_ids: I32, state: U8, outcome: U8) -> None:
+def _simulate(page_ids: I32, state: U8, outcome: U8) -> None:
     for i in range(page_ids.size):
         page = page_ids[i]
         outcome[i] = state[page]
@@ -36,11 +36,11 @@ def static_hindsight(page_ids: I32, n_pages: int, capacity: int, outcome: U8) ->
         page_ids: int32[m] in [0, n_pages).
         n_pages: distinct pages.
         capacity: pages.
-        outcome: uint8[m], written: `BYPASSED`, `ADMITTED` or `HIT`. Nothing is ever driven out.
+        outcome: uint8[m], written: `BYPASSED`, `ADMITTED` or `HIT`. Nothing is ever evicted.
     """
     state = np.full(n_pages, BYPASSED, np.uint8)
     state[_by_count(page_ids, n_pages)[:capacity]] = ADMITTED
-    _replay(page_ids, state, outcome)
+    _simulate(page_ids, state, outcome)
 
 
 def static_hits(page_ids: I32, n_pages: int, capacities: npt.ArrayLike, warmup: int = 0) -> I64:

@@ -1,4 +1,4 @@
-"""ARC: a cache that balances recency and frequency by what it regrets having driven out.
+"""ARC: a cache that balances recency and frequency by what it regrets having evicted.
 
 T1 holds pages asked once lately, T2 those asked at least twice, B1 and B2 the ids of what left them. A miss on a page
 of B1 says that T1 is too small, one on a page of B2 that T2 is; the target size of T1 moves that way, by the ratio of
@@ -71,7 +71,7 @@ def _drop_tail(state: State, which: int) -> int:
 
 @step
 def _replace(state: State, was_in_b2: bool) -> int:
-    """Drive a page out of T1 or T2 into its history."""
+    """Evict a page of T1 or T2 into its history."""
     recent, target = state.length[T1], state.target[0]
     source = T1 if recent > 0 and (recent > target or (was_in_b2 and recent == target)) else T2
     page = _drop_tail(state, source)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.kernels.heap import I32, I64, TIME_BITS, U8, freshen, push, sink
-from cachezoo.kernels.outcome import METADATA
+from cachezoo.kernels.outcome import METADATA, NONE, REFUSED
 from cachezoo.kernels.step import step
 
 META_BIT = 62
@@ -64,7 +64,7 @@ def touch(state: State, page: int, i: int) -> None:
 
 @step
 def insert(state: State, page: int, i: int) -> int:
-    """In for the least, if metadata or counted more often."""
+    """Insert in place of the least, if metadata or counted more often."""
     touch(state, page, i)
     pages, ranks, own = state.pages, state.ranks, state.own
     rank, used = own[page], state.used[0]
@@ -72,11 +72,11 @@ def insert(state: State, page: int, i: int) -> int:
         state.resident[page] = 1
         push(pages, ranks, None, used, (page, rank, 0))
         state.used[0] = used + 1
-        return -1
+        return NONE
     data = rank >> META_BIT == 0
     freshen(pages, ranks, own, used, rank if data else NO_LIMIT)
     if data and ranks[0] >> TIME_BITS >= rank >> TIME_BITS:
-        return -2
+        return REFUSED
     victim = pages[0]
     state.resident[victim] = 0
     state.resident[page] = 1

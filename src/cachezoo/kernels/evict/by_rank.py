@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cachezoo.kernels.heap import I32, I64, rise, sink
 from cachezoo.kernels.jit import specialise
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step, uncounted
 
 OWN, COUNT, LAST, ENTERED = range(4)
@@ -103,14 +104,14 @@ def add(state: State, page: int) -> None:
 
 
 def insert(state: State, page: int, i: int) -> int:
-    """In for the page of least rank."""
+    """Insert in place of the page of least rank."""
     facts = state.facts[page]
     facts[COUNT], facts[ENTERED] = 1, i
     facts[OWN] = rank(page, i, 1, int(facts[LAST]), i)
     facts[LAST] = i
     if state.used[0] < state.pages.size:
         add(state, page)
-        return -1
+        return NONE
     return replace_least(state, page)
 
 
@@ -125,7 +126,7 @@ def make_ranked(name: str, of: Rank) -> tuple[Callable[..., Any], Callable[..., 
 
 
 def _bind(template: Callable[..., Any], name: str, of: Rank) -> Callable[..., Any]:
-    """A copy of the template that counts as the user's own, lest the package's disk cache keep it: edits go unseen."""
+    """A copy of the template that counts as the user's own: in the package's disk cache its edits would go unseen."""
     bound = uncounted(specialise(template, name, rank=of))
     cast(Any, getattr(bound, "py_func", bound)).__module__ = cast(Any, getattr(of, "py_func", of)).__module__
     return bound

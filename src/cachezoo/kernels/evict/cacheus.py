@@ -40,6 +40,7 @@ import numpy.typing as npt
 
 from cachezoo.kernels.admit.draws import draw
 from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 OUT, SCANNED, REUSED, LRU_GHOST, LFU_GHOST = range(5)
@@ -259,7 +260,7 @@ def insert(state: State, page: int, i: int) -> int:
             _resize(state, True)
             state.counts[FRESH_GHOSTS] -= 1
         state.marks[page] = 0
-    victim = -1
+    victim = NONE
     if state.counts[LENGTHS + SCANNED] + state.counts[LENGTHS + REUSED] == state.capacity:
         victim = _evict(state)
     if ghost != OUT:

@@ -3,7 +3,7 @@
 The worth of a page is the sum, over its accesses, of 128 shifted right by the binary logarithm of its request's pages
 (at least 1): the paper's inverse bitmap, by which frequency counts and small requests, dear on a disk, count for more.
 It is kept whether or not the page is resident. Main area: a miss in a full cache enters if its worth, this access
-included, is at least the least resident worth, and drives out the page of that worth used longest ago; otherwise it is
+included, is at least the least resident worth, and evicts the page of that worth used longest ago; otherwise it is
 refused. Metadata (flagged so at any access seen so far) always enters and leaves only when there is no data. Write-back
 area: `write_share` of the cache, rounded down, in LRU order. A missed write enters there; the page that it pushes out
 enters the main area if there is room or its worth suffices, else leaves the cache.
@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.kernels.heap import I32, I64, U8, freshen, push, sink
-from cachezoo.kernels.lists import link_head, links, unlink
-from cachezoo.kernels.outcome import METADATA, WRITE
+from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
+from cachezoo.kernels.outcome import METADATA, NONE, REFUSED, WRITE
 from cachezoo.kernels.requests import by_request_size
 from cachezoo.kernels.step import step
 
@@ -97,16 +97,16 @@ def touch(state: State, page: int, i: int) -> None:
 
 @step
 def _enter_main(state: State, page: int, always: bool) -> int:
-    """Into the main area, for the least of it; -2 if the page is less than that."""
+    """Into the main area, for the least of it; `REFUSED` if the page is less than that."""
     pages, ranks, rank, used = state.pages, state.ranks, state.own[page], state.used[USED]
     if used < pages.size:
         push(pages, ranks, None, used, (page, rank, 0))
         state.used[USED] = used + 1
         state.area[page] = MAIN
-        return -1
+        return NONE
     freshen(pages, ranks, state.own, used, NO_LIMIT if always else rank)
     if ranks[0] > rank and not always:
-        return -2
+        return REFUSED
     victim = pages[0]
     state.area[victim] = 0
     state.area[page] = MAIN
@@ -122,14 +122,13 @@ def insert(state: State, page: int, i: int) -> int:
     if metadata or state.for_writes == 0 or not state.flags[i] & WRITE:
         return _enter_main(state, page, metadata)
     head = state.area.size
-    victim = -1
+    victim = NONE
     if state.used[USED_BY_WRITES] == state.for_writes:
-        pushed = state.before[head]
-        unlink(state.before, state.after, pushed)
+        pushed = pop_tail(state.before, state.after, head)
         state.area[pushed] = 0
         victim = _enter_main(state, pushed, False)
-        if victim == -2:
-            victim = int(pushed)
+        if victim == REFUSED:
+            victim = pushed
     else:
         state.used[USED_BY_WRITES] += 1
     link_head(state.before, state.after, head, page)

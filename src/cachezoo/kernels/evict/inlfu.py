@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.kernels.heap import I32, I64, TIME_BITS, U8, freshen, pop, push
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 HEAPED, QUEUED, FIRST = range(3)
@@ -84,7 +85,7 @@ def _leave(state: State) -> int:
 def insert(state: State, page: int, i: int) -> int:
     """In with a count of one for the least."""
     counts = state.counts
-    victim = -1
+    victim = NONE
     if counts[HEAPED] + counts[QUEUED] == state.ring.size:
         victim = _leave(state)
         state.stage[victim] = 0

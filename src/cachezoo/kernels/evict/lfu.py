@@ -1,7 +1,7 @@
 """LFU with perfect history: counts survive eviction, and a page below all the residents stays out.
 
 Every page has a count of its accesses, kept whether or not it is resident. A miss in a full cache enters if its count,
-this access included, is at least the least resident count, and drives out the page of that count used longest ago;
+this access included, is at least the least resident count, and evicts the page of that count used longest ago;
 otherwise it is refused. An access that the admission keeps out is not seen and not counted; a prefetch counts as one.
 
 Source: the textbook's "perfect LFU": Breslau et al., "Web caching and Zipf-like distributions: evidence and
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cachezoo.kernels.heap import I32, I64, TIME_BITS, U8, freshen, push, sink
+from cachezoo.kernels.outcome import NONE, REFUSED
 from cachezoo.kernels.step import step
 
 
@@ -59,7 +60,7 @@ def touch(state: State, page: int, i: int) -> None:
 
 @step
 def insert(state: State, page: int, i: int) -> int:
-    """In for the least, unless it is the least itself."""
+    """Insert in place of the least, unless it is the least itself."""
     pages, ranks, own = state.pages, state.ranks, state.own
     rank = (((own[page] >> TIME_BITS) + 1) << TIME_BITS) | i
     own[page] = rank
@@ -68,10 +69,10 @@ def insert(state: State, page: int, i: int) -> int:
         state.resident[page] = 1
         push(pages, ranks, None, used, (page, rank, 0))
         state.used[0] = used + 1
-        return -1
+        return NONE
     freshen(pages, ranks, own, used, rank)
     if ranks[0] > rank:
-        return -2
+        return REFUSED
     victim = pages[0]
     state.resident[victim] = 0
     state.resident[page] = 1

@@ -21,7 +21,7 @@ Where it differs from libCacheSim's LIRS (`hir` and `stack` are its constants):
     hit on a resident HIR page      stays HIR, moves to the end of  the lowest LIR page is demoted as well, which drives
     that has left the stack         the queue (the paper)           a page out and leaves a LIR place for the next new
                                                                     page, whatever it is
-    stack too long                  the lowest HIR page leaves it   the ghost that was driven out first leaves it
+    stack too long                  the lowest HIR page leaves it   the ghost that was evicted first leaves it
 With both restated as libCacheSim has them the misses are equal. They matter little: on the ARC paper's OLTP trace with
 1,869 pages it is 533,531 misses of 914,145 here and 533,564 there, with 9,344 pages 368,848 and 368,846.
 """
@@ -31,7 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.lists import I32, link_head, links, pop_tail, unlink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 # What a page is: LIR; HIR and resident, in the stack or not; HIR, gone, but in the stack; none of these.
@@ -111,8 +112,7 @@ def _promote(state: State, page: int, i: int) -> None:
     """A HIR page of the stack becomes LIR, the lowest LIR page becomes HIR and joins the queue."""
     n_pages = state.kind.size
     unlink(state.before, state.after, page)
-    lowest = state.before[n_pages + LOW]
-    unlink(state.before, state.after, lowest)
+    lowest = pop_tail(state.before, state.after, n_pages + LOW)
     state.kind[lowest] = QUEUED
     _queue(state, lowest)
     state.kind[page] = LIR
@@ -164,8 +164,7 @@ def touch(state: State, page: int, i: int) -> None:
 @step
 def _drive_out(state: State) -> int:
     """The front of the queue leaves the cache; in the stack it stays as a ghost."""
-    page = int(state.queue_before[state.kind.size])
-    unlink(state.queue_before, state.queue_after, page)
+    page = pop_tail(state.queue_before, state.queue_after, state.kind.size)
     state.kind[page] = GHOST if state.kind[page] == HIR else NOWHERE
     return page
 
@@ -178,8 +177,8 @@ def insert(state: State, page: int, i: int) -> int:
         counts[0] += 1
         state.kind[page] = LIR
         _to_top(state, LOW, page, i)
-        return -1
-    victim = -1
+        return NONE
+    victim = NONE
     if counts[2] < state.hirs:
         counts[2] += 1
     else:

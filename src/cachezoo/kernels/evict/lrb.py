@@ -31,35 +31,31 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cachezoo.kernels import learning
 from cachezoo.kernels.learning import (
     ABSENT,
+    AFTER,
     BEFORE,
     COUNT,
-    F32,
     F64,
     I32,
-    I64,
     LAST,
     OWN,
     SAMPLE,
     SLOT,
     TREES,
-    U32,
     UNMARKED,
     USED,
-    Nodes,
-    blank_forest,
-    blank_numbers,
-    blank_pages,
-    blank_rows,
+    Learner,
+    Training,
     describe,
     draw,
     label,
-    link_head,
     remember,
     score,
-    unlink,
 )
+from cachezoo.kernels.lists import link_head, unlink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 CURSOR = OWN
@@ -67,135 +63,130 @@ PAGE, DUE, UNTIL = 0, 1, 2
 TRIALS = 8
 
 
+class Settings(NamedTuple):
+    """The module's parameters, the window in accesses."""
+
+    window: int
+    candidates: int
+    sample_every: int
+    patience: float
+    deltas: int
+    counters: int
+    training: Training
+
+
 class State(NamedTuple):
     """Residents in an LRU list and in an array to draw from.
 
     Attributes:
-        pages, decayed, rows, forest: see `cachezoo.kernels.learning`.
-        numbers: as there; `CURSOR` is the next access to leave the window.
+        learner: see `cachezoo.kernels.learning`; of its numbers, `CURSOR` is the next access to leave the window.
         board: float64[residents at most, 3], for each slot its page, when it is expected next, and the access number
             from which on that is to be predicted anew.
-        chosen, asked: int32[candidates], work space: slots drawn, slots to predict.
-        work, at, scores: float32[candidates, features], uint32 and float64[candidates], work space of `score`.
+        drawn, stale: int32[candidates], work space: slots drawn, slots to predict.
         page_ids: int32[m] the stream's, of which only what is past is read.
-        capacity, window, sample_every: pages, accesses, accesses.
-        patience: share of a predicted time for which the prediction stands.
-        learning_rate, threads, seed: what the training takes.
+        capacity: pages.
+        settings: the parameters.
     """
 
-    pages: I32
-    decayed: F32
-    rows: F32
-    forest: Nodes
-    numbers: I64
+    learner: Learner
     board: F64
-    chosen: I32
-    asked: I32
-    work: F32
-    at: U32
-    scores: F64
+    drawn: I32
+    stale: I32
     page_ids: I32
     capacity: int
-    window: int
-    sample_every: int
-    patience: float
-    learning_rate: float
-    threads: int
-    seed: int
+    settings: Settings
 
 
-def make(
-    page_ids: I32, n_pages: int, capacity: int, *, window: int, candidates: int, sample_every: int, patience: float,
-    deltas: int, counters: int, rows: int, trees: int, leaves: int, learning_rate: float, threads: int, seed: int,
-) -> State:  # fmt: skip
-    """An empty cache of `capacity` pages over ids in [0, n_pages)."""
-    return State(
-        blank_pages(n_pages, deltas), np.zeros((n_pages, counters), np.float32), blank_rows(rows, deltas, counters),
-        blank_forest(trees, leaves), blank_numbers(seed), np.zeros((min(capacity, n_pages), 3)),
-        np.zeros(candidates, np.int32), np.zeros(candidates, np.int32),
-        np.zeros((candidates, deltas + counters + 3), np.float32), np.zeros(candidates, np.uint32),
-        np.zeros(candidates, np.float64), page_ids, capacity, window, sample_every, patience, learning_rate, threads,
-        seed,
-    )  # fmt: skip
+def make(page_ids: I32, n_pages: int, capacity: int, settings: Settings) -> State:
+    """An empty cache of `capacity` pages over ids in [0, n_pages), for these accesses."""
+    most = settings.candidates
+    learner = learning.make(n_pages, settings.deltas, settings.counters, most, settings.training)
+    board, drawn, stale = np.zeros((min(capacity, n_pages), 3)), np.zeros(most, np.int32), np.zeros(most, np.int32)
+    return State(learner, board, drawn, stale, page_ids, capacity, settings)
 
 
 @step
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
-    return bool(state.pages[page, SLOT] >= 0)
+    return bool(state.learner.pages[page, SLOT] >= 0)
 
 
 @step
 def touch(state: State, page: int, i: int) -> None:
     """Remember, and to the list's head."""
-    pages, decayed, numbers = state.pages, state.decayed, state.numbers
-    window = reach(state.window, state.capacity, i)
-    slide(pages, decayed, state.rows, numbers, state.page_ids, window, i)
+    learner = state.learner
+    pages = learner.pages
+    window = reach(state, i)
+    slide(state, window, i)
     if pages[page, SAMPLE] != UNMARKED:
-        label(pages, decayed, state.rows, numbers, page, i - pages[page, SAMPLE])
-    remember(pages, decayed, page, i)
+        label(learner, page, i - pages[page, SAMPLE])
+    remember(pages, learner.decayed, page, i)
     state.board[pages[page, SLOT], UNTIL] = 0
-    unlink(pages, page)
-    link_head(pages, page)
-    if i % state.sample_every == 0:
-        mark(pages, state.page_ids, numbers, window, i)
+    unlink(pages[:, BEFORE], pages[:, AFTER], page)
+    link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
+    if i % state.settings.sample_every == 0:
+        mark(state, window, i)
 
 
 @step
 def insert(state: State, page: int, i: int) -> int:
     """In, and out with whom the forest expects last."""
-    pages, decayed, numbers = state.pages, state.decayed, state.numbers
-    window = reach(state.window, state.capacity, i)
-    slide(pages, decayed, state.rows, numbers, state.page_ids, window, i)
-    victim = -1
+    learner = state.learner
+    pages, numbers = learner.pages, learner.numbers
+    window = reach(state, i)
+    slide(state, window, i)
+    victim = NONE
     slot = numbers[USED]
     if slot == state.capacity:
         victim = choose(state, i, window)
         slot = pages[victim, SLOT]
         pages[victim, SLOT] = ABSENT
-        unlink(pages, victim)
+        unlink(pages[:, BEFORE], pages[:, AFTER], victim)
         if pages[victim, LAST] <= i - window:
             pages[victim, COUNT] = 0
     else:
         numbers[USED] += 1
     if pages[page, COUNT] > 0 and pages[page, SAMPLE] != UNMARKED:
-        label(pages, decayed, state.rows, numbers, page, i - pages[page, SAMPLE])
-    remember(pages, decayed, page, i)
+        label(learner, page, i - pages[page, SAMPLE])
+    remember(pages, learner.decayed, page, i)
     pages[page, SLOT] = slot
     state.board[slot, PAGE] = page
     state.board[slot, UNTIL] = 0
-    link_head(pages, page)
-    if i % state.sample_every == 0:
-        mark(pages, state.page_ids, numbers, window, i)
+    link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
+    if i % state.settings.sample_every == 0:
+        mark(state, window, i)
     return int(victim)
 
 
 @step
-def reach(window: int, capacity: int, i: int) -> int:
+def reach(state: State, i: int) -> int:
     """The window at access i: half of what was seen, from two capacities on."""
-    return min(window, max(2 * capacity, i // 2))
+    return min(state.settings.window, max(2 * state.capacity, i // 2))
 
 
 @step
-def slide(pages: I32, decayed: F32, rows: F32, numbers: I64, page_ids: I32, window: int, i: int) -> None:
+def slide(state: State, window: int, i: int) -> None:
     """The window moves on to access i: pages last accessed W ago or more are labelled, and forgotten if outside."""
+    learner = state.learner
+    pages, numbers = learner.pages, learner.numbers
     for t in range(numbers[CURSOR], i - window + 1):
-        page = page_ids[t]
+        page = state.page_ids[t]
         if pages[page, LAST] == t and pages[page, COUNT] > 0:
             if pages[page, SAMPLE] != UNMARKED:
-                label(pages, decayed, rows, numbers, page, 2 * window)
+                label(learner, page, 2 * window)
             if pages[page, SLOT] < 0:
                 pages[page, COUNT] = 0
     numbers[CURSOR] = max(numbers[CURSOR], i - window + 1)
 
 
 @step
-def mark(pages: I32, page_ids: I32, numbers: I64, window: int, i: int) -> None:
+def mark(state: State, window: int, i: int) -> None:
     """Mark a page of the window, unless it has a mark: one whose last access is one of a few drawn at random."""
+    pages = state.learner.pages
     span = min(i + 1, window)
     for _ in range(TRIALS):
-        t = i - draw(numbers, span)
-        page = page_ids[t]
+        t = i - draw(state.learner.numbers, span)
+        page = state.page_ids[t]
         if pages[page, LAST] == t and pages[page, COUNT] > 0:
             if pages[page, SAMPLE] == UNMARKED:
                 pages[page, SAMPLE] = i
@@ -205,27 +196,28 @@ def mark(pages: I32, page_ids: I32, numbers: I64, window: int, i: int) -> None:
 @step
 def choose(state: State, i: int, window: int) -> int:
     """The resident to leave."""
-    pages, numbers, board = state.pages, state.numbers, state.board
+    learner, board = state.learner, state.board
+    pages, numbers = learner.pages, learner.numbers
     oldest = pages[pages.shape[0] - 1, BEFORE]
     if numbers[TREES] == 0 or pages[oldest, LAST] <= i - window:
         return int(oldest)
-    chosen, asked, scores = state.chosen, state.asked, state.scores
+    drawn, stale, scores = state.drawn, state.stale, learner.scores
     count = 0
-    for c in range(chosen.size):
+    for c in range(drawn.size):
         slot = draw(numbers, numbers[USED])
-        chosen[c] = slot
+        drawn[c] = slot
         if board[slot, UNTIL] <= i:
             board[slot, UNTIL] = i + 1
-            asked[count] = slot
-            describe(pages, state.decayed, int(board[slot, PAGE]), i, state.work, count)
+            stale[count] = slot
+            describe(pages, learner.decayed, int(board[slot, PAGE]), i, learner.inputs, count)
             count += 1
-    score(state.forest, numbers[TREES], state.work, count, state.at, scores)
+    score(learner, count)
     for k in range(count):
         distance = np.exp(scores[k])
-        board[asked[k], DUE] = i + distance
-        board[asked[k], UNTIL] = i + max(1.0, state.patience * distance)
-    best = chosen[0]
-    for c in range(1, chosen.size):
-        if board[chosen[c], DUE] > board[best, DUE]:
-            best = chosen[c]
+        board[stale[k], DUE] = i + distance
+        board[stale[k], UNTIL] = i + max(1.0, state.settings.patience * distance)
+    best = drawn[0]
+    for c in range(1, drawn.size):
+        if board[drawn[c], DUE] > board[best, DUE]:
+            best = drawn[c]
     return int(board[best, PAGE])

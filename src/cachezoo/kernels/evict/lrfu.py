@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.heap import I32, I64, U8, pop, push, sink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 HEAPED, QUEUED, FIRST = range(3)
@@ -108,7 +109,7 @@ def _leave(state: State) -> int:
 def insert(state: State, page: int, i: int) -> int:
     """In with this use alone for the least."""
     counts = state.counts
-    victim = -1
+    victim = NONE
     if counts[HEAPED] + counts[QUEUED] == state.ring.size:
         victim = _leave(state)
         state.stage[victim] = 0

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.lists import I32, link_head, links, pop_tail, unlink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 
@@ -45,10 +46,9 @@ def touch(state: State, page: int, i: int) -> None:
 def insert(state: State, page: int, i: int) -> int:
     """In at the head, out at the tail."""
     head = state.resident.size
-    victim = -1
+    victim = NONE
     if state.used[0] == state.capacity:
-        victim = int(state.before[head])
-        unlink(state.before, state.after, victim)
+        victim = pop_tail(state.before, state.after, head)
         state.resident[victim] = 0
     else:
         state.used[0] += 1

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.lists import I32, link_head, links, unlink
-from cachezoo.kernels.outcome import WRITE
+from cachezoo.kernels.outcome import NONE, REFUSED, WRITE
 from cachezoo.kernels.requests import by_request_size
 from cachezoo.kernels.step import step
 
@@ -140,7 +140,7 @@ def touch(state: State, page: int, i: int) -> None:
 @step
 def _least(state: State, i: int) -> int:
     """The tail of least worth for its age."""
-    least, victim = np.inf, -1
+    least, victim = np.inf, NONE
     for kind in range(KINDS):
         head = state.queue.size + kind
         tail = state.before[head]
@@ -156,10 +156,10 @@ def insert(state: State, page: int, i: int) -> int:
     """In at the head of its kind's queue, unless the kind is barred."""
     _measure(state, page, i)
     kind = int(state.kinds[i])
-    victim = -1
+    victim = NONE
     if state.counts[USED] == state.capacity:
         if state.barred[kind]:
-            return -2
+            return REFUSED
         victim = _least(state, i)
         unlink(state.before, state.after, victim)
         state.queue[victim] = 0

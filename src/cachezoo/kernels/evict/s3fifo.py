@@ -11,7 +11,7 @@ Parameters: small 0.1 and ghost 0.9 of the capacity (rounded down), promote 2.
 
 Where it differs from the paper, as libCacheSim's does
     filling     before the first eviction, what does not fit into the small share enters the main queue
-    promotion   a promoted page drives nothing out of the main queue, which may be above its share until room is next
+    promotion   a promoted page evicts nothing from the main queue, which may be above its share until room is next
                 needed; the paper has the main queue evict at once, two pages for one insertion
 Where it differs from libCacheSim's
     below 20    at a small share of one page theirs lets no page in (default shares: 10 to 19 pages), at none it ends
@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels import ghosts
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 I32 = npt.NDArray[np.int32]
@@ -85,7 +86,7 @@ def insert(state: State, page: int, i: int) -> int:
     """Into the small queue or, known, the main one; out as the module says."""
     at, mark = state.at, state.mark
     known = ghosts.take(state.log, state.slot_of, state.stretch, page)
-    victim = -1
+    victim = NONE
     if at[SMALL_USED] + at[MAIN_USED] == state.capacity:
         at[EVICTED] = 1
         if at[MAIN_USED] <= state.capacity - state.small_share:
@@ -128,7 +129,7 @@ def _sift(mark: npt.NDArray[np.uint8], small: I32, main: I32, at: I64, promote: 
             return page
         mark[page] = MAIN
         _push(main, at, MAIN_OLDEST, page)
-    return -1
+    return NONE
 
 
 @step

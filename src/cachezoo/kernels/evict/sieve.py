@@ -2,7 +2,7 @@
 
 A hit marks the page. To make room the hand goes from where it stands towards the newest page, and from there on again
 at the oldest; it clears the marks that it meets and stops at the first page without one, which leaves. New pages enter
-at the newest end, so the hand that stands among old pages drives new ones out soon (quick demotion) while it
+at the newest end, so the hand that stands among old pages evicts new ones soon (quick demotion) while it
 keeps used ones at no cost (lazy promotion).
 
 Source: Zhang et al., "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm for web caches", NSDI 2024,
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 KEPT, HAND, END = 0, 1, 2
@@ -62,7 +63,7 @@ def touch(state: State, page: int, i: int) -> None:
 def insert(state: State, page: int, i: int) -> int:
     """In as the newest, out what the hand finds first without a mark."""
     at = state.at
-    victim = -1
+    victim = NONE
     if at[KEPT] + at[END] - at[HAND] == state.capacity:
         victim = _sweep(state)
     if at[END] == state.queue.size:

@@ -35,11 +35,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cachezoo.kernels import learning
 from cachezoo.kernels.learning import (
     ABSENT,
+    AFTER,
     BEFORE,
     COUNT,
-    F32,
     F64,
     I32,
     I64,
@@ -49,22 +50,18 @@ from cachezoo.kernels.learning import (
     SAMPLE,
     SLOT,
     TREES,
-    U32,
     UNMARKED,
     USED,
-    Nodes,
-    blank_forest,
-    blank_numbers,
-    blank_pages,
-    blank_rows,
+    Learner,
+    Training,
     describe,
     draw,
     label,
-    link_head,
     remember,
     score,
-    unlink,
 )
+from cachezoo.kernels.lists import link_head, unlink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 # Places in `numbers`: the hand's page, its steps in this pass, residents when the pass began; evictions left before the
@@ -83,128 +80,123 @@ WINDOWS = 6
 POWERS = 32
 
 
+class Settings(NamedTuple):
+    """The parameters: accesses for each mark, intervals that are features, how the forest is trained."""
+
+    sample_every: int
+    deltas: int
+    training: Training
+
+
 class State(NamedTuple):
     """Residents in an LRU list and in an array to draw from, what was evicted, what is new, what is predicted.
 
     Attributes:
-        pages, decayed, rows, forest: see `cachezoo.kernels.learning`; a page's `NUMBER` is its entry in `fresh` while
-            resident, in `gone` while not.
-        numbers: as there, and as above.
+        learner: see `cachezoo.kernels.learning`; a page's `NUMBER` is its entry in `fresh` while resident, in `gone`
+            while not. Its numbers are as there, and as above; it predicts 2.5 batches at most.
         board: float64[residents at most, 3], for each slot its page, when it is expected next (-1 unknown), and which
             way it was drawn.
         gone: int32, ring of evicted pages; an entry counts until its page enters again.
         fresh: int32, ring of pages that entered; an entry counts until its page leaves.
         heap: float64[entries, 2], time and page, the farthest on top; an entry counts while the board says the same.
-        drawn, work, at, scores: int32, float32[, features], uint32 and float64 for 2.5 batches, work space.
+        drawn: int32, work space: the pages of a batch.
         length: accesses of the stream.
-        capacity, sample_every: pages, accesses.
-        learning_rate, threads, seed: what the training takes.
+        capacity: pages.
+        settings: the parameters.
     """
 
-    pages: I32
-    decayed: F32
-    rows: F32
-    forest: Nodes
-    numbers: I64
+    learner: Learner
     board: F64
     gone: I32
     fresh: I32
     heap: F64
     drawn: I32
-    work: F32
-    at: U32
-    scores: F64
     length: int
     capacity: int
-    sample_every: int
-    learning_rate: float
-    threads: int
-    seed: int
+    settings: Settings
 
 
-def make(
-    length: int, n_pages: int, capacity: int, *, sample_every: int, deltas: int, rows: int, trees: int, leaves: int,
-    learning_rate: float, threads: int, seed: int,
-) -> State:  # fmt: skip
-    """An empty cache of `capacity` pages over ids in [0, n_pages)."""
+def make(length: int, n_pages: int, capacity: int, settings: Settings) -> State:
+    """An empty cache of `capacity` pages over ids in [0, n_pages), for a stream of so many accesses."""
     room = min(capacity, n_pages)
     most = BATCH * 5 // 2
-    numbers = blank_numbers(seed)
-    numbers[[HAND, OFTEN, TAIL, RESERVE, WINDOW]] = n_pages, 1, 1, 2, 2
+    learner = learning.make(n_pages, settings.deltas, 0, most, settings.training)
+    learner.numbers[[HAND, OFTEN, TAIL, RESERVE, WINDOW]] = n_pages, 1, 1, 2, 2
     return State(
-        blank_pages(n_pages, deltas), np.zeros((n_pages, 0), np.float32), blank_rows(rows, deltas, 0),
-        blank_forest(trees, leaves), numbers, np.full((room, 3), -1.0), np.zeros((WINDOWS - 1) * room + 2, np.int32),
-        np.zeros(room + 2 * BATCH, np.int32), np.zeros((2 * room + 4 * BATCH, 2)),
-        np.zeros(most, np.int32), np.zeros((most, deltas + 3), np.float32), np.zeros(most, np.uint32), np.zeros(most),
-        length, capacity, sample_every, learning_rate, threads, seed,
+        learner, np.full((room, 3), -1.0), np.zeros((WINDOWS - 1) * room + 2, np.int32),
+        np.zeros(room + 2 * BATCH, np.int32), np.zeros((2 * room + 4 * BATCH, 2)), np.zeros(most, np.int32),
+        length, capacity, settings,
     )  # fmt: skip
 
 
 @step
 def has(state: State, page: int) -> bool:
     """Is the page resident?"""
-    return bool(state.pages[page, SLOT] >= 0)
+    return bool(state.learner.pages[page, SLOT] >= 0)
 
 
 @step
 def touch(state: State, page: int, i: int) -> None:
     """Remember, void what was predicted, and to the list's head."""
-    pages, numbers = state.pages, state.numbers
+    learner = state.learner
+    pages, numbers = learner.pages, learner.numbers
     numbers[ACCESSES] += 1
     numbers[HITS] += 1
     if pages[page, SAMPLE] != UNMARKED:
-        label(pages, state.decayed, state.rows, numbers, page, i - pages[page, SAMPLE])
-    remember(pages, state.decayed, page, i)
+        label(learner, page, i - pages[page, SAMPLE])
+    remember(pages, learner.decayed, page, i)
     state.board[pages[page, SLOT], DUE] = -1.0
     if numbers[HAND] == page:
         numbers[HAND] = pages[page, BEFORE]
-    unlink(pages, page)
-    link_head(pages, page)
-    if i % state.sample_every == 0:
-        mark(pages, state.board, state.gone, numbers, i)
+    unlink(pages[:, BEFORE], pages[:, AFTER], page)
+    link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
+    if i % state.settings.sample_every == 0:
+        mark(state, i)
 
 
 @step
 def insert(state: State, page: int, i: int) -> int:
     """In, and out with the farthest on the heap."""
-    pages, numbers, fresh = state.pages, state.numbers, state.fresh
+    learner, fresh = state.learner, state.fresh
+    pages, numbers = learner.pages, learner.numbers
     numbers[ACCESSES] += 1
     if pages[page, COUNT] > 0:
         numbers[NEAR_HITS] += 1
         if pages[page, SAMPLE] != UNMARKED:
-            label(pages, state.decayed, state.rows, numbers, page, i - pages[page, SAMPLE])
-    remember(pages, state.decayed, page, i)
-    victim = -1
+            label(learner, page, i - pages[page, SAMPLE])
+    remember(pages, learner.decayed, page, i)
+    victim = NONE
     slot = numbers[USED]
     if slot == state.capacity:
         victim = choose(state, i)
         slot = pages[victim, SLOT]
-        retire(pages, state.gone, numbers, victim)
+        retire(state, victim)
     else:
         numbers[USED] += 1
     pages[page, SLOT] = slot
     pages[page, NUMBER] = -1
     state.board[slot, PAGE] = page
     state.board[slot, DUE] = -1.0
-    link_head(pages, page)
+    link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
     if numbers[TREES] > 0:
         numbers[NEW_OUT] += numbers[NEW_IN] - numbers[NEW_OUT] == fresh.size
         pages[page, NUMBER] = numbers[NEW_IN]
         fresh[numbers[NEW_IN] % fresh.size] = page
         numbers[NEW_IN] += 1
     if victim >= 0:
-        forget(pages, state.decayed, state.rows, state.gone, numbers, i)
-        if i % state.sample_every == 0:
-            mark(pages, state.board, state.gone, numbers, i)
+        forget(state, i)
+        if i % state.settings.sample_every == 0:
+            mark(state, i)
     return int(victim)
 
 
 @step
-def retire(pages: I32, gone: I32, numbers: I64, page: int) -> None:
+def retire(state: State, page: int) -> None:
     """A resident goes to the queue of evicted pages."""
+    pages, numbers, gone = state.learner.pages, state.learner.numbers, state.gone
     if numbers[HAND] == page:
         numbers[HAND] = pages[page, BEFORE]
-    unlink(pages, page)
+    unlink(pages[:, BEFORE], pages[:, AFTER], page)
     pages[page, SLOT] = ABSENT
     pages[page, NUMBER] = numbers[GONE_IN]
     gone[numbers[GONE_IN] % gone.size] = page
@@ -212,25 +204,28 @@ def retire(pages: I32, gone: I32, numbers: I64, page: int) -> None:
 
 
 @step
-def forget(pages: I32, decayed: F32, rows: F32, gone: I32, numbers: I64, i: int) -> None:
+def forget(state: State, i: int) -> None:
     """What the window no longer covers falls off the queue, with a label if it is marked."""
+    learner, gone = state.learner, state.gone
+    pages, numbers = learner.pages, learner.numbers
     while numbers[GONE_IN] - numbers[GONE_OUT] > (numbers[WINDOW] - 1) * numbers[USED]:
         page = gone[numbers[GONE_OUT] % gone.size]
         if pages[page, SLOT] < 0 and pages[page, NUMBER] == numbers[GONE_OUT]:
             age = i - pages[page, LAST]
             if pages[page, SAMPLE] != UNMARKED:
-                label(pages, decayed, rows, numbers, page, numbers[FAR] + age)
+                label(learner, page, numbers[FAR] + age)
             numbers[FARTHEST] = max(numbers[FARTHEST], age)
             pages[page, COUNT] = 0
         numbers[GONE_OUT] += 1
 
 
 @step
-def mark(pages: I32, board: F64, gone: I32, numbers: I64, i: int) -> None:
+def mark(state: State, i: int) -> None:
     """Mark a uniform page of the residents and the queue, unless it has a mark or the entry no longer counts."""
+    pages, numbers, gone = state.learner.pages, state.learner.numbers, state.gone
     k = draw(numbers, numbers[USED] + numbers[GONE_IN] - numbers[GONE_OUT])
     if k < numbers[USED]:
-        page = int(board[k, PAGE])
+        page = int(state.board[k, PAGE])
     else:
         entry = numbers[GONE_OUT] + k - numbers[USED]
         page = gone[entry % gone.size]
@@ -243,7 +238,7 @@ def mark(pages: I32, board: F64, gone: I32, numbers: I64, i: int) -> None:
 @step
 def choose(state: State, i: int) -> int:
     """The resident to leave."""
-    pages, numbers, board = state.pages, state.numbers, state.board
+    pages, numbers, board = state.learner.pages, state.learner.numbers, state.board
     oldest = pages[pages.shape[0] - 1, BEFORE]
     if numbers[TREES] == 0:
         return int(oldest)
@@ -275,34 +270,35 @@ def power(count: int) -> int:
 @step
 def predict(state: State, i: int) -> int:
     """Draw a batch from both ends, predict it, and put it on the heap; how many pages it was."""
-    pages, numbers, board = state.pages, state.numbers, state.board
+    learner, drawn = state.learner, state.drawn
+    numbers = learner.numbers
     if numbers[LENGTH] == 0:
         numbers[LENGTH] = numbers[USED]
     batch = max(1, min(BATCH, numbers[USED] // 100 + 2, numbers[USED] // 2))
-    drawn, scores = state.drawn, state.scores
-    count = take_new(pages, numbers, board, state.fresh, drawn, batch + batch // 2)
+    count = take_new(state, batch + batch // 2)
     if (numbers[NEW_IN] - numbers[NEW_OUT]) * 10 <= numbers[USED] * numbers[RESERVE]:
-        count = walk(pages, numbers, board, drawn, count, batch)
+        count = walk(state, count, batch)
     for k in range(count):
-        describe(pages, state.decayed, drawn[k], i, state.work, k)
-    score(state.forest, numbers[TREES], state.work, count, state.at, scores)
+        describe(learner.pages, learner.decayed, drawn[k], i, learner.inputs, k)
+    score(learner, count)
     for k in range(count):
-        due = i + np.exp(scores[k])
-        board[pages[drawn[k], SLOT], DUE] = due
+        due = i + np.exp(learner.scores[k])
+        state.board[learner.pages[drawn[k], SLOT], DUE] = due
         push(state.heap, numbers, due, drawn[k])
     return int(count)
 
 
 @step
-def take_new(pages: I32, numbers: I64, board: F64, fresh: I32, drawn: I32, most: int) -> int:
+def take_new(state: State, most: int) -> int:
     """Of the new pages beyond the reserve those that entered first; how many."""
+    pages, numbers, fresh = state.learner.pages, state.learner.numbers, state.fresh
     count = 0
     while (numbers[NEW_IN] - numbers[NEW_OUT]) * 100 > numbers[USED] * numbers[RESERVE] and count < most:
         page = fresh[numbers[NEW_OUT] % fresh.size]
         slot = pages[page, SLOT]
         if slot >= 0 and pages[page, NUMBER] == numbers[NEW_OUT]:
-            drawn[count] = page
-            board[slot, ORIGIN] = YOUNG
+            state.drawn[count] = page
+            state.board[slot, ORIGIN] = YOUNG
             count += 1
         numbers[NEW_OUT] += 1
     numbers[ASKED + YOUNG] += count
@@ -310,8 +306,9 @@ def take_new(pages: I32, numbers: I64, board: F64, fresh: I32, drawn: I32, most:
 
 
 @step
-def walk(pages: I32, numbers: I64, board: F64, drawn: I32, count: int, batch: int) -> int:
+def walk(state: State, count: int, batch: int) -> int:
     """The hand takes a batch on its way from the list's tail, at most once around; how many are drawn then."""
+    pages, numbers = state.learner.pages, state.learner.numbers
     sentinel = pages.shape[0] - 1
     most = count + batch
     for _ in range(numbers[USED]):
@@ -325,8 +322,8 @@ def walk(pages: I32, numbers: I64, board: F64, drawn: I32, count: int, batch: in
         old = numbers[STEPS] * 100 <= numbers[LENGTH] * numbers[TAIL]
         if old or pages[page, COUNT] <= numbers[OFTEN]:
             origin = OLD if old else FURTHER
-            drawn[count] = page
-            board[pages[page, SLOT], ORIGIN] = origin
+            state.drawn[count] = page
+            state.board[pages[page, SLOT], ORIGIN] = origin
             numbers[ASKED + origin] += 1
             count += 1
         numbers[STEPS] += 1

@@ -10,7 +10,7 @@ Parameters: kin 0.25 and kout 0.5 of the capacity (rounded down), the paper's se
 
 Where it differs from libCacheSim's
     A1out       the paper leaves open when a page that A1out knows is taken out of it; as theirs, before room is made,
-                so that it does not drive out a ghost
+                so that it does not evict a ghost
     Am empty    A1in gives a page where Am has none (possible at kin 1 alone)
     below 4     at an A1in share of no page (default share: below 4 pages) theirs lets no page in; here A1in keeps none
                 longer than until room is needed
@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels import ghosts
-from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.lists import I32, link_head, links, pop_tail, unlink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
 
 I64 = npt.NDArray[np.int64]
@@ -84,7 +85,7 @@ def insert(state: State, page: int, i: int) -> int:
     """Into A1in or, known, Am; out as the module says."""
     at, mark, ring = state.at, state.mark, state.ring
     known = ghosts.take(state.log, state.slot_of, state.stretch, page)
-    victim = -1
+    victim = NONE
     if at[USED] < state.capacity:
         at[USED] += 1
     elif at[IN_USED] > state.kin or at[IN_USED] == state.capacity:
@@ -94,8 +95,7 @@ def insert(state: State, page: int, i: int) -> int:
         mark[victim] = 0
         ghosts.put(state.log, state.slot_of, state.stretch, victim)
     else:
-        victim = int(state.before[mark.size])
-        unlink(state.before, state.after, victim)
+        victim = pop_tail(state.before, state.after, mark.size)
         mark[victim] = 0
     if known:
         mark[page] = AM

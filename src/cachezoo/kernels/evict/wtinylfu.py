@@ -42,6 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.lists import I32, link_head, links, unlink
+from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.sketch import halve, note, noted, see, seen
 from cachezoo.kernels.step import step
 
@@ -146,7 +147,7 @@ def insert(state: State, page: int, i: int) -> int:
     if state.theirs.size:
         return _insert_theirs(state, page)
     _enter(state, page, WINDOW)
-    loser = -1
+    loser = NONE
     if state.counts[WINDOW] > state.window:
         candidate = state.before[state.where.size]
         _leave(state, candidate)
@@ -195,7 +196,7 @@ def _cross(state: State, page: int) -> None:
 def _insert_theirs(state: State, page: int) -> int:
     """As libCacheSim: the window takes all until the cache is full; who leaves it is counted once more."""
     held = state.counts[WINDOW] + state.counts[PROBATION] + state.counts[PROTECTED]
-    loser = -1
+    loser = NONE
     if held == state.window + state.main:
         while state.counts[PROBATION] + state.counts[PROTECTED] < state.main:
             oldest = state.before[state.where.size]

@@ -1,7 +1,7 @@
 """Evictions that shift between recency and frequency by what they remember of pages that are gone."""
 
 from cachezoo.kernels.evict import arc, larc, lirs, marc
-from cachezoo.policies.parts import Eviction, Parameter, Values
+from cachezoo.policies.components import Eviction, Parameter, Values
 from cachezoo.policies.stream import Stream
 
 

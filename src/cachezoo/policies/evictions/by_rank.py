@@ -2,7 +2,7 @@
 
 from cachezoo.kernels.evict import by_rank
 from cachezoo.kernels.evict.by_rank import Rank
-from cachezoo.policies.parts import Eviction
+from cachezoo.policies.components import Eviction
 
 
 def eviction_by_rank(id: str, title: str, rank: Rank) -> Eviction:

@@ -1,7 +1,7 @@
 """Evictions that count uses."""
 
 from cachezoo.kernels.evict import inlfu, lfu, lrfu
-from cachezoo.policies.parts import Eviction, Parameter
+from cachezoo.policies.components import Eviction, Parameter
 
 LFU = Eviction(
     "lfu", "least frequently used, counts survive eviction; a page below all others stays out",

@@ -4,14 +4,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.evict import lrb, threelcache
-from cachezoo.kernels.learning import TRAINED, TRAININGS, TREES, WRITTEN, Nodes
-from cachezoo.policies.parts import Eviction, Parameter, Values, Whole
+from cachezoo.kernels.learning import TRAINED, TRAININGS, TREES, WRITTEN, Learner, Nodes, Training
+from cachezoo.policies.components import Eviction, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
 
 I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
-State = lrb.State | threelcache.State
 LEARN_EVERY = 16_384
 FIRST_ROWS = 8  # the first training comes at this fraction of the ring's rows
 DEPTH = 6
@@ -102,37 +101,38 @@ def fit(rows: F32, labels: F32, trees: int, leaves: int, learning_rate: float, t
     return text
 
 
-def _train(state: State) -> None:
+def _train(learner: Learner) -> None:
     """A new forest from the rows of the ring."""
-    rows = state.rows[: int(state.numbers[WRITTEN])]
-    trees, places = state.forest.shape
+    numbers, own = learner.numbers, learner.training
+    rows = learner.rows[: int(numbers[WRITTEN])]
     inputs, labels = np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
-    text = fit(inputs, labels, trees, places // 2, state.learning_rate, state.threads, state.seed)
-    state.numbers[TREES] = plant(state.forest, text)
-    state.numbers[TRAINED] = state.numbers[WRITTEN]
-    state.numbers[TRAININGS] += 1
+    text = fit(inputs, labels, own.trees, own.leaves, own.learning_rate, own.threads, own.seed)
+    numbers[TREES] = plant(learner.forest, text)
+    numbers[TRAINED] = numbers[WRITTEN]
+    numbers[TRAININGS] += 1
 
 
-def _ready(state: State, length: int, served: int) -> bool:
+def _ready(learner: Learner, length: int, served: int) -> bool:
     """Are there enough new rows: as many as at the last training, from an eighth of the ring to all of it?"""
-    written, trained, rows = int(state.numbers[WRITTEN]), int(state.numbers[TRAINED]), len(state.rows)
+    written, trained, rows = int(learner.numbers[WRITTEN]), int(learner.numbers[TRAINED]), len(learner.rows)
     return served < length and written - trained >= min(rows, max(trained, rows // FIRST_ROWS, 1))
 
 
 def learn_lrb(state: lrb.State, served: int) -> None:
     """Train anew if there are enough new rows; not before the first page left the window: till then all are near."""
-    if state.numbers[lrb.CURSOR] > 0 and _ready(state, len(state.page_ids), served):
-        _train(state)
+    if state.learner.numbers[lrb.CURSOR] > 0 and _ready(state.learner, len(state.page_ids), served):
+        _train(state.learner)
         state.board[:, lrb.UNTIL] = 0
 
 
 def learn_threelcache(state: threelcache.State, served: int) -> None:
     """Review the window; train anew if there are enough new rows."""
-    _review(state.numbers, state.capacity)
-    if state.numbers[threelcache.GONE_OUT] > 0 and _ready(state, state.length, served):
-        _train(state)
-        state.numbers[[threelcache.HEAP, threelcache.LEFT]] = 0
-        state.numbers[threelcache.FAR] = state.numbers[threelcache.FARTHEST]
+    numbers = state.learner.numbers
+    _review(numbers, state.capacity)
+    if numbers[threelcache.GONE_OUT] > 0 and _ready(state.learner, state.length, served):
+        _train(state.learner)
+        numbers[[threelcache.HEAP, threelcache.LEFT]] = 0
+        numbers[threelcache.FAR] = numbers[threelcache.FARTHEST]
 
 
 def _review(numbers: I64, capacity: int) -> None:
@@ -147,23 +147,23 @@ def _review(numbers: I64, capacity: int) -> None:
     numbers[[threelcache.ACCESSES, threelcache.HITS, threelcache.NEAR_HITS]] = 0
 
 
-def _whole(values: Values, *names: str) -> dict[str, int]:
-    return {name: int(values[name]) for name in (*names, *(parameter.name for parameter in FORESTS[:-1]))}
+def _training(values: Values) -> Training:
+    rows, trees, leaves, threads, seed = (int(values[name]) for name in ("rows", "trees", "leaves", "threads", "seed"))
+    return Training(rows, trees, leaves, threads, seed, float(values["learning_rate"]))
 
 
 def _make_threelcache(stream: Stream, capacity: int, values: Values) -> threelcache.State:
-    return threelcache.make(
-        len(stream), stream.n_pages, capacity, learning_rate=float(values["learning_rate"]),
-        **_whole(values, "sample_every", "deltas"),
-    )  # fmt: skip
+    settings = threelcache.Settings(int(values["sample_every"]), int(values["deltas"]), _training(values))
+    return threelcache.make(len(stream), stream.n_pages, capacity, settings)
 
 
 def _make_lrb(stream: Stream, capacity: int, values: Values) -> lrb.State:
-    return lrb.make(
-        stream.page_ids, stream.n_pages, capacity, window=max(1, round(values["window"] * capacity)),
-        patience=float(values["patience"]), learning_rate=float(values["learning_rate"]),
-        **_whole(values, "candidates", "sample_every", "deltas", "counters"),
+    settings = lrb.Settings(
+        window=max(1, round(values["window"] * capacity)), candidates=int(values["candidates"]),
+        sample_every=int(values["sample_every"]), patience=float(values["patience"]), deltas=int(values["deltas"]),
+        counters=int(values["counters"]), training=_training(values),
     )  # fmt: skip
+    return lrb.make(stream.page_ids, stream.n_pages, capacity, settings)
 
 
 FORESTS = (

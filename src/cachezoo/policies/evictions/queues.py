@@ -2,7 +2,7 @@
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.evict import clock, s3fifo, sieve, twoq
-from cachezoo.policies.parts import Eviction, Parameter, Values, Whole
+from cachezoo.policies.components import Eviction, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
 
 

@@ -1,7 +1,7 @@
 """Evictions that know order alone."""
 
 from cachezoo.kernels.evict import fifo, lru
-from cachezoo.policies.parts import Eviction
+from cachezoo.policies.components import Eviction
 
 FIFO = Eviction(
     "fifo", "first in, first out", lambda stream, capacity, _: fifo.make(stream.n_pages, capacity),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cachezoo.kernels.evict import cacheus, wtinylfu
-from cachezoo.policies.parts import Eviction, Parameter, Values, Whole
+from cachezoo.policies.components import Eviction, Parameter, Values, Whole
 from cachezoo.policies.stream import Stream
 
 

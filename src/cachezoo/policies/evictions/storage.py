@@ -1,7 +1,7 @@
 """Evictions of SSD caches in front of disks: they look at requests, not at pages alone."""
 
 from cachezoo.kernels.evict import azor, hystor, reca
-from cachezoo.policies.parts import Eviction, Parameter, Whole
+from cachezoo.policies.components import Eviction, Parameter, Whole
 
 RECA = Eviction(
     "reca", "kinds of requests characterised online, reconfigured each window (like ReCA, 2018)",

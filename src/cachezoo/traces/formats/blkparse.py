@@ -38,7 +38,7 @@ def _judge(reading: Reading, source: Source) -> Callable[[Line], None]:
         # Without CPU lines (option -s) a process name stands over the first counts.
         in_summary |= bool(SUMMARY.search(line.text)) or line.following.lstrip().startswith(b"Reads Queued:")
         if line.damaged or not (in_summary or INPUT.search(line.text)):
-            reading.bad(source, line.row, f"is no event of blkparse ({line.text[:80]!r}); mend or drop the row")
+            reading.bad(source, line.row, f"is no event of blkparse ({line.text[:80]!r}); fix or drop the row")
 
     return judged
 

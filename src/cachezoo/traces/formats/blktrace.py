@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from cachezoo.coded import Coded
 from cachezoo.kernels import blktrace as kernel
 from cachezoo.traces.delimited import merged
 from cachezoo.traces.events import Events, concatenated, process_name, sound
@@ -19,7 +20,7 @@ from cachezoo.traces.formats.base import Fit, Format, Head
 from cachezoo.traces.formats.event_requests import EventOptions, request_chunks
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Names, Reading
 from cachezoo.traces.source import READ_BYTES, Source
-from cachezoo.traces.table import I64, Coded
+from cachezoo.traces.table import I64
 
 MAGIC = 0x65617400
 VERSIONS = (7, 8)
@@ -70,7 +71,7 @@ def _events(found: I64) -> Events:
         sector=np.where(sectors > 0, found[:, kernel.SECTOR], 0),
         sectors=sectors.astype(np.int32),
         error=found[:, kernel.ERROR].astype(np.int32),
-        rwbs=Coded(letters.codes[(category & 0xFFFE) | (size > 0)], letters.names),
+        rwbs=letters.take((category & 0xFFFE) | (size > 0)),
         comm=Coded(found[:, kernel.PID].astype(np.int32), ()),
     )
 

@@ -18,11 +18,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
 from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import HEAD_BYTES
-from cachezoo.traces.table import OP_READ, OP_WRITE, Coded
+from cachezoo.traces.table import OP_READ, OP_WRITE
 
 USUAL_RATE = 300.0
 UNITS = ("s", "ms", "us", "ns")

@@ -17,12 +17,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited, merged
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I64, OP_READ, OP_WRITE, Coded
+from cachezoo.traces.table import I64, OP_READ, OP_WRITE
 
 LAYOUT = Layout(
     (
@@ -81,7 +82,7 @@ class _Lines:
             elif not waiting:
                 yield block
         if waiting:
-            message = f"{source.path}: its header has no end (EndHeader); mend the file"
+            message = f"{source.path}: its header has no end (EndHeader); fix the file"
             raise TraceError(message)
 
     def picked(self, source: Source) -> Iterator[tuple[bytes, I64]]:

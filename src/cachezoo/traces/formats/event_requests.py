@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.kernels.match import COMPLETE, ISSUE, QUEUE
 from cachezoo.traces.event_text import Line, scan
@@ -21,7 +22,6 @@ from cachezoo.traces.events import (
 from cachezoo.traces.formats.base import Options
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import Coded
 
 MAKERS = {"issue": ISSUE, "queue": QUEUE, "complete": COMPLETE}
 CHUNK_ROWS = 1 << 18

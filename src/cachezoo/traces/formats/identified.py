@@ -44,7 +44,7 @@ class Addresses:
         return np.where(over, 0, ids).astype(np.int64) * self.options.unit_bytes, over
 
     def overflow(self, value: object) -> str:
-        """What is wrong with an id whose address overflows, and the mend."""
+        """What is wrong with an id whose address overflows, and the fix."""
         unit = self.options.unit_bytes
         return f"id is {value}, whose address overflows at {unit} bytes a unit; read with the option ids=object"
 

@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
 from cachezoo.traces.formats.identified import Addresses, IdOptions
 from cachezoo.traces.reading import BAD_OP, Chunk, Names, Reading, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES, Coded
+from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 OBJECT_NAMES = ("obj_id", "object_id", "objid", "objectid")

@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import merged
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import READ_BYTES, Source
-from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, Coded
+from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE
 
 MAGIC = b"$$TR_IOREC"
 HEADER_END = b"\f"
@@ -214,7 +215,7 @@ class _File:
         """
         widths = {self.sizes[disk]} if disk in self.sizes else set(self.sizes.values())
         if len(widths) != 1:
-            message = f"{self.source.path}: its header says no sectorsize for disk {disk}; mend the header"
+            message = f"{self.source.path}: its header says no sectorsize for disk {disk}; fix the header"
             raise TraceError(message)
         width = widths.pop()
         self.reading.notes[f"sector_bytes.{disk}"] = str(width)

@@ -18,12 +18,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number
 from cachezoo.traces.reading import Chunk, Reading, bytes_of, counts_of, microseconds
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import OP_READ, OP_WRITE, Coded
+from cachezoo.traces.table import OP_READ, OP_WRITE
 
 OPS = {**dict.fromkeys("125", OP_READ), **dict.fromkeys("346", OP_WRITE)}
 UNKNOWN = "100"
@@ -180,7 +181,7 @@ def _chunk(reading: Reading, rows: Rows, plan: _Plan, block_bytes: int) -> Chunk
         chunk,
         outside,
         lambda index: (
-            f"offset {start[index]} with size {size[index]} leaves its block of {block_bytes} bytes; mend or drop the "
+            f"offset {start[index]} with size {size[index]} leaves its block of {block_bytes} bytes; fix or drop the "
             "row, or give the option block_bytes"
         ),
     )

@@ -32,7 +32,7 @@ def _judge(reading: Reading, source: Source) -> Callable[[Line], None]:
         if line.lost_events is not None:
             reading.left_out["lost_events"] += line.lost_events
         elif line.damaged or not HEADING.search(line.text):
-            reading.bad(source, line.row, f"is no event of the kernel ({line.text[:80]!r}); mend or drop the row")
+            reading.bad(source, line.row, f"is no event of the kernel ({line.text[:80]!r}); fix or drop the row")
 
     return judged
 

@@ -75,7 +75,7 @@ def _requests(reading: Reading, source: Source, version: int, row: I64, part: np
         source,
         chunk,
         wrong,
-        lambda index: f"version is {int(part['ver'][index]) >> 8}, not {version}; mend or drop the record",
+        lambda index: f"version is {int(part['ver'][index]) >> 8}, not {version}; fix or drop the record",
     )
 
 

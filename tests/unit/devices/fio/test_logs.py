@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.devices.fio.iolog import Requests
+from cachezoo.devices.fio.iolog import ReplayRows
 from cachezoo.devices.fio.logs import Log, check_order, check_times, join, queued_us, read_log, service_us
 from cachezoo.errors import DeviceError
 from tests.oracles.fio import naive_join
@@ -18,7 +18,7 @@ OPS = {"read": 0, "write": 1}
 def requests_of(rows):
     """Requests of (op, size, offset)."""
     op, size, offset = (np.array(one, np.int64) for one in zip(*rows, strict=True))
-    return Requests(np.arange(len(rows)), op.astype(np.uint8), offset, size, np.arange(len(rows)))
+    return ReplayRows(np.arange(len(rows)), op.astype(np.uint8), offset, size, np.arange(len(rows)))
 
 
 def log_of(rows, ns=None):

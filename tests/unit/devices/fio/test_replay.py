@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.config.device import RealDevice
 from cachezoo.devices.fio.marker import HEADER_BYTES, write_marker
 from cachezoo.devices.fio.prepare import prepare
 from cachezoo.devices.fio.program import find_fio
 from cachezoo.devices.fio.replay import Settings, check_replay, replay
 from cachezoo.devices.fio.target import Use, open_target
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import RealDevice
 from tests.replay_data import MIB, false_fio, full_file, loop_device, make_trace, processes_with, random_trace, settle
 
 pytestmark = pytest.mark.needs("fio")

@@ -165,6 +165,7 @@ def test_a_file_that_a_cache_may_answer_for_is_labelled(tmp_path, monkeypatch, k
 
 @pytest.mark.needs("root", "loop")
 class TestLoopDevice:
+    @pytest.mark.needs("fio")
     def test_what_is_behind_another_by_any_name_is_in_use(self, tmp_path):
         image = full_file(tmp_path / "image", 8 * MIB)
         write_marker(str(image), 6 * MIB)
@@ -219,6 +220,7 @@ class TestLoopDevice:
         with loop_device(image) as device:
             refused(device, Use(), "is not empty")
 
+    @pytest.mark.needs("fio")
     def test_a_mounted_one_needs_force_and_is_never_written(self, tmp_path):
         image = tmp_path / "image"
         image.touch()
@@ -236,6 +238,7 @@ class TestLoopDevice:
                 prepare(device, force=True)
             refused(image, WRITES, f"is behind {device}, and nothing is ever written there")
 
+    @pytest.mark.needs("fio")
     def test_a_filesystem_made_on_a_prepared_one_is_no_scratch_target(self, tmp_path):
         image = full_file(tmp_path / "image", 16 * MIB)
         write_marker(str(image), 14 * MIB)
@@ -285,6 +288,7 @@ class TestLoopDevice:
             finally:
                 subprocess.run(["swapoff", device], check=True, timeout=30)
 
+    @pytest.mark.needs("fio")
     def test_a_read_only_one_is_read_and_refused_where_something_is_written(self, tmp_path):
         image = full_file(tmp_path / "image", 4 * MIB)
         write_marker(str(image), 2 * MIB)

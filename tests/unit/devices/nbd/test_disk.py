@@ -7,12 +7,14 @@ import subprocess
 import numpy as np
 import pytest
 
-from cachezoo.config.device import Hdd, Ssd
+from cachezoo.coded import Coded
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.nbd.build import plugin_file
 from cachezoo.devices.nbd.server import SlowRange, serving
-from cachezoo.traces.table import OP_READ, OP_WRITE, Coded, Trace, TraceMeta
+from cachezoo.settings.device import Hdd, Ssd
+from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
 from tests.nbd_client import connected
+from tests.oracles.hdd import seek_us
 
 pytestmark = pytest.mark.needs("gcc", "nbdkit")
 
@@ -132,7 +134,7 @@ def test_disk_waits_for_the_sector_by_the_clock(zones, tmp_path):
     for (start, size, op), now in zip(rows, entry, strict=True):
         part, seek = abs(start - head) / CAPACITY, 0.0
         if start != head:
-            seek = model.seek_us(part) + (model.write_settle_us if op == OP_WRITE else 0)
+            seek = seek_us(model, part) + (model.write_settle_us if op == OP_WRITE else 0)
         seek += model.write_us if op == OP_WRITE else model.read_us
         wait = (passing_us(model, start) - now - seek) % model.rotation_us
         expected.append(seek + wait + size / media_rate(model, start))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.config.device import Hdd, ReadBuffer, Ssd
 from cachezoo.devices.nbd import server
 from cachezoo.devices.nbd.server import SlowRange, serving
 from cachezoo.errors import DeviceError
+from cachezoo.settings.device import Hdd, ReadBuffer, Ssd
 from tests.nbd_client import connected
 
 FLASH = Ssd(read_us=90.0, write_us=20.0, read_mb_s=550.0, write_mb_s=500.0)
@@ -71,7 +71,7 @@ def test_request_that_takes_for_ever_does_not_keep_it(scratch):
 OWNER = """
 import sys, time
 from pathlib import Path
-from cachezoo.config.device import Ssd
+from cachezoo.settings.device import Ssd
 from cachezoo.devices.nbd.server import serving
 with serving(Ssd(read_us=1, write_us=1, read_mb_s=500, write_mb_s=500), 1 << 20) as target:
     print(target.process, flush=True)

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import FORMATS, write_as
-from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Coded, Trace
+from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace
 from tests.page_data import seeded_trace
 from tests.trace_data import read, texts
 

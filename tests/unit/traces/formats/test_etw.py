@@ -120,7 +120,7 @@ def test_random_lines_against_a_loop_over_lines(tmp_path, monkeypatch):
     lines = []
     for time in range(1000, 4000):
         if rng.random() < 0.4:
-            lines.append(rng.choice((flush(time), start(time), "\n", f"FileIoCreate, {time}, a (1), 5, \"x, y\"\n")))
+            lines.append(rng.choice((flush(time), start(time), "\n", f'FileIoCreate, {time}, a (1), 5, "x, y"\n')))
             continue
         offset, size = f"0x{rng.randint(0, 2**40):016x}", f"0x{rng.randint(1, 2**20):08X}"
         process = rng.choice(("System (   4)", "sql server.exe (3208)"))

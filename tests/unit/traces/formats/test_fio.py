@@ -5,11 +5,12 @@ import random
 import numpy as np
 import pytest
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import fits_of, write_as
 from cachezoo.traces.formats.base import Fit
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 from tests.trace_data import read, texts
 
 V2 = "fio version 2 iolog\n"

@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 
+from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.policies.simulate import simulate
 from cachezoo.traces.formats import fits_of, write_as
@@ -13,7 +14,7 @@ from cachezoo.traces.formats.base import Fit
 from cachezoo.traces.formats.oraclegeneral import following_access
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import Coded, Trace, TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 from tests.trace_data import read, sample
 
 RECORD = "<IQIq"

@@ -9,7 +9,7 @@ from cachezoo.traces.source import Source
 from tests.oracles.event_text import naive_requests, tracefs_events
 from tests.trace_data import read, texts
 
-RECORDED = Path(__file__).parents[1] / "capture" / "block_events.txt"
+RECORDED = Path(__file__).parents[2] / "capture" / "block_events.txt"
 ISSUE = "              dd-9     [001] ..... 10.000005: block_rq_issue: 8,0 RA 4096 () 8 + 8 be,0,4 [dd]\n"
 COMPLETE = "          <idle>-0     [000] ..s.. 10.000105: block_rq_complete: 8,0 RA () 8 + 8 be,0,4 [0]\n"
 DIALECTS = {
@@ -114,7 +114,7 @@ def test_lost_events_are_counted(tmp_path):
 )
 def test_a_damaged_line_is_named_and_skipped(tmp_path, line):
     path = write(tmp_path, "# a comment\n" + ISSUE + "\n" + line + COMPLETE)
-    with pytest.raises(TraceError, match=r"trace\.txt: row 2: is no event of the kernel \('.*'\); mend"):
+    with pytest.raises(TraceError, match=r"trace\.txt: row 2: is no event of the kernel \('.*'\); fix"):
         read(path)
     (chunk,) = OpenTrace(TraceFiles([path], skip_bad_rows=1), silent).chunks()
     assert chunk.latency_us.tolist() == [100]

@@ -1,0 +1,11 @@
+"""Stage export_prefetch: a verified bundle of a trained prefetch model, or the reason why there is none."""
+
+from cachezoo.bundles.export import export_model
+from cachezoo.stage import stage
+from cachezoo.systems.prefetch import bundle, model, record
+
+# What the record names and this stage runs: the imports put it on the stage's list of sources.
+PARTS = (record, bundle, model)
+
+if __name__ == "__main__":
+    stage(export_model)()

@@ -1,0 +1,7 @@
+"""Stage judge_admission@category: that forest's thresholds at the write budget, and its verdict, on validation."""
+
+from cachezoo.stage import stage
+from cachezoo.systems.admission.judge import judge_admission
+
+if __name__ == "__main__":
+    stage(judge_admission)()

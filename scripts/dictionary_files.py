@@ -1,0 +1,191 @@
+"""Every file that a stage writes, with the types and tables that say what it holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import get_type_hints
+
+from cachezoo import closure, paths, plots
+from cachezoo.bundles import protocol
+from cachezoo.bundles.export import Refused
+from cachezoo.bundles.schema import schema
+from cachezoo.devices import calibrating, replaying, responses
+from cachezoo.features import table as features
+from cachezoo.labels import benefit, episode_file
+from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.metrics.flash import FlashMetrics
+from cachezoo.metrics.page import CategoryMetrics
+from cachezoo.models.trained import FILE, FIT_FILE, FittedModel, TrainedModel
+from cachezoo.serving import requests
+from cachezoo.systems.base import Described, System
+from cachezoo.systems.registry import SYSTEMS
+from cachezoo.traces import store
+from cachezoo.tracking import records
+from scripts.dictionary_types import Entry, of_document, of_keys, of_schema, of_table
+
+TYPES = {
+    ".json": "JSON", ".parquet": "Parquet", ".csv": "CSV", ".yaml": "YAML", ".png": "PNG", ".html": "HTML",
+    ".md": "Markdown", ".onnx": "ONNX", ".safetensors": "safetensors", ".lgb.txt": "LightGBM text", ".sha256": "text",
+}  # fmt: skip
+FEATURES, ROWS, DECISIONS = (
+    "float32 [requests, features]", "float32 [rows, golden.outputs]", "int32 [rows, golden.decisions]",
+)  # fmt: skip
+C, T, M = "<category>", "<trace>", "<model>"
+GOLDEN_ROW = ("one golden request; workload: one window", "row number")
+A_MODEL = ("one model", "model_id")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file: its path, what it is, and its columns or keys.
+
+    Attributes:
+        path: `<name>` stands for any text.
+        each: what it, or a row of it, is of, and its meaning.
+        entries: of columns and keys.
+        kind: what sort of file; empty where its suffix says it.
+    """
+
+    path: str
+    each: Each
+    entries: list[Entry]
+    kind: str = ""
+
+    @property
+    def type(self) -> str:
+        """What sort of file."""
+        return self.kind or next(kind for suffix, kind in TYPES.items() if self.path.endswith(suffix))
+
+
+def _table(path: object, table: Table) -> File:
+    return File(str(path), table.each, of_table(table))
+
+
+def _alone(path: object, each: Each, kind: str = "") -> File:
+    return File(str(path), each, [], kind)
+
+
+def files() -> list[File]:
+    """In the order of the stages."""
+    return [*_data(), *_models(), *_metrics(), *_bundles(), *_report(), _table(paths.TRACK, records.TRACK)]
+
+
+def _data() -> Iterator[File]:
+    yield _table(paths.SOURCES / "<script>.json", closure.SOURCES)
+    params = "conf/ resolved; what a section means stands beside its value in conf/"
+    yield _alone(paths.PARAMS, Each("one document of all parameters", "section and name", text=params))
+    yield _table(paths.requests(C, T), store.REQUESTS)
+    yield _table(paths.responses(C, T), responses.RESPONSES)
+    yield _table(paths.replay_record(C, T), replaying.RECORD)
+    yield _table(paths.DEVICES / "calibration.json", calibrating.REPORT)
+    plot = "measured and modelled times over distance and size"
+    yield _alone(paths.DEVICES / "<device>.png", Each("one device", "the file", text=plot, presence="sometimes"))
+    profile = "the fitted models as a profile for conf/device"
+    yield _alone(paths.DEVICES / "profile.yaml", Each("the devices", "the file", text=profile, presence="sometimes"))
+    yield _table(paths.labels("benefit", C, T), benefit.LABELS)
+    yield _table(paths.features(C, T), features.FEATURES)
+    yield _table(paths.labels("episodes", C, T), episode_file.LABELS)
+
+
+def _described(system: System) -> Described:
+    """What a system says of its models; of one that says nothing, that they hold whatever they hold."""
+    if system.described is None:
+        anything = {"**": Column("any", Means("as the system has it"), "sometimes")}
+        return Described(anything, anything, anything, anything, anything, {})
+    found: Described = system.described.load()
+    return found
+
+
+def _of_system(system: System) -> str:
+    """Ids of a system's models."""
+    return f"{system.id}.<arch>" if system.scope == "all" else f"{system.id}.{C}.<arch>"
+
+
+def _models() -> Iterator[File]:
+    fit = Each(*A_MODEL, text="what the fit found, for its judge; class cachezoo.models.trained.FittedModel")
+    own = ("geometry", "learned", "figures")
+    yield File(str(paths.fitted(M) / FIT_FILE), fit, of_document(FittedModel, fit, without=own))
+    for system in SYSTEMS.values():
+        described = _described(system)
+        keys = {"geometry": described.geometry, "learned": described.learned, "figures": described.fitted}
+        yield from _of_one(system, paths.fitted(_of_system(system)) / FIT_FILE, keys)
+        yield from (_table(paths.fitted(_of_system(system)) / name, table) for name, table in described.files.items())
+    train = Each(
+        *A_MODEL,
+        text="all that export, evaluation and a runtime need beside the weights; class "
+        "cachezoo.models.trained.TrainedModel",
+    )
+    own = ("geometry", "calibration", "validation")
+    yield File(str(paths.trained(M) / FILE), train, of_document(TrainedModel, train, without=own))
+    for system in SYSTEMS.values():
+        described = _described(system)
+        figures = {**described.validation, **described.fitted}
+        keys = {"geometry": described.geometry, "calibration": described.calibration, "validation": figures}
+        yield from _of_one(system, paths.trained(_of_system(system)) / FILE, keys)
+        yield from (_table(paths.trained(_of_system(system)) / name, table) for name, table in described.files.items())
+
+
+def _of_one(system: System, path: object, keys: dict) -> Iterator[File]:
+    """The keys of a model's document that its system decides; the file itself is described once for all systems."""
+    each = Each(*A_MODEL)
+    yield File(str(path), each, [row for name, own in keys.items() for row in of_keys(own, each, f"{name}.")])
+
+
+def _metrics() -> Iterator[File]:
+    page = {}
+    for system in SYSTEMS.values():
+        for name, column in _described(system).page.items():
+            means = type(column.means)(f"{system.id}: {column.means.text}", column.means.unit)
+            page[name] = type(column)(column.type, means, column.presence)
+    opened = {f"traces.{T}.tags.{M}": page, f"models.{M}.test.{T}": page}
+    text = "the page cache's figures of the category's validation and test traces, and what was promoted"
+    each = Each("one category", "category", text=text)
+    yield File(str(paths.metrics(C)), each, of_document(CategoryMetrics, each, opened))
+    text = "the flash cache's figures of the category's test traces: admission and prefetch beside RejectX and OPT"
+    each = Each("one category", "category", text=text)
+    yield File(str(paths.flash_metrics(C)), each, of_document(FlashMetrics, each))
+    for system in SYSTEMS.values():
+        if system.metrics is not None:
+            model = get_type_hints(system.metrics.load())["return"]
+            said = (model.__doc__ or "").strip().removesuffix(".")
+            each = Each(f"the {system.id} model", "the file", text=said[:1].lower() + said[1:])
+            yield File(str(paths.metrics(system.id)), each, of_document(model, each))
+
+
+def _bundles() -> Iterator[File]:
+    folder = paths.bundle(M)
+    bundle = ("one bundle", "id")
+    text = "what the model is; JSON Schema src/cachezoo/bundles/manifest.schema.json, explained in docs/bundles.md"
+    each = Each(*bundle, text=text)
+    yield File(str(folder / protocol.MANIFEST), each, of_schema(schema(), each))
+    yield _alone(folder / protocol.SEAL, Each(*bundle, text="sha256 of manifest.json: the digest of the bundle"))
+    yield _alone(folder / protocol.MODEL, Each(*bundle, text="the model"))
+    for system in SYSTEMS.values():
+        for name in system.bundling.weights if system.bundling is not None else ():
+            each = _described(system).files[name].each
+            some = Each(each.of, each.key, text=each.text, presence="sometimes")
+            yield _alone(paths.bundle(_of_system(system)) / name, some)
+    yield _alone(folder / protocol.CARD, Each(*bundle, text="model card"))
+    yield _table(folder / protocol.GOLDEN_REQUESTS, requests.GOLDEN)
+    inputs = Each("one golden request", "row number", text="model inputs, normalised")
+    yield _alone(folder / protocol.GOLDEN_FEATURES, inputs, FEATURES)
+    yield _alone(folder / protocol.GOLDEN_OUTPUTS, Each(*GOLDEN_ROW, text="model outputs"), ROWS)
+    yield _alone(folder / protocol.GOLDEN_DECISIONS, Each(*GOLDEN_ROW, text="what the runtime decides"), DECISIONS)
+    text = "stands alone where export refuses the model"
+    each = Each("one model without a bundle", "id", text=text, presence="sometimes")
+    yield File(str(folder / protocol.REFUSED), each, of_document(Refused, each))
+
+
+def _report() -> Iterator[File]:
+    text = "which model to deploy for which workload, from metrics, traces and models; opens without a server"
+    yield _alone(paths.REPORT / plots.PAGE, Each("one section", "heading", text=text))
+    one, some = ("one trace", "trace"), {"presence": "sometimes"}
+    load = Each(*one, text="load over time and hit ratio by capacity")
+    yield _alone(paths.REPORT / plots.trace_plot(T), load)
+    one = ("one category", "category")
+    text = "policies in the page cache on the test traces"
+    yield _alone(paths.REPORT / plots.policies_plot(C), Each(*one, text=text, **some))
+    text = "policies in the flash cache on the test traces"
+    yield _alone(paths.REPORT / plots.flash_plot(C), Each(*one, text=text))
+    yield _alone(paths.REPORT / plots.model_plot(M), Each("one model", "model", text="learning curve and calibration"))
+    for system in SYSTEMS.values():
+        yield from (_table(paths.REPORT / name, table) for name, table in _described(system).plots.items())

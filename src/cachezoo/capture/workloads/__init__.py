@@ -1,0 +1,56 @@
+"""The workloads: one file each, registered here."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cachezoo.capture.programs import find_program
+from cachezoo.capture.workloads.base import Workload
+from cachezoo.capture.workloads.blob import BlobWorkload
+from cachezoo.capture.workloads.database import DatabaseWorkload
+from cachezoo.capture.workloads.fileserver import FileserverWorkload
+from cachezoo.capture.workloads.mail import MailWorkload
+from cachezoo.capture.workloads.mariadb import MariadbWorkload
+from cachezoo.capture.workloads.web import LighttpdWorkload, WebWorkload
+from cachezoo.errors import CaptureError, ConfigError
+
+COMMON_PACKAGES = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "setpriv": "util-linux"}
+
+
+def _registry(*workloads: type[Workload]) -> Mapping[str, type[Workload]]:
+    known: dict[str, type[Workload]] = {}
+    for workload in workloads:
+        if workload.id in known:
+            message = f"workload {workload.id} is registered twice"
+            raise ValueError(message)
+        known[workload.id] = workload
+    return MappingProxyType(known)
+
+
+WORKLOADS = _registry(
+    BlobWorkload, DatabaseWorkload, FileserverWorkload, LighttpdWorkload, MailWorkload, MariadbWorkload, WebWorkload
+)
+
+
+def workload_class(name: str) -> type[Workload]:
+    """The workload of this id.
+
+    Raises:
+        ConfigError: unknown.
+    """
+    if name not in WORKLOADS:
+        message = f"unknown workload {name!r}; there are {', '.join(sorted(WORKLOADS))}"
+        raise ConfigError(message)
+    return WORKLOADS[name]
+
+
+def check_programs(workload: type[Workload]) -> None:
+    """See that everything the workload runs is installed.
+
+    Raises:
+        CaptureError: names the missing Debian packages.
+    """
+    wanted = {**COMMON_PACKAGES, **workload.packages}
+    missing = sorted({package for program, package in wanted.items() if find_program(program) is None})
+    if missing:
+        message = f"{workload.id} needs Debian packages that are missing: apt-get install {' '.join(missing)}"
+        raise CaptureError(message)

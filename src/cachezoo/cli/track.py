@@ -1,0 +1,32 @@
+"""MLflow: `cachezoo track …`."""
+
+import dataclasses
+import os
+from typing import Annotated
+
+import typer
+
+from cachezoo.cli.common import Group, Json, print_values, project
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help="MLflow as a view of the stage outputs.")
+
+
+@app.command("sync")
+def track_sync(as_json: Json = False) -> None:
+    """Bring the project's MLflow up to date with the stage outputs, or build it anew."""
+    from cachezoo.tracking.sync import sync
+
+    report = dataclasses.asdict(sync(project()))
+    print_values(report, as_json, "MLflow runs")
+
+
+@app.command("ui")
+def track_ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000) -> None:
+    """Serve MLflow's pages on 127.0.0.1 until interrupted."""
+    from cachezoo.console import err
+    from cachezoo.tracking.sync import ui_address, ui_command
+
+    folder = project()
+    command = ui_command(folder, port)
+    err().print(f"MLflow: {ui_address(folder, port)} (Ctrl-C ends it)", soft_wrap=True)
+    os.execvp(command[0], command)

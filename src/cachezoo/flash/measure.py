@@ -1,0 +1,69 @@
+"""A run of the flash cache in figures."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.flash.load import LoadWindows, load_curve
+from cachezoo.flash.problem import FlashProblem
+from cachezoo.kernels.flash import FlashRun
+from cachezoo.measures.bootstrap import interval
+from cachezoo.metrics.flash import Load, Statistic, Statistics, StatisticsIntervals
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+STATISTICS: dict[Statistic, Callable[[F64], F64]] = {
+    "peak": lambda curves: np.max(curves, axis=-1),
+    "p95": lambda curves: np.quantile(curves, 0.95, axis=-1),
+    "mean": lambda curves: np.mean(curves, axis=-1),
+    "median": lambda curves: np.median(curves, axis=-1),
+}
+
+
+def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I64, disks: int | None = None) -> Load:
+    """A policy's figures after the warm-up; flash writes count from the first request.
+
+    Args:
+        problem: the cache and the requests.
+        run: the policy's run.
+        windows: the cut.
+        draws: `cachezoo.flash.load.resamples` for the intervals.
+        disks: backend disks, None where none are configured.
+    """
+    after = slice(windows.warmup, None)
+    dt, write_dt = problem.dt_seconds(run), problem.write_dt_seconds()
+    read, ios = problem.read[after], run.io_segments[after]
+    curve, write_curve = load_curve(dt, windows), load_curve(write_dt, windows)
+    read_s, write_s = float(dt[after].sum()), float(write_dt[after].sum())
+    seek = float(np.count_nonzero(ios)) * problem.cost.seek_ms / 1e3
+    prefetched = int(run.prefetched.sum(dtype=np.int64))
+    return Load(
+        read_dt=_statistics(curve),
+        read_dt_interval=_intervals(curve[draws]),
+        write_dt=_statistics(write_curve),
+        total_dt=_statistics(curve + write_curve),
+        io_hit_ratio=1.0 - float(np.count_nonzero(ios)) / max(1, int(read.sum())),
+        byte_hit_ratio=float(run.hits[after].sum()) / max(1, int(problem.accesses.sizes[after][read].sum())),
+        segment_writes=run.segment_writes,
+        writes_of_accept_all=run.segment_writes / max(1, problem.accept_all.segment_writes),
+        prefetched_segments=prefetched,
+        prefetch_accuracy=run.prefetched_used / prefetched if prefetched else None,
+        dwpd=run.segment_writes / problem.capacity / windows.days if windows.days >= 1 else None,
+        read_dt_s=read_s,
+        write_dt_s=write_s,
+        total_dt_s=read_s + write_s,
+        transfer_share=(read_s - seek) / read_s if read_s > 0 else 0.0,
+        utilisation=None if disks is None else _statistics((curve + write_curve) / disks),
+        evictions=run.evictions,
+        mean_eviction_age=run.mean_eviction_age,
+    )
+
+
+def _statistics(curve: F64) -> Statistics:
+    return Statistics(**{name: float(statistic(curve)) for name, statistic in STATISTICS.items()})
+
+
+def _intervals(curves: F64) -> StatisticsIntervals:
+    """Of resampled curves, float64[samples, windows]."""
+    return StatisticsIntervals(**{name: interval(statistic(curves)) for name, statistic in STATISTICS.items()})

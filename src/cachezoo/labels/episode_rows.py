@@ -1,0 +1,51 @@
+"""Episode labels as a stage reads them: one entry a request, figures of the trace beside them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError
+
+from cachezoo.errors import TraceError
+from cachezoo.io import read_rows
+from cachezoo.metrics.episodes import EpisodeFigures
+
+I32 = npt.NDArray[np.int32]
+F64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+METADATA_KEY = "cachezoo.episodes"
+
+
+@dataclass(frozen=True)
+class EpisodeRows:
+    """Labels as read from a file: one entry a request, columns as `labels.episode_file` writes them."""
+
+    episode: I32
+    access_index: I32
+    opt: Bool
+    settled: Bool
+    range_low: I32
+    range_high: I32
+    prefetch_gain: F64
+    figures: EpisodeFigures
+
+
+def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
+    """Read what `write_episode_labels` wrote.
+
+    Raises:
+        TraceError: the file is missing, damaged, or holds no episode labels, or not one for each of the `requests`.
+    """
+    names = ["episode", "access_index", "opt", "settled", "range_low", "range_high", "prefetch_gain"]
+    table, metadata = read_rows(path, "label_episodes", requests, names)
+    if METADATA_KEY not in metadata:
+        message = f"{path}: holds no episode labels; run the stage label_episodes"
+        raise TraceError(message)
+    columns = {name: table.column(name).to_numpy() for name in names}
+    try:
+        figures = EpisodeFigures.model_validate_json(metadata[METADATA_KEY])
+    except ValidationError as error:
+        message = f"{path}: its figures are not of this release; run the stage label_episodes again"
+        raise TraceError(message) from error
+    return EpisodeRows(**columns, figures=figures)

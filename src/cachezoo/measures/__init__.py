@@ -1,0 +1,1 @@
+"""Figures that verdicts and evaluations share: resampled intervals, accuracies."""

@@ -1,0 +1,35 @@
+"""Time-block bootstrap of page hit ratios."""
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+
+
+def block_means(values: npt.NDArray[np.generic], blocks: int) -> F64:
+    """float64[blocks, 2]: sum and count of `values` in consecutive blocks of (almost) equal length."""
+    edges = np.linspace(0, len(values), blocks + 1).astype(np.int64)
+    total = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    return np.stack([np.diff(total[edges]), np.diff(edges).astype(np.float64)], axis=1)
+
+
+def resampled_ratios(hits: npt.NDArray[np.generic], blocks: int, samples: int, seed: int) -> F64:
+    """float64[samples] hit ratios of resampled blocks; the same seed draws the same blocks for each policy.
+
+    Args:
+        hits: one entry for each page access, 1 a hit.
+        blocks: consecutive blocks, at least 20.
+        samples: resamples.
+        seed: of the draws.
+    """
+    means = block_means(hits, blocks)
+    draws = np.random.default_rng(seed).integers(0, blocks, (samples, blocks))
+    sums = means[draws].sum(axis=1)
+    ratios: F64 = sums[:, 0] / np.maximum(sums[:, 1], 1)
+    return ratios
+
+
+def interval(ratios: F64) -> tuple[float, float]:
+    """The 90 % interval of resampled figures."""
+    low, high = np.quantile(ratios, [0.05, 0.95])
+    return float(low), float(high)

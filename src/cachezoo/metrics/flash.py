@@ -1,0 +1,201 @@
+"""metrics/flash/<category>.json: admission and prefetch in the flash cache, beside RejectX and OPT."""
+
+from typing import Annotated, Literal
+
+from cachezoo.documents import Document, Interval
+from cachezoo.meanings import Each, Means
+from cachezoo.metrics.episodes import EpisodeFigures
+
+LOAD = "disk-head s/s"
+WRITES = "share of AcceptAll's writes"
+Statistic = Literal["peak", "p95", "mean", "median"]
+
+
+class Statistics(Document):
+    """Of a load over the windows."""
+
+    peak: Annotated[float, Means("largest of the windows")]
+    p95: Annotated[float, Means("95th percentile of the windows")]
+    mean: Annotated[float, Means("mean of the windows")]
+    median: Annotated[float, Means("median of the windows")]
+
+
+class StatisticsIntervals(Document):
+    """The 90 % interval of each of `Statistics`."""
+
+    peak: Annotated[Interval, Means("of the largest")]
+    p95: Annotated[Interval, Means("of the 95th percentile")]
+    mean: Annotated[Interval, Means("of the mean")]
+    median: Annotated[Interval, Means("of the median")]
+
+
+class Load(Document):
+    """A run of the flash cache after the warm-up; its writes from the first request on."""
+
+    read_dt: Annotated[Statistics, Means("load of reads over the windows", LOAD)]
+    read_dt_interval: Annotated[StatisticsIntervals, Means("its 90 % intervals, bootstrap of windows", LOAD)]
+    write_dt: Annotated[Statistics, Means("load of backend writes over the windows", LOAD)]
+    total_dt: Annotated[Statistics, Means("load of both over the windows", LOAD)]
+    io_hit_ratio: Annotated[float, Means("reads without a backend I/O", "ratio")]
+    byte_hit_ratio: Annotated[float, Means("segments read from flash", "ratio")]
+    segment_writes: Annotated[int, Means("written, from the first request on", "segments")]
+    writes_of_accept_all: Annotated[float, Means("the same over AcceptAll's", "ratio")]
+    prefetched_segments: Annotated[int, Means("written by prefetch", "segments")]
+    prefetch_accuracy: Annotated[float | None, Means("of these, read before they left", "share")]
+    dwpd: Annotated[float | None, Means("null for less than a recorded day", "drive writes per day")]
+    read_dt_s: Annotated[float, Means("disk-head time of reads", "s")]
+    write_dt_s: Annotated[float, Means("disk-head time of writes", "s")]
+    total_dt_s: Annotated[float, Means("both", "s")]
+    transfer_share: Annotated[float, Means("of the reads' disk-head time that is transfer, not seek", "share")]
+    utilisation: Annotated[
+        Statistics | None, Means("of the disks' time over the windows; null where policy.flash.disks is", "share")
+    ]
+    evictions: Annotated[int, Means("evicted, from the first request on", "segments")]
+    mean_eviction_age: Annotated[float, Means("from last use to eviction", "requests")]
+
+
+class FlashRow(Load):
+    """A policy with its prefetch mode."""
+
+    prefetch: Annotated[str, Means("prefetch mode; policies are with and (_no_prefetch) without")]
+    knob: Annotated[
+        float | None,
+        Means(
+            "what meets the writes: score threshold, probability, window in requests, episodes admitted; null without "
+            "a budget"
+        ),
+    ]
+    reached: Annotated[bool | None, Means("the writes were met; null without a budget")]
+
+
+class Gap(Document):
+    """The share of the gap from RejectX to OPT that the model closes, at no more writes than RejectX makes."""
+
+    no_more_writes: Annotated[bool, Means("the model writes no more than RejectX")]
+    gap_segment_writes: Annotated[int, Means("written by the model in this comparison", "segments")]
+    peak_gap_closed: Annotated[
+        float | None,
+        Means("of the gap from RejectX to OPT in peak read disk-head time; null where there is hardly one", "share"),
+    ]
+    peak_gap_closed_interval: Annotated[Interval | None, Means("its 90 % interval", "share")]
+    peak_dt_saved: Annotated[float, Means("of RejectX's peak", "share")]
+    peak_opt_dt_saved: Annotated[float, Means("of RejectX's peak, by OPT", "share")]
+    mean_gap_closed: Annotated[float | None, Means("as peak_gap_closed, for the mean", "share")]
+    mean_gap_closed_interval: Annotated[Interval | None, Means("its 90 % interval", "share")]
+    mean_dt_saved: Annotated[float, Means("of RejectX's mean", "share")]
+    mean_opt_dt_saved: Annotated[float, Means("of RejectX's mean, by OPT", "share")]
+    mean_dt_saved_interval: Annotated[Interval, Means("90 % interval of mean_dt_saved", "share")]
+
+
+class Comparison(Document):
+    """Policies at equal writes."""
+
+    budget_writes: Annotated[float, Means("writes allowed", "segments")]
+    rows: Annotated[dict[str, FlashRow], Each("one policy in a comparison", "trace, comparison and policy", "policy")]
+    gap: Annotated[Gap, Each("one comparison at equal writes", "trace and comparison")]
+
+
+class Windows(Document):
+    """The windows of time that load is measured in."""
+
+    count: Annotated[int, Means("windows of time that load is measured in", "windows")]
+    seconds: Annotated[float, Means("length of a window", "s")]
+    reads: Annotated[float, Means("mean reads in a window", "reads")]
+    enough_reads: Annotated[bool, Means("windows hold as many reads as policy.flash asks for")]
+
+
+COMPARED = Each("one comparison at equal writes", "trace and comparison")
+OF_DEPLOYED = "a row of deployed"
+
+
+class FlashTrace(Document):
+    """A test trace."""
+
+    warmup_request: Annotated[int, Means("before the first that counts", "requests")]
+    windows: Annotated[Windows, Each("one test trace", "trace")]
+    figures: Annotated[EpisodeFigures, Each("one test trace", "trace")]
+    opt_eviction_ages: Annotated[
+        dict[str, int],
+        Each("one mode of OPT on a test trace", "trace and mode", "mode", "eviction age of its episodes", "requests"),
+    ]
+    deployed: Annotated[Comparison, COMPARED, Means("at the writes of the models as shipped")]
+    admission_alone: Annotated[Comparison, COMPARED, Means("at those of the admission by itself, all without prefetch")]
+    at_budget: Annotated[Comparison, COMPARED, Means("at the write budget")]
+    at_rejectx_rate: Annotated[
+        Comparison | None, COMPARED, Means("at the most that RejectX can write; null where it meets the budget")
+    ]
+    accept_all: Annotated[
+        FlashRow, Each("LRU that admits all, with its prefetch mode, on a test trace", "trace", like=OF_DEPLOYED)
+    ]
+    accept_all_no_prefetch: Annotated[
+        FlashRow, Each("LRU that admits all, without prefetch, on a test trace", "trace", like=OF_DEPLOYED)
+    ]
+
+    def unbudgeted(self) -> dict[str, FlashRow]:
+        """Rows of the policies that have no write budget, by name."""
+        return {name: getattr(self, name) for name in ("accept_all", "accept_all_no_prefetch")}
+
+
+class ModeFigures(Document):
+    """A policy in one prefetch mode on the validation traces."""
+
+    mean_dt: Annotated[float, Means("mean read disk-head time after the warm-up on validation", "s/read")]
+    writes: Annotated[float, Means("segments written", "share of AcceptAll's writes without prefetch")]
+    knob: Annotated[float, Means("mean setting that met the budget")]
+    reached: Annotated[bool, Means("the budget was met on every trace")]
+
+
+class PolicyModes(Document):
+    """The prefetch mode of a policy that asks no model."""
+
+    mode: Annotated[str, Means("prefetch mode that validation chose")]
+    figures: Annotated[dict[str, ModeFigures], Each("one prefetch mode of a policy", "policy and mode", "mode")]
+
+
+class TriedMode(Document):
+    """A prefetch mode with the admission model, as its judge tried it; see the prefetch model's train.json."""
+
+    mode: Annotated[str, Means("none, all_on_miss, all_on_partial, ml_range or ml_range_when")]
+    threshold: Annotated[float, Means("admission threshold at which it meets the budget", "log-odds")]
+    writes: Annotated[float, Means("segments written", WRITES)]
+    unreached: Annotated[bool, Means("no threshold makes that many writes")]
+    choosing_mean_dt: Annotated[float, Means("mean read load on the choosing windows of validation", LOAD)]
+    mean_dt: Annotated[float, Means("mean read load on all windows", LOAD)]
+    peak_dt: Annotated[float, Means("its peak", LOAD)]
+    prefetched_writes: Annotated[float, Means("segments prefetched", WRITES)]
+    prefetch_accuracy: Annotated[float | None, Means("of the segments prefetched, read before they left", "share")]
+
+
+class ModelModes(Document):
+    """The prefetch mode that the models ship with."""
+
+    mode: Annotated[str, Means("prefetch mode that validation chose")]
+    figures: Annotated[list[TriedMode], Each("one prefetch mode of the model", "mode")]
+
+
+class FlashVerdict(Document):
+    """A model of the flash cache and its verdict on validation."""
+
+    model_id: Annotated[str, Means("model")]
+    trained: Annotated[bool, Means("training moved the model")]
+    beats_baseline: Annotated[
+        bool, Means("better on validation than RejectX, or than the best prefetch mode without a model")
+    ]
+    reason: Annotated[str, Means("the verdict in one line")]
+
+    @property
+    def promoted(self) -> bool:
+        """It trained, and beat its baseline."""
+        return self.trained and self.beats_baseline
+
+
+class FlashMetrics(FlashVerdict):
+    """The flash cache's figures of a category's test traces; the verdict is the admission model's."""
+
+    model_id: Annotated[str, Means("the admission model, whose verdict stands beside; the prefetch model has its own")]
+    category: Annotated[str, Means("category")]
+    prefetch: Annotated[FlashVerdict, Each("the category's prefetch model", "prefetch.model_id")]
+    transfer_note: Annotated[str | None, Means("says so where disk-head time amounts to an I/O count")]
+    modes: Annotated[dict[str, PolicyModes | ModelModes], Each("one policy", "policy", "policy")]
+    modes_chosen_on: Annotated[list[str], Means("traces that chose the prefetch modes")]
+    traces: Annotated[dict[str, FlashTrace], Each("one test trace", "trace", "trace")]

@@ -1,0 +1,163 @@
+"""What the report is made from, read from stage outputs; whatever a stage has not written is None or empty."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from cachezoo import paths
+from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
+from cachezoo.io import read_refusal
+from cachezoo.metrics.base import Measurements
+from cachezoo.metrics.files import read_category, read_flash
+from cachezoo.metrics.flash import FlashMetrics, FlashRow, FlashTrace
+from cachezoo.metrics.page import CategoryMetrics
+from cachezoo.models.curves import CURVES_FILE, read_curves
+from cachezoo.models.trained import FILE, TrainedModel, read_trained
+from cachezoo.params import categories_of
+from cachezoo.report.traces import TraceFacts, trace_facts
+from cachezoo.systems.registry import SYSTEMS
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+T = TypeVar("T")
+ROLES = ("test", "validation", "train")
+SMALL_INPUTS = (
+    "metrics/*.json",
+    "metrics/*/*.json",
+    f"models/trained/*/{FILE}",
+    f"models/trained/*/{CURVES_FILE}",
+    f"models/bundles/*/{CARD}",
+    f"models/bundles/*/{REFUSED}",
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model and what became of it.
+
+    Attributes:
+        trained: its train.json.
+        curves: (name, step, value) of its training.
+        card: its bundle's card.md, or None where there is no bundle.
+        refused: why there is no bundle, or None.
+        promoted: it may be champion.
+        reason: why, or why not.
+    """
+
+    trained: TrainedModel
+    curves: list[tuple[str, int, float]]
+    card: str | None
+    refused: str | None
+    promoted: bool
+    reason: str
+
+    @property
+    def id(self) -> str:
+        """`kind[.category].arch`."""
+        return self.trained.model_id
+
+
+@dataclass(frozen=True)
+class Category:
+    """A workload category.
+
+    Attributes:
+        name: its id.
+        page: metrics/<category>.json, or None: nothing was measured in a page cache.
+        flash: metrics/flash/<category>.json, or None: nothing was measured in a flash cache.
+        models: those trained for it.
+    """
+
+    name: str
+    page: CategoryMetrics | None
+    flash: FlashMetrics | None
+    models: list[Model]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """All that the report shows.
+
+    Attributes:
+        categories: by name.
+        overall: metrics/<system>.json of the systems whose model is of all categories, by system; those that there are.
+        models: every trained model, by id.
+        traces: every trace of the matrix, by category, role and key.
+        capacity_fraction: `evaluate.capacity_fraction`.
+        digest: of the small inputs, see `inputs_digest`.
+    """
+
+    categories: list[Category]
+    overall: Mapping[str, Measurements]
+    models: list[Model]
+    traces: list[TraceFacts]
+    capacity_fraction: float
+    digest: str
+
+    def trace(self, key: str) -> TraceFacts | None:
+        """A trace by key."""
+        return next((facts for facts in self.traces if facts.key == key), None)
+
+
+def flash_policies(trace: FlashTrace) -> dict[str, FlashRow]:
+    """Rows of a trace in the flash cache by policy, lowest mean load first: as deployed, and those without a budget."""
+    rows = {**trace.deployed.rows, **trace.unbudgeted()}
+    return {name: rows[name] for name in sorted(rows, key=lambda name: (rows[name].read_dt.mean, name))}
+
+
+def inputs_digest(root: Path) -> str:
+    """sha256 over names and content of metrics, trained models' figures and cards below a project's root."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in SMALL_INPUTS for path in root.glob(pattern)}):
+        digest.update(f"{path.relative_to(root)}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def gather(root: Path, params: "Params") -> Sources:
+    """Read everything below a project's root.
+
+    Raises:
+        CachezooError: a stage output is damaged, or a trace of the matrix has not been ingested.
+    """
+    files = sorted((root / paths.trained("x")).parent.glob(f"*/{FILE}"))
+    pairs = [(read_trained(file.parent), file.parent) for file in files]
+    page = {name: _optional(read_category, root / paths.metrics(name)) for name in categories_of(params)}
+    flash = {name: _optional(read_flash, root / paths.flash_metrics(name)) for name in categories_of(params)}
+    general = {system.id: system.metrics for system in SYSTEMS.values() if system.metrics is not None}
+    measured = {name: _optional(reader.load(), root / paths.metrics(name)) for name, reader in general.items()}
+    models = [_model(root, trained, folder) for trained, folder in pairs]
+
+    def place(key: str) -> tuple[str, int, str]:
+        entry = params.data.traces[key]
+        return entry.category, ROLES.index(entry.role), key
+
+    capacity = params.evaluate.capacity_fraction
+    return Sources(
+        [
+            Category(name, page[name], flash[name], [m for m in models if m.trained.category == name])
+            for name in categories_of(params)
+        ],
+        {name: found for name, found in measured.items() if found is not None},
+        models,
+        [trace_facts(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)],
+        capacity,
+        inputs_digest(root),
+    )
+
+
+def _optional(read: Callable[[Path], T], path: Path) -> T | None:
+    return read(path) if path.exists() else None
+
+
+def _model(root: Path, trained: TrainedModel, folder: Path) -> Model:
+    bundle = root / paths.bundle(trained.model_id)
+    card = refused = None
+    if (bundle / MANIFEST).exists():
+        card = (bundle / CARD).read_text(encoding="utf-8")
+    elif (bundle / REFUSED).exists():
+        refused = read_refusal(bundle / REFUSED)
+    curves, promoted = read_curves(folder / CURVES_FILE), trained.promoted and card is not None
+    return Model(trained, curves, card, refused, promoted, trained.reason)

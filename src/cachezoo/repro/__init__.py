@@ -1,0 +1,1 @@
+"""`make repro`: DVC's pipeline with independent stages side by side."""

@@ -1,0 +1,168 @@
+"""Bring the pipeline up to date, some stages at a time; what `make repro` runs."""
+
+import argparse
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from pathlib import Path
+
+from dvc.cli import main as dvc
+from dvc.exceptions import DvcException
+
+from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.repro.lockfile import LockWriter, recover
+from cachezoo.repro.plan import Plan, make_plan
+from cachezoo.repro.worker import FAILED, Worker
+
+JOBS = 2
+INTERRUPTED = 128 + signal.SIGINT
+
+
+@dataclass
+class Run:
+    """One run through a plan.
+
+    Attributes:
+        plan: what there is to do.
+        lock: dvc.lock, which gets an entry when a stage has ended.
+        jobs: how many stages run at once.
+        force: run stages that are up to date too.
+        times: a file that gets a line of JSON for each stage that has ended, see `_record`.
+    """
+
+    plan: Plan
+    lock: LockWriter
+    jobs: int
+    force: bool
+    times: Path | None
+    ended: set[str] = field(default_factory=set)
+    running: dict[str, Worker] = field(default_factory=dict)
+    status: int = 0
+    interrupts: int = 0
+
+    def go(self) -> int:
+        """Run every stage; after a failure or Ctrl-C none is begun, and those that run come to their end.
+
+        Returns:
+            0, or the status of the first stage that failed.
+        """
+        left = dict(self.plan.waits)
+        before = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            while self.running or (left and not self.status):
+                ready = [name for name, waits in left.items() if waits <= self.ended]
+                for name in ready[: self.jobs - len(self.running)] if not self.status else ():
+                    del left[name]
+                    stage = self.plan.stages[name]
+                    self.running[name] = Worker(stage, self.force, sys.stdout.buffer, sys.stderr.buffer)
+                wait([source for worker in self.running.values() for source in worker.sources])
+                self._look()
+        finally:
+            signal.signal(signal.SIGINT, before)
+            for worker in self.running.values():
+                worker.kill()
+        return self.status
+
+    def _look(self) -> None:
+        for name, worker in list(self.running.items()):
+            status = worker.look()
+            if status is None:
+                continue
+            del self.running[name]
+            self._record(worker, status)
+            if status == 0:
+                self.ended.add(name)
+                if worker.entry is not None:
+                    self.lock.add(name, worker.entry)
+            elif not self.status:
+                self.status = status
+                self._say(f"{name} failed (status {status})")
+
+    def _interrupt(self, *_: object) -> None:
+        """Ctrl-C reaches the stages too and ends them; a second one ends what does not heed the first."""
+        os.write(sys.stderr.fileno(), b"\nrepro: interrupted; once more ends what still runs\n")
+        self.interrupts += 1
+        self.status = INTERRUPTED
+        if self.interrupts > 1:
+            for worker in self.running.values():
+                worker.kill()
+
+    def _say(self, what: str) -> None:
+        others = f"; waiting for {', '.join(self.running)} to end" if self.running else ""
+        sys.stderr.write(f"repro: {what}{others}\n")
+        sys.stderr.flush()
+
+    def _record(self, worker: Worker, status: int) -> None:
+        if self.times is not None:
+            times = {"start": worker.start, "end": time.time()}
+            with self.times.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"stage": worker.name, "ran": worker.ran, "status": status, **times}) + "\n")
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        message = f"{text}: is no number of stages; give 1 or more"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def _options(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    parser = argparse.ArgumentParser(
+        prog="scripts/repro.py",
+        description=__doc__,
+        epilog="Stages may be named as targets. Every other option is that of `dvc repro`, one stage at a time.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--jobs", type=_jobs, default=JOBS, metavar="N", help="stages at a time (default %(default)s)")
+    parser.add_argument("--times", type=Path, metavar="FILE", help="append a line of JSON when a stage has ended")
+    parser.add_argument("-f", "--force", action="store_true", help="run stages that are up to date too")
+    return parser.parse_known_args(arguments)
+
+
+def _plan(targets: Sequence[str], force: bool) -> Plan:
+    """The plan; where DVC cannot read its own files, a second try after what a kill left half written is put aside."""
+    try:
+        return make_plan(targets, force)
+    except DvcException:
+        if not recover():
+            raise
+        return make_plan(targets, force)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what `dvc repro` does with these arguments, some stages at a time; exit status.
+
+    Options that this does not know go to `dvc repro` itself, one stage after the other.
+    """
+    options, targets = _options(arguments)
+    plain = ["repro", *(["--force"] if options.force else []), *targets]
+    if any(target.startswith("-") for target in targets):
+        recover()
+        return int(dvc(plain))
+    try:
+        plan = _plan(targets, options.force)
+        if not plan.stages:
+            sys.stdout.write("Data and pipelines are up to date.\n")
+            return 0
+        lock = LockWriter(plan.order)
+        sys.stdout.write(f"{len(plan.stages)} of {plan.wanted} stages to look at, {options.jobs} at a time\n")
+        status = Run(plan, lock, options.jobs, options.force, options.times).go()
+        if status == 0:
+            lock.finish()
+        return status
+    except ConfigError:
+        return int(dvc(plain))
+    except DvcException:
+        logging.getLogger("dvc").exception("")  # in one line, as DVC says it
+        return FAILED
+    except CachezooError as error:
+        sys.stderr.write(f"repro: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED

@@ -1,0 +1,64 @@
+"""What the runtime has to know of each kind of model."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.serving.requests import RequestBatch
+
+F32 = npt.NDArray[np.float32]
+I32 = npt.NDArray[np.int32]
+OUTPUT_TOLERANCE = 1e-5  # by which runtimes may differ in a golden output
+
+
+class Session(Protocol):
+    """What is used of onnxruntime.InferenceSession."""
+
+    def run(self, outputs: list[str] | None, inputs: dict[str, Any]) -> list[Any]:
+        """Outputs by name, for inputs by name."""
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """What a model makes of raw requests.
+
+    Attributes:
+        features: float32[n, F] model inputs in the manifest's order.
+        outputs: float32[k, O]; columns as the kind names them.
+        decisions: int32[r, D]; columns as the kind names them.
+        branches: how often each branch of the runtime was passed.
+        steady: leading requests whose decisions do not hang on digits within the outputs' tolerance, which
+            runtimes may differ in; None where outputs are exact.
+    """
+
+    features: F32
+    outputs: F32
+    decisions: I32
+    branches: dict[str, int]
+    steady: int | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model.
+
+    Attributes:
+        outputs: columns of `Recomputed.outputs`, by manifest.
+        decisions: columns of `Recomputed.decisions`.
+        units: unit of each ONNX input and output, by name.
+        wanted: branches that golden rows should pass.
+        serve: the serving object of a manifest, with fresh state, on a session.
+        recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
+        contexts: what a recomputation of these requests may be given beside them, the first choice first.
+    """
+
+    outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    decisions: tuple[str, ...]
+    units: Mapping[str, str]
+    wanted: tuple[str, ...]
+    serve: Callable[[Mapping[str, Any], Session], Any]
+    recompute: Callable[[Any, RequestBatch, Mapping[str, Any]], Recomputed]
+    contexts: Callable[[RequestBatch], list[dict[str, Any]]]

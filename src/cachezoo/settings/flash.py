@@ -1,0 +1,100 @@
+"""The flash cache of Baleen: episode labels, history features, the cache and how its load is measured."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from cachezoo.settings.base import Strict
+
+
+class BlockGeometry(Strict):
+    """A block is the unit of an episode, a segment the unit that is cached.
+
+    Attributes:
+        block_bytes, segment_bytes: their sizes; a block holds a whole number of segments.
+    """
+
+    block_bytes: int = Field(gt=0)
+    segment_bytes: int = Field(gt=0)
+
+    @model_validator(mode="after")
+    def _whole_blocks(self) -> Self:
+        if self.block_bytes % self.segment_bytes:
+            message = f"block_bytes {self.block_bytes} is not a multiple of segment_bytes {self.segment_bytes}"
+            raise ValueError(message)
+        return self
+
+
+class EpisodeLabel(BlockGeometry):
+    """`label.episodes`: geometry, cache, write budget, and how the eviction age is found.
+
+    Attributes:
+        geometry: categories whose geometry is another one, see `cachezoo.flash.geometry`.
+        cache_fraction: flash cache's size, as a part of the trace's distinct segments.
+        write_budget: segment writes allowed, as a part of AcceptAll's simulated writes over the whole run.
+        budget_tolerance: how near to the budget a calibrated policy must come, relative.
+        opt_prefetch: what OPT, whose decisions are the labels, prefetches: nothing, each episode's OPT-Range, or that
+            where it pays. An episode that is read in many places is worth more flash when one I/O fetches it all.
+        age_tolerance: the eviction age is found when the simulated one is this near, relative.
+        age_damping: first step towards the simulated age, as a part of the difference; halved after each
+            overshoot.
+        age_rounds: rounds of refinement at most.
+        min_evictions: with fewer evictions than this the eviction age is the trace's length.
+        horizon_fraction: an episode is settled when it began an eviction age, but at most this part of the
+            trace, before the end; later ones are masked in training.
+    """
+
+    geometry: dict[str, BlockGeometry] = Field(default_factory=dict)
+    cache_fraction: float = Field(gt=0, le=1)
+    write_budget: float = Field(gt=0, le=1)
+    budget_tolerance: float = Field(gt=0, lt=1)
+    opt_prefetch: Literal["none", "opt_range", "opt_range_when"] = "opt_range_when"
+    age_tolerance: float = Field(gt=0, lt=1)
+    age_damping: float = Field(gt=0, le=1)
+    age_rounds: int = Field(ge=1)
+    min_evictions: int = Field(ge=1)
+    horizon_fraction: float = Field(gt=0, lt=1)
+
+
+class HistoryFeatures(Strict):
+    """`features.history`: windows of the access-history counts.
+
+    Attributes:
+        bucket_of_age: width of a bucket as a part of the eviction age.
+        windows: window lengths in buckets, rising.
+    """
+
+    bucket_of_age: float = Field(gt=0)
+    windows: list[int] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if self.windows[0] < 1 or any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
+            message = f"windows {self.windows} must rise and start at 1 or more"
+            raise ValueError(message)
+        return self
+
+
+class FlashPolicy(Strict):
+    """`policy.flash`: the cache's eviction, the backend disk, and how load is measured.
+
+    Attributes:
+        eviction: `lru` or `fifo`.
+        seek_ms, rate_mib_s: disk-head time of an I/O is seek + bytes / rate.
+        window_min_s: shortest window of the load curve, seconds.
+        window_min_reads: windows are widened until they hold this many reads on average.
+        min_windows: windows that a short trace must still give.
+        bootstrap_samples: resamples of the time-block bootstrap.
+        min_gap: smallest RejectX to OPT gap, as a part of RejectX's load, on which a share is reported.
+        disks: backend disks that share the load, for their utilisation; None where that is not known.
+    """
+
+    eviction: Literal["lru", "fifo"]
+    seek_ms: float = Field(gt=0)
+    rate_mib_s: float = Field(gt=0)
+    window_min_s: float = Field(gt=0)
+    window_min_reads: int = Field(ge=1)
+    min_windows: int = Field(ge=20)
+    bootstrap_samples: int = Field(ge=100)
+    min_gap: float = Field(ge=0)
+    disks: int | None = Field(default=None, ge=1)

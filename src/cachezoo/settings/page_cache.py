@@ -1,0 +1,78 @@
+"""The page cache of RC-RNN: benefit labels, sequence features, the cache manager."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from cachezoo.settings.base import Strict
+
+
+class BenefitLabel(Strict):
+    """`label.benefit`: what the oracles label.
+
+    Attributes:
+        oracle: which oracles the caching model may imitate: RC-RNN's benefit (Eq. 3), Belady with bypass, or any of
+            them; where there are several, validation chooses.
+        horizons: candidate horizons of the benefit oracle, in capacities.
+        capacities: cache sizes labelled, as parts of the trace's working set, rising.
+    """
+
+    oracle: Literal["any", "benefit", "belady"]
+    horizons: list[int] = Field(min_length=1)
+    capacities: list[float] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if min(self.horizons) < 1 or len(set(self.horizons)) < len(self.horizons):
+            message = f"horizons {self.horizons} must be distinct and at least 1"
+            raise ValueError(message)
+        if any(not 0.01 <= c <= 1 or abs(100 * c - round(100 * c)) > 1e-9 for c in self.capacities):
+            message = f"capacities {self.capacities} must be whole percents of the working set, 0.01 to 1"
+            raise ValueError(message)
+        if any(a >= b for a, b in zip(self.capacities, self.capacities[1:], strict=False)):
+            message = f"capacities {self.capacities} must rise"
+            raise ValueError(message)
+        return self
+
+
+class SequenceFeatures(Strict):
+    """`features.sequence`: the history behind the inputs.
+
+    Attributes:
+        memory_accesses: page accesses after which a page is forgotten.
+        window_accesses: page accesses over which the recent working set is counted.
+        region_bytes: an address region, whose heat is an input.
+        region_bits: the table of regions holds 2**bits.
+        clip: normalised inputs are cut to ± this.
+    """
+
+    memory_accesses: int = Field(ge=1, lt=2**40)
+    window_accesses: int = Field(ge=1, lt=2**40)
+    region_bytes: int = Field(ge=4096)
+    region_bits: int = Field(ge=1, le=24)
+    clip: float = Field(gt=0)
+
+
+class ManagerPolicy(Strict):
+    """`policy.manager`: the online cache of three queues, and the workload monitor.
+
+    Attributes:
+        capacity: cache size that training judges at, as a part of the working set.
+        demote_capacities: page accesses in a queue, in capacities, before a page is demoted.
+        protected_percent: pages in this share of their queue are not.
+        fill_free: free space is filled whatever the model says.
+        on_hit: candidates for what a hit does, chosen on validation: `stay` moves a page to the head of its queue as in
+            the paper, `requeue` to the queue that the model names, and to the tail of soon if it names none.
+        queues: candidates for where admitted pages enter: the `three` of the paper by expected stay, or a `single` one.
+        vote_windows: windows of the classifier in a vote.
+        switch_votes: equal votes in a row that switch the category.
+    """
+
+    capacity: float = Field(gt=0, le=1)
+    demote_capacities: int = Field(ge=1)
+    protected_percent: int = Field(ge=0, le=100)
+    fill_free: bool
+    on_hit: list[Literal["stay", "requeue"]] = Field(min_length=1)
+    queues: list[Literal["three", "single"]] = Field(min_length=1)
+    vote_windows: int = Field(ge=1)
+    switch_votes: int = Field(ge=1)

@@ -1,0 +1,47 @@
+"""How every plot looks: colours, sizes, and matplotlib's settings."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which colour-blind readers tell apart; a policy has the same one in every plot.
+BLUE, VERMILION, GREEN, PINK, SKY, AMBER, GREY, BLACK = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#222222",
+)  # fmt: skip
+LIGHT = "#D9D9D9"
+LINE_COLOURS, LINES = (BLUE, VERMILION, GREEN, PINK, SKY), ("-", "--")
+DPI = 110
+WIDTH = 9.0
+SETTINGS: dict[Any, Any] = {
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "grid.color": "#E3E3E3", "grid.linewidth": 0.6,
+    "axes.axisbelow": True, "legend.frameon": False, "figure.facecolor": "white", "savefig.facecolor": "white",
+}  # fmt: skip
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Matplotlib as it comes, whatever a matplotlibrc says, with these settings."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        yield
+
+
+def panels(rows: int, columns: int, height: float) -> tuple["Figure", Any]:
+    """Panels that make room for labels of any length."""
+    from matplotlib.figure import Figure
+
+    canvas = Figure(figsize=(WIDTH, height), layout="constrained")
+    return canvas, canvas.subplots(rows, columns, squeeze=False)
+
+
+def save(canvas: "Figure", folder: Path, file: str) -> None:
+    """Write a PNG whose bytes depend on the figure alone."""
+    canvas.savefig(folder / file, dpi=DPI, metadata={"Software": None})

@@ -1,0 +1,142 @@
+"""Fits the admission forest of a category on its train traces.
+
+Source: Baleen post, "Training Baleen to imitate OPT". The held-out blocks stop training early. Thresholds and the
+verdict are the judge's: `cachezoo.systems.admission.judge`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo import paths
+from cachezoo.errors import TrainingError, no_trace
+from cachezoo.features.history import AdmissionFeatures, feature_list
+from cachezoo.flash.geometry import label_of
+from cachezoo.models.forest import Forest, ForestRows, fit_forest, write_forests
+from cachezoo.models.trained import Feature, FittedModel
+from cachezoo.params import At, Picked
+from cachezoo.seeds import derive_seed
+from cachezoo.settings.data import Roles
+from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
+from cachezoo.systems.admission.model import MODEL_FILE
+from cachezoo.systems.admission.serve import HistoryServing, serve_trace
+from cachezoo.systems.admission.settings import Fit, Model
+from cachezoo.training.episodes import Prepared, encodings, held_out, read_prepared
+from cachezoo.training.uses import trace_uses
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+F32 = npt.NDArray[np.float32]
+Bool = npt.NDArray[np.bool_]
+CONTEXT = "train_admission"
+
+
+@dataclass(frozen=True)
+class Settings(Picked):
+    """What the stage reads of params.yaml."""
+
+    label: Annotated[EpisodeLabel, At("label.episodes")]
+    history: Annotated[HistoryFeatures, At("features.history")]
+    model: Annotated[Model, At("model.admission")]
+    fit: Annotated[Fit, At("fit.admission")]
+    roles: Annotated[Roles, At("data.roles.{category}")]
+    seed: Annotated[int, At("seed")]
+
+
+def model_id(category: str, arch: str = "lgbm") -> str:
+    """Id of a category's admission model."""
+    return f"admission.{category}.{arch}"
+
+
+def training_rows(
+    parts: Sequence[Prepared], rows: Sequence[F32], label: EpisodeLabel, settings: Settings
+) -> tuple[F32, Bool, Bool]:
+    """Rows, OPT labels and hold-out flags: the first k reads of each settled episode.
+
+    Args:
+        parts: train traces with labels.
+        rows: float32[n, F] features of each.
+        label: the category's `label.episodes`.
+        settings: parameters.
+    """
+    chosen: list[tuple[F32, Bool, Bool]] = []
+    for part, features in zip(parts, rows, strict=True):
+        labels = part.labels
+        keep = (labels.episode >= 0) & (labels.access_index < settings.fit.first_accesses) & labels.settled
+        held = held_out(part.trace, label, settings.fit.holdout_every)
+        chosen.append((features[keep], labels.opt[keep], held[keep]))
+    found, opt, held = (np.concatenate(column) for column in zip(*chosen, strict=True))
+    return found, opt, held
+
+
+def fit_prepared(
+    category: str, parts: list[Prepared], settings: Settings, inputs: dict[str, str]
+) -> tuple[FittedModel, Forest]:
+    """Fit on train traces.
+
+    Args:
+        category: workload category.
+        parts: train traces with labels.
+        settings: parameters.
+        inputs: sha256 of what was read, by path.
+
+    Raises:
+        TrainingError: there is no train trace, or nothing in it to learn from.
+    """
+    if not parts:
+        raise TrainingError(no_trace(category, "train"))
+    name, label = model_id(category, settings.model.arch), label_of(settings.label, category)
+    age = int(np.median([part.labels.figures.eviction_age for part in parts]))
+    windows = list(settings.history.windows)
+    history = {"bucket_requests": max(1, round(age * settings.history.bucket_of_age)), "windows": windows}
+    features, codes = feature_list(windows), encodings(parts)
+    geometry = {"block_bytes": label.block_bytes, "segment_bytes": label.segment_bytes}
+    served = [
+        serve_trace(HistoryServing(AdmissionFeatures(features, codes, geometry, history)), part.trace) for part in parts
+    ]
+    rows, opt, held = training_rows(parts, served, label, settings)
+    if not len(rows):
+        message = (
+            f"{name}: no episode of the train traces began early enough to have a settled label; "
+            "give longer train traces"
+        )
+        raise TrainingError(message)
+    seed = derive_seed(settings.seed, CONTEXT, category)
+    names = [str(feature["name"]) for feature in features]
+    forest = fit_forest(ForestRows(rows, opt, held, names), settings.model, settings.fit, seed)
+    shape = {**settings.model.model_dump(), "threads": settings.fit.threads}
+    fitted = FittedModel(
+        model_id=name,
+        kind="admission",
+        category=category,
+        arch={**shape, "trees": forest.trees, "splits": forest.splits},
+        features=[Feature(**row) for row in features],
+        encodings=codes,
+        geometry=geometry,
+        traces=trace_uses(parts, []),
+        inputs=inputs,
+        seeds={CONTEXT: seed},
+        trained=forest.splits > 0,
+        learned={"eviction_age": age, "history": history},
+        figures={"rows": float(len(rows)), "positives": float(opt.mean())},
+        reason=""
+        if forest.splits
+        else "training never moved the model: no split improves the loss on the labels it was given",
+    )
+    return fitted, forest
+
+
+def fit_admission(params: "Params", category: str) -> None:
+    """Stage fit_admission@category: write `models/fitted/admission.<category>.lgbm/`.
+
+    Raises:
+        TrainingError: nothing to train on.
+    """
+    settings = Settings.of(params, category)
+    parts, inputs = read_prepared(category, settings.roles.get("train", []))
+    fitted, forest = fit_prepared(category, parts, settings, inputs)
+    write_forests(paths.fitted(fitted.model_id), fitted, {MODEL_FILE: forest})

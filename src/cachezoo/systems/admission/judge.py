@@ -1,0 +1,305 @@
+"""Judges a category's admission model: its thresholds, and whether it beats RejectX on validation.
+
+The threshold meets the write budget in simulation on the validation traces, without prefetch and in the plain prefetch
+mode that is best there.
+
+Both prefetch in the plain mode (one that asks no model) that is best for them there. A model beats RejectX when the
+90 % interval of the paired saving of mean read disk-head time lies above 0 and its peak is no higher, with RejectX at
+the writes that the model makes. Where RejectX cannot write that much, it runs at its maximum, and the model has to
+beat it at those fewer writes as well.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo import paths
+from cachezoo.flash.budget import BudgetSetting
+from cachezoo.flash.geometry import label_of
+from cachezoo.flash.load import load_curve, load_windows, resamples, time_scale
+from cachezoo.flash.policies import Tuned, learned, plain_prefetches, rejectx, threshold_curve, threshold_for_budget
+from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.kernels.flash import FlashRun, Prefetch
+from cachezoo.labels.episodes import label_problem
+from cachezoo.measures.bootstrap import interval
+from cachezoo.models.forest import Scorer, write_judged_forests
+from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
+from cachezoo.params import At, Picked
+from cachezoo.settings.data import Roles
+from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.systems.admission.fit import CONTEXT, model_id
+from cachezoo.systems.admission.model import MODEL_FILE, scorer_of
+from cachezoo.systems.admission.serve import history_of, serve_trace
+from cachezoo.systems.admission.settings import Judge
+from cachezoo.traces.table import Trace
+from cachezoo.training.episodes import read_traces
+from cachezoo.training.uses import Read, trace_uses
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings(Picked):
+    """What the stage reads of params.yaml."""
+
+    label: Annotated[EpisodeLabel, At("label.episodes")]
+    flash: Annotated[FlashPolicy, At("policy.flash")]
+    judge: Annotated[Judge, At("judge.admission")]
+    arch: Annotated[str, At("model.admission.arch")]
+    roles: Annotated[Roles, At("data.roles.{category}")]
+
+
+@dataclass(frozen=True)
+class JudgedTrace:
+    """A part to judge on: requests, cache, the model's scores float64[n], and OPT's run."""
+
+    trace: Trace
+    problem: FlashProblem
+    scores: F64
+    opt: FlashRun
+
+
+@dataclass(frozen=True)
+class PlainSetting:
+    """The admission with a prefetch mode that asks no model.
+
+    Attributes:
+        mode: the mode.
+        threshold: of the scores, with which admission and prefetch together meet the budget.
+        found: how it was met.
+        prefetches: what the mode fetches beside on each part.
+        runs: of each part.
+    """
+
+    mode: str
+    threshold: float
+    found: BudgetSetting
+    prefetches: list[Prefetch | None]
+    runs: list[FlashRun]
+
+
+def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[PlainSetting]:
+    """Every plain mode at the budget, the lowest mean read disk-head time first, ties by fewer writes."""
+    settings = []
+    plain = [plain_prefetches(problem) for problem in problems]
+    for mode in plain[0]:
+        beside = [own[mode] for own in plain]
+        threshold, found = threshold_for_budget(problems, scores, beside)
+        parts = zip(problems, scores, beside, strict=True)
+        runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in parts]
+        settings.append(PlainSetting(mode, threshold, found, beside, runs))
+    return sorted(settings, key=lambda one: (_seconds(problems, one.runs), one.found.writes))
+
+
+def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
+    pairs = zip(problems, runs, strict=True)
+    return sum(float(problem.dt_seconds(run)[problem.warmup :].sum()) for problem, run in pairs)
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Load of the model and of RejectX in the same windows.
+
+    Attributes:
+        ours: float64[w] disk-head seconds per second with the model.
+        theirs: float64[w] with RejectX.
+        low: lower end of the 90 % interval of the paired saving of the mean.
+        high: its upper end.
+    """
+
+    ours: F64
+    theirs: F64
+    low: float
+    high: float
+
+    @property
+    def won(self) -> bool:
+        """The saving is above 0 with confidence, and the peak is no higher."""
+        return bool(self.low > 0 and self.ours.max() <= self.theirs.max())
+
+    def describe(self) -> str:
+        """Mean and peak of both, in words."""
+        return (
+            f"mean read disk-head time {self.ours.mean():.4f} against {self.theirs.mean():.4f}, "
+            f"90 % interval of the saving [{self.low:.4f}, {self.high:.4f}], "
+            f"peak {self.ours.max():.4f} against {self.theirs.max():.4f} (disk-head seconds per second)"
+        )
+
+
+def _load(parts: list[JudgedTrace], runs: list[FlashRun], flash: FlashPolicy) -> F64:
+    """Load in each window of each part."""
+    curves = []
+    for part, run in zip(parts, runs, strict=True):
+        windows = load_windows(part.trace.time_us, part.problem, flash, time_scale(part.trace))
+        curves.append(load_curve(part.problem.dt_seconds(run), windows))
+    return np.concatenate(curves)
+
+
+def _duel(
+    parts: list[JudgedTrace], ours: list[FlashRun], theirs: list[FlashRun], flash: FlashPolicy, seed: int
+) -> Duel:
+    mine, baseline = _load(parts, ours, flash), _load(parts, theirs, flash)
+    draws = resamples(len(mine), flash.bootstrap_samples, seed)
+    low, high = interval((baseline - mine)[draws].mean(axis=1))
+    return Duel(mine, baseline, low, high)
+
+
+def _rivals(parts: list[JudgedTrace], runs: list[FlashRun]) -> tuple[str, list[Tuned]]:
+    """RejectX at the writes of these runs, in its best plain mode."""
+    problems = [replace(part.problem, budget=float(run.segment_writes)) for part, run in zip(parts, runs, strict=True)]
+    plain = [plain_prefetches(problem) for problem in problems]
+    found = {
+        mode: [rejectx(problem, own[mode]) for problem, own in zip(problems, plain, strict=True)] for mode in plain[0]
+    }
+    mode = min(found, key=lambda mode: _seconds(problems, [tuned.run for tuned in found[mode]]))
+    return mode, found[mode]
+
+
+def duel_with_rejectx(
+    parts: list[JudgedTrace], ours: PlainSetting, flash: FlashPolicy, seed: int
+) -> tuple[dict[str, float | None], bool, str]:
+    """Hold a model in a plain mode against RejectX.
+
+    Args:
+        parts: what to judge on.
+        ours: the model's mode, with its runs.
+        flash: `policy.flash`.
+        seed: the bootstrap's seed.
+
+    Returns:
+        Figures, whether the model beats RejectX, and the reason in one line.
+    """
+    their_mode, tuned = _rivals(parts, ours.runs)
+    theirs = [own.run for own in tuned]
+    duel = _duel(parts, ours.runs, theirs, flash, seed)
+    best = _load(parts, [part.opt for part in parts], flash)
+    beats, note = duel.won, "at equal writes"
+    figures: dict[str, float | None] = {
+        "peak_dt": float(duel.ours.max()),
+        "mean_dt": float(duel.ours.mean()),
+        "rejectx_peak_dt": float(duel.theirs.max()),
+        "rejectx_mean_dt": float(duel.theirs.mean()),
+        "opt_peak_dt": float(best.max()),
+        "opt_mean_dt": float(best.mean()),
+        "mean_dt_saved_low": duel.low,
+        "mean_dt_saved_high": duel.high,
+        "rejectx_writes_over_ours": _ratio(baseline_runs=theirs, runs=ours.runs),
+        "mean_dt_at_rejectx_writes": None,
+    }
+    if not all(own.reached for own in tuned):
+        duel = _at_their_writes(parts, ours, theirs, flash, seed)
+        figures["mean_dt_at_rejectx_writes"] = float(duel.ours.mean())
+        beats, note = beats and duel.won, "at the most that RejectX can write"
+    verdict = "beats" if beats else "does not beat"
+    modes = f"prefetch {ours.mode} against its {their_mode}"
+    return figures, beats, f"{verdict} RejectX on validation; {modes}, {note}: {duel.describe()}"
+
+
+def _ratio(baseline_runs: list[FlashRun], runs: list[FlashRun]) -> float | None:
+    ours = sum(run.segment_writes for run in runs)
+    return sum(run.segment_writes for run in baseline_runs) / ours if ours else None
+
+
+def _at_their_writes(
+    parts: list[JudgedTrace], setting: PlainSetting, theirs: list[FlashRun], flash: FlashPolicy, seed: int
+) -> Duel:
+    """The duel with the model's threshold raised until it writes no more than RejectX does."""
+    ours = []
+    for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
+        problem = replace(part.problem, budget=float(run.segment_writes))
+        ours.append(learned(problem, part.scores, prefetch).run)
+    return _duel(parts, ours, theirs, flash, seed)
+
+
+def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: bool, settings: Settings) -> Verdict:
+    """Calibrate a fitted model and judge it.
+
+    Args:
+        model: the fitted model.
+        scorer: its forest.
+        parts: validation traces; where there are none, the train traces set the threshold and nothing is claimed.
+        held_out: they are validation traces.
+        settings: parameters.
+    """
+    label = label_of(settings.label, model.category or "")
+    problems = [flash_problem(part.trace, label, settings.flash) for part in parts]
+    scores = [scorer(serve_trace(history_of(model), part.trace)) for part in parts]
+    plain = plain_settings(problems, scores)
+    facing = [
+        JudgedTrace(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
+        for part, problem, score in zip(parts, problems, scores, strict=True)
+    ]
+    figures, beats, reason = duel_with_rejectx(facing, plain[0], settings.flash, model.seeds[CONTEXT])
+    if not held_out:
+        beats, reason = (
+            False,
+            ("not judged: the category has no validation trace, so the train traces set the threshold"),
+        )
+    if not model.trained:
+        beats, reason = False, model.reason
+    return Verdict(
+        calibration={
+            "eviction_age": model.learned["eviction_age"],
+            **_calibration(problems, plain),
+            "curve": threshold_curve(problems, scores, settings.judge.curve_points),
+            "calibrated_on": "validation" if held_out else "train",
+        },
+        policy=_policy(model, label, settings.flash),
+        validation={**figures, **model.figures},
+        beats_baseline=beats,
+        reason=reason,
+    )
+
+
+def _calibration(problems: list[FlashProblem], plain: list[PlainSetting]) -> dict[str, Any]:
+    """`threshold` is the admission's without prefetch; `with_prefetch` holds the plain mode that validation chose."""
+    accept_all = sum(problem.accept_all.segment_writes for problem in problems)
+
+    def values(one: PlainSetting) -> dict[str, Any]:
+        return {"threshold": one.threshold, "writes": one.found.writes / accept_all, "unreached": not one.found.reached}
+
+    alone = next(one for one in plain if one.mode == "none")
+    return {
+        **values(alone),
+        "with_prefetch": {"mode": plain[0].mode, **values(plain[0])},
+        "budget": sum(problem.budget for problem in problems) / accept_all,
+        "capacity_segments": [problem.capacity for problem in problems],
+    }
+
+
+def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict[str, Any]:
+    return {
+        "type": "flash_admission",
+        "history": model.learned["history"],
+        "score": "log-odds that the episode is worth its flash writes",
+        "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
+        "prefetch": "a cache that prefetches by calibration.with_prefetch.mode (all_on_miss: a miss's whole block; "
+        "all_on_partial: the same where some of the request was resident) takes the threshold that stands there",
+        "writes": "not cached; they invalidate what they overwrite; pass them to the features",
+        "eviction": flash.eviction,
+        "cache_fraction": label.cache_fraction,
+    }
+
+
+def judge_admission(params: "Params", category: str) -> None:
+    """Stage judge_admission@category: write `models/trained/admission.<category>.lgbm/`.
+
+    Raises:
+        TrainingError: there is no readable fitted model.
+        TraceError: a trace is missing or damaged.
+    """
+    settings = Settings.of(params, category)
+    name = model_id(category, settings.arch)
+    folder = paths.fitted(name)
+    fitted = read_fitted(folder, "admission")
+    held = settings.roles.get("validation", [])
+    parts, inputs = read_traces(category, held or settings.roles.get("train", []))
+    verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
+    model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
+    write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE])

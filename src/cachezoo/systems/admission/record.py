@@ -1,0 +1,35 @@
+"""The record of the system `admission`."""
+
+from cachezoo.systems.base import Bundling, Card, Lazy, System
+
+HERE = "cachezoo.systems.admission"
+ADMISSION = System(
+    id="admission",
+    title="admission into a flash cache, LightGBM imitating OPT",
+    source="Baleen post, 'Training Baleen to imitate OPT'",
+    scope="category",
+    headline=("peak_dt",),
+    settings=Lazy(f"{HERE}.settings"),
+    described=Lazy(f"{HERE}.described:DESCRIBED"),
+    bundling=Bundling(
+        card=Card(
+            what="Decides whether what a read missed is worth its flash writes.",
+            ask="""\
+# the next requests, writes too; the answer counts for what a read missed
+batch = RequestBatch(time_us, op, offset, size, Coded.of(volume), Coded.of(namespace), Coded.of(user))
+admit = model.decide(model.features(batch))
+""",
+            avoid="a cache of another size or write budget than it was calibrated for: take another "
+            "threshold from the curve in `calibration`, or calibrate it again",
+            safer="A classic policy",
+        ),
+        weights=("model.lgb.txt",),
+        libraries=("lightgbm", "numba", "numpy", "onnx", "onnxruntime"),
+        kind=Lazy(f"{HERE}.bundle:KIND"),
+        onnx=Lazy(f"{HERE}.model:export_onnx"),
+        reference=Lazy(f"{HERE}.model:reference"),
+        calibrated=True,
+    ),
+    page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
+    page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),
+)

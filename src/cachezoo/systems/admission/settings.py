@@ -1,0 +1,23 @@
+"""Sections `model.admission`, `fit.admission` and `judge.admission`."""
+
+from pydantic import Field
+
+from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
+
+
+class Model(ForestShape):
+    """`model.admission`."""
+
+
+class Fit(ForestFit):
+    """`fit.admission`: rows and early stopping.
+
+    Attributes:
+        first_accesses: reads of each episode that become rows (k in the post).
+    """
+
+    first_accesses: int = Field(ge=1)
+
+
+class Judge(ForestJudge):
+    """`judge.admission`."""

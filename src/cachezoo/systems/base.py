@@ -1,0 +1,150 @@
+"""What the rest of the project knows of a system: one record, its parts by name until they are needed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cachezoo.meanings import Columns, Keys, Table
+
+if TYPE_CHECKING:
+    from cachezoo.report.gather import Sources
+    from cachezoo.view import Figure, Section
+
+Scope = Literal["category", "page category", "all"]
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """A module, or something in it, that is imported when it is asked for.
+
+    Attributes:
+        name: `package.module`, or `package.module:name`.
+    """
+
+    name: str
+
+    def load(self) -> Any:  # noqa: ANN401 - whatever stands there
+        """Import it."""
+        module, _, inside = self.name.partition(":")
+        found = import_module(module)
+        return getattr(found, inside) if inside else found
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """What a system says on the report's page besides the tables that all share.
+
+    Attributes:
+        answer: one or two sentences for the page's head.
+        section: its section, from the figures drawn; None where it has nothing to show.
+        draw: draws its figures into a folder.
+    """
+
+    answer: "Callable[[Sources], str]"
+    section: "Callable[[Sources, Mapping[str, Figure]], Section | None]"
+    draw: "Callable[[Sources, Path], Sequence[Figure]]"
+
+
+@dataclass(frozen=True)
+class Card:
+    """A system's own words on the card of its bundles.
+
+    Attributes:
+        what: what a model does, in one sentence.
+        ask: Python lines that ask a loaded `model`.
+        avoid: what it is not for; completes "Not for ...".
+        safer: what to take where it is not promoted; begins a sentence.
+    """
+
+    what: str
+    ask: str
+    avoid: str
+    safer: str
+
+
+@dataclass(frozen=True)
+class Described:
+    """What the documents and files of a system's models hold, for the data dictionary.
+
+    Attributes:
+        geometry, learned: of fit.json, its keys of these names.
+        fitted: figures of the fit: `figures` of fit.json, in train.json under `validation`.
+        calibration: of train.json.
+        validation: figures on validation, in train.json.
+        page: figures that the system adds to a model's row in metrics/<category>.json.
+        files: other files in a model's folder, by name.
+        plots: those in the report that `System.plots` names.
+    """
+
+    geometry: Columns
+    learned: Keys
+    fitted: Columns
+    calibration: Keys
+    validation: Columns
+    files: Mapping[str, Table]
+    page: Columns = field(default_factory=dict)
+    plots: Mapping[str, Table] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bundling:
+    """How a system's models become bundles.
+
+    Attributes:
+        card: words of the bundle's card.
+        weights: files of weights that a bundle holds beside the ONNX file.
+        libraries: distributions that decide a bundle's bytes.
+        kind: `cachezoo.serving.kind.Kind`, how a bundle serves and replays.
+        onnx: (folder of the trained model) to the ONNX file's bytes.
+        reference: (folder, model, features) to the outputs of the training library, to compare the ONNX file with.
+        calibrated: a bundle needs a threshold that was calibrated to a write budget.
+        must_win: a model that does not beat its baseline on validation is not exported.
+    """
+
+    card: Card
+    weights: tuple[str, ...]
+    libraries: tuple[str, ...]
+    kind: Lazy
+    onnx: Lazy
+    reference: Lazy
+    calibrated: bool = False
+    must_win: bool = False
+
+
+@dataclass(frozen=True)
+class System:
+    """A kind of model, from its settings to the section of the report.
+
+    Attributes:
+        id: lower case; the first part of a model's id, the bundle's kind, and the key in params.yaml.
+        title: one line for people.
+        source: paper and section.
+        scope: what one model is of: a `category`, a `page category` (whose traces serve a page cache), or `all`.
+        headline: names of the figures that its models are compared by.
+        settings: module with `Model`, `Fit` and `Judge`, its sections of params.yaml.
+        bundling: how its models become bundles; None where they become none.
+        page_cache: (trained model, `cachezoo.systems.page_case.PageCase`) to a page cache's run and figures besides;
+            None where it decides nothing in one.
+        page_bundle: (serving object, name, trace, pages, capacity, warmup) to the same of a loaded bundle.
+        report: its `ReportSection`; None where the common tables say everything.
+        metrics: (path) to `cachezoo.metrics.base.Measurements`, the reader of metrics/<system>.json; None unless one
+            model is of `all`.
+        plots: files of the report that belong to its models, besides a model's own.
+        described: its `Described`; None leaves open in the data dictionary what its models hold.
+    """
+
+    id: str
+    title: str
+    source: str
+    scope: Scope
+    headline: tuple[str, ...]
+    settings: Lazy
+    bundling: Bundling | None = None
+    page_cache: Lazy | None = None
+    page_bundle: Lazy | None = None
+    report: Lazy | None = None
+    metrics: Lazy | None = None
+    plots: tuple[str, ...] = ()
+    described: Lazy | None = None

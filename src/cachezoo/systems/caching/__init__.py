@@ -1,0 +1,1 @@
+"""RC-RNN's caching model: an LSTM that decides between bypass and three queues, with the cache that it runs."""

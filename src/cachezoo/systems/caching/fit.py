@@ -1,0 +1,233 @@
+"""Fits the caching LSTM of a category on the oracles' tags.
+
+Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity teach one network, with heads for each
+candidate oracle; the epoch is chosen by the validation loss. Which oracle, threshold and rules of the manager to take
+is the judge's choice: `cachezoo.systems.caching.judge`.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo import paths
+from cachezoo.errors import TrainingError, no_trace
+from cachezoo.features.sequence import Columns, fit_features, open_inputs
+from cachezoo.features.table import read_features
+from cachezoo.io import sha256_file
+from cachezoo.labels.tags import BELADY
+from cachezoo.models.trained import Feature, FittedModel
+from cachezoo.params import At, Picked
+from cachezoo.seeds import derive_seed
+from cachezoo.settings.data import Roles
+from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
+from cachezoo.systems.caching.prepared import Prepared, read_prepared
+from cachezoo.systems.caching.sequences import Lane, Sequences, cut_lanes
+from cachezoo.systems.caching.settings import Fit, Model
+from cachezoo.traces.pages import percent
+from cachezoo.traces.table import PAGE_BYTES
+from cachezoo.training.fitted import Curves, network_weights, write_lstm
+from cachezoo.training.uses import trace_uses
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+    from cachezoo.systems.caching.network import CachingLstm
+
+F32 = npt.NDArray[np.float32]
+CONTEXT = "train_caching"
+
+
+@dataclass(frozen=True)
+class Settings(Picked):
+    """What the stage reads of params.yaml."""
+
+    label: Annotated[BenefitLabel, At("label.benefit")]
+    features: Annotated[SequenceFeatures, At("features.sequence")]
+    model: Annotated[Model, At("model.caching")]
+    fit: Annotated[Fit, At("fit.caching")]
+    capacity: Annotated[float, At("policy.manager.capacity")]
+    roles: Annotated[Roles, At("data.roles.{category}")]
+    seed: Annotated[int, At("seed")]
+
+
+@dataclass(frozen=True)
+class FitTrace:
+    """A trace with its labels and raw inputs."""
+
+    part: Prepared
+    columns: Columns
+
+
+def model_id(category: str, arch: str) -> str:
+    """Id of a category's caching model."""
+    return f"caching.{category}.{arch}"
+
+
+def candidate_teachers(parts: list[FitTrace], settings: Settings) -> list[str]:
+    """The oracles to imitate.
+
+    Where the model's own tags are inputs only one can teach it: the one whose cache hits most on `parts`.
+    """
+    benefit, wanted = [f"benefit_{h}" for h in settings.label.horizons], settings.label.oracle
+    names = {"any": [*benefit, BELADY], "benefit": benefit, "belady": [BELADY]}[wanted]
+    if not settings.model.feedback:
+        return names
+    key = percent(settings.capacity)
+    return [max(names, key=lambda name: sum(own.part.labels.decided_hit_ratio[name, key] for own in parts))]
+
+
+def lanes_of(
+    parts: list[FitTrace], features: list[Feature], teachers: list[str], settings: Settings, capacities: list[float]
+) -> list[Lane]:
+    """Every trace at each of some labelled capacities."""
+    rows = [feature.model_dump() for feature in features]
+    return [
+        Lane(
+            open_inputs(own.columns, lane, rows, settings.features.clip),
+            [own.part.labels.tags[teacher, percent(fraction)] for teacher in teachers],
+        )
+        for own in parts
+        for lane, fraction in enumerate(settings.label.capacities)
+        if percent(fraction) in map(percent, capacities)
+    ]
+
+
+def _network(inputs: int, teachers: int, settings: Settings, seed: int) -> "CachingLstm":
+    from cachezoo.systems.caching.network import CachingLstm
+    from cachezoo.training.lightning_fit import seeded
+
+    seeded(seed)
+    return CachingLstm(inputs, settings.model.layers, settings.model.units, teachers)
+
+
+def fit_network(
+    title: str, train: Sequences, validation: Sequences | None, settings: Settings, seed: int
+) -> tuple[dict[str, F32], Curves]:
+    """Train the network.
+
+    Args:
+        title: of the progress bar.
+        train: what it learns from.
+        validation: whose loss chooses the epoch; None takes the train loss.
+        settings: parameters.
+        seed: of the weights and the order of batches.
+
+    Returns:
+        The best epoch's weights, with the heads of all teachers, empty where no loss was finite; and the curves.
+    """
+    from cachezoo.systems.caching.task import CachingTask, loader
+    from cachezoo.training.lightning_fit import fit
+
+    options, net = settings.fit, settings.model
+    network = _network(train.inputs.shape[2], train.cached.shape[2], settings, seed)
+    batches = loader(train, options.batch, None if net.state == "carried" else seed)
+    task = CachingTask(network, net, options, options.max_epochs * len(batches), seed)
+    judged = loader(validation, options.batch, None) if validation is not None else None
+    fit(task, batches, judged, options, title)
+    return task.best, task.curves
+
+
+def fit_prepared(
+    category: str, parts: list[FitTrace], validation: list[FitTrace], settings: Settings, inputs: dict[str, str]
+) -> tuple[FittedModel, dict[str, F32], Curves]:
+    """Fit on some traces, choose the epoch on others.
+
+    Args:
+        category: workload category.
+        parts: train traces.
+        validation: validation traces; where empty the train loss chooses the epoch.
+        settings: parameters.
+        inputs: sha256 of what was read, by path.
+
+    Returns:
+        The model, its weights with the heads of all teachers (those it began with, where no loss was finite), and the
+        curves.
+
+    Raises:
+        TrainingError: no train trace, or no settled label in it.
+    """
+    if not parts:
+        raise TrainingError(no_trace(category, "train"))
+    columns = [own.columns for own in parts]
+    features = [Feature(**row) for row in fit_features(columns, "caching", settings.model.feedback)]
+    teachers = candidate_teachers(validation or parts, settings)
+    name, seed = model_id(category, settings.model.arch), derive_seed(settings.seed, CONTEXT, category)
+
+    def cut(some: list[FitTrace], capacities: list[float]) -> Sequences:
+        lanes = lanes_of(some, features, teachers, settings, capacities)
+        return cut_lanes(lanes, settings.model.sequence, settings.fit.hit_weight, settings.model.feedback)
+
+    train = cut(parts, settings.label.capacities)
+    if not train.weight.any():
+        message = f"{name}: no label of the train traces is settled; give longer traces or shorter horizons"
+        raise TrainingError(message)
+    # The verdict is spoken at the manager's capacity, so the epoch is chosen there.
+    held = cut(validation, [settings.capacity]) if validation else None
+    weights, curves = fit_network(name, train, held, settings, seed)
+    figures: dict[str, float | None] = {"rows": float((train.weight > 0).any(axis=2).sum())}
+    if weights and validation:
+        figures["loss"] = min(loss for _, loss in curves if loss is not None)
+    fitted = FittedModel(
+        model_id=name,
+        kind="caching",
+        category=category,
+        arch={
+            "layers": settings.model.layers,
+            "units": settings.model.units,
+            "precision": settings.fit.precision,
+            "threads": settings.fit.threads,
+        },
+        features=features,
+        geometry={"page_bytes": PAGE_BYTES},
+        traces=trace_uses([own.part for own in parts], [own.part for own in validation]),
+        inputs=inputs,
+        seeds={CONTEXT: seed},
+        trained=bool(weights),
+        learned=_learned(teachers, columns, settings),
+        figures=figures,
+        reason="" if weights else "training never moved the model: no epoch's loss was finite",
+    )
+    return fitted, weights or network_weights(_network(len(features), len(teachers), settings, seed)), curves
+
+
+def _learned(teachers: list[str], columns: list[Columns], settings: Settings) -> dict[str, Any]:
+    """What the judge and a runtime need besides the network."""
+    ratios = np.concatenate([part.sized[:, :, 0].ravel() for part in columns])
+    return {
+        "teachers": teachers,
+        "capacities": list(settings.label.capacities),
+        "capacity_ratio_log2": [float(np.quantile(ratios, q)) for q in (0.01, 0.99)],
+        "state": settings.model.state,
+        "sequence": settings.model.sequence,
+        "memory": settings.features.model_dump(),
+    }
+
+
+def read_fit_traces(category: str, keys: list[str], label: BenefitLabel) -> tuple[list[FitTrace], dict[str, str]]:
+    """Traces of a category with their raw inputs, and sha256 of what was read, by path.
+
+    Raises:
+        TraceError: a file is missing or damaged.
+        TrainingError: a trace is of several volumes.
+    """
+    parts, inputs = read_prepared(category, keys, label)
+    found = []
+    for part in parts:
+        path = paths.features(category, part.key)
+        found.append(FitTrace(part, read_features(path, label, len(part.trace))))
+        inputs[str(path)] = sha256_file(path)
+    return found, inputs
+
+
+def fit_caching(params: "Params", category: str) -> None:
+    """Stage fit_caching@category: write `models/fitted/caching.<category>.<arch>/`.
+
+    Raises:
+        TrainingError: nothing to train on.
+    """
+    settings = Settings.of(params, category)
+    parts, inputs = read_fit_traces(category, settings.roles.get("train", []), settings.label)
+    validation, more = read_fit_traces(category, settings.roles.get("validation", []), settings.label)
+    fitted, weights, curves = fit_prepared(category, parts, validation, settings, {**inputs, **more})
+    write_lstm(paths.fitted(fitted.model_id), fitted, weights, curves)

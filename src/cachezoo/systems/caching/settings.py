@@ -1,0 +1,66 @@
+"""Sections `model.caching`, `fit.caching` and `judge.caching`."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from cachezoo.settings.base import Strict
+from cachezoo.settings.lstm import LstmFit
+
+
+class Model(Strict):
+    """`model.caching`: the caching model's network.
+
+    Attributes:
+        arch: last part of the model's id.
+        layers, units: LSTM layers and their width.
+        sequence: requests of a training sequence.
+        state: `carried` keeps the LSTM's state from sequence to sequence, in training and serving; `reset100` starts
+            each sequence of 100 from zero in both.
+        feedback: the previous request's tags are inputs; then the model's outputs depend on its cache, and one
+            oracle alone can teach them.
+    """
+
+    arch: str = Field(pattern=r"^[a-z0-9_]+$")
+    layers: int = Field(ge=1)
+    units: int = Field(ge=1)
+    sequence: int = Field(ge=2)
+    state: Literal["carried", "reset100"]
+    feedback: bool
+
+    @model_validator(mode="after")
+    def _named_right(self) -> Self:
+        if self.state == "reset100" and self.sequence != 100:
+            message = f"state reset100 means sequences of 100, not {self.sequence}"
+            raise ValueError(message)
+        return self
+
+
+class Fit(LstmFit):
+    """`fit.caching`.
+
+    Attributes:
+        tag_dropout: with feedback, part of training sequences that do not see the previous requests' tags. In
+            training these are the oracle's, online the model's own; a model that leans on them follows its mistakes.
+        hit_weight: weight of requests that are wholly in the oracle's cache, with "is used again before it leaves"
+            as the target; 0 trains on consulted requests alone.
+    """
+
+    tag_dropout: float = Field(ge=0, le=1)
+    hit_weight: float = Field(ge=0, le=1)
+
+
+class Judge(Strict):
+    """`judge.caching`.
+
+    Attributes:
+        thresholds: candidate thresholds of the cached probability, compared in closed loop.
+        closed_loop_requests: requests of each validation trace that the closed loop replays.
+        blocks: time blocks of the bootstrap.
+        bootstrap_samples: its resamples.
+    """
+
+    thresholds: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=1)
+    closed_loop_requests: int = Field(ge=1)
+    blocks: int = Field(ge=20)
+    bootstrap_samples: int = Field(ge=100)

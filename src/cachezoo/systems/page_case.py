@@ -1,0 +1,32 @@
+"""A trace in front of a page cache at one capacity: what the systems that serve one are evaluated on."""
+
+from dataclasses import dataclass
+
+from cachezoo.settings.page_cache import BenefitLabel
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import Trace
+
+
+@dataclass(frozen=True)
+class PageCase:
+    """A case.
+
+    Attributes:
+        category: the trace's.
+        key: the trace.
+        trace: its requests.
+        pages: their page accesses.
+        fraction: the capacity as a part of the distinct pages.
+        capacity: pages.
+        warmup: page accesses before counting.
+        benefit: `label.benefit`, which says what its labels file holds.
+    """
+
+    category: str
+    key: str
+    trace: Trace
+    pages: PageAccesses
+    fraction: float
+    capacity: int
+    warmup: int
+    benefit: BenefitLabel

@@ -1,0 +1,36 @@
+"""The record of the system `prefetch`."""
+
+from cachezoo.systems.base import Bundling, Card, Lazy, System
+
+HERE = "cachezoo.systems.prefetch"
+PREFETCH = System(
+    id="prefetch",
+    title="prefetch into a flash cache, ML-Range and ML-When",
+    source="Baleen post, 'Training Baleen to predict what and when to prefetch'",
+    scope="category",
+    headline=("peak_dt",),
+    settings=Lazy(f"{HERE}.settings"),
+    described=Lazy(f"{HERE}.described:DESCRIBED"),
+    bundling=Bundling(
+        card=Card(
+            what="Says which segments of its block a miss should fetch at once, and whether to.",
+            ask="""\
+# rows are those of the category's admission model: whichever computes them, once; admit at this bundle's threshold
+batch = RequestBatch(time_us, op, offset, size, Coded.of(volume), Coded.of(namespace), Coded.of(user))
+rows = model.features(batch)
+beside = model.prefetch(rows)   # segments [low, high) of each request's block; nothing where low >= high
+admit = admission.scores(rows) >= model.threshold
+""",
+            avoid="another admission than the one that `policy.admission` names, or another threshold than "
+            "`calibration.threshold`: what is prefetched is written to flash too",
+            safer="Prefetching without a model",
+        ),
+        weights=("start.lgb.txt", "end.lgb.txt", "when.lgb.txt"),
+        libraries=("lightgbm", "numba", "numpy", "onnx", "onnxruntime"),
+        kind=Lazy(f"{HERE}.bundle:KIND"),
+        onnx=Lazy(f"{HERE}.model:export_onnx"),
+        reference=Lazy(f"{HERE}.model:reference"),
+        calibrated=True,
+        must_win=True,
+    ),
+)

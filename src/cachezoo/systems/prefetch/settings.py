@@ -1,0 +1,31 @@
+"""Sections `model.prefetch`, `fit.prefetch` and `judge.prefetch`."""
+
+from pydantic import Field
+
+from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
+
+
+class Model(ForestShape):
+    """`model.prefetch`: the shape of ML-Range's two forests and of ML-When's."""
+
+
+class Fit(ForestFit):
+    """`fit.prefetch`: rows and out-of-fold ranges.
+
+    Attributes:
+        folds: blocks are cut into this many folds; ML-When learns from ranges that were predicted without the
+            block's own fold.
+        quantile: of how far episodes reach, which ML-Range predicts; a half is the median. More covers more, for more
+            flash writes.
+        epsilon_s: disk-head seconds that an episode's prefetch must save to be worth it.
+        min_episodes: admitted, settled episodes below which nothing is trained.
+    """
+
+    folds: int = Field(ge=2)
+    quantile: float = Field(gt=0, lt=1)
+    epsilon_s: float = Field(ge=0)
+    min_episodes: int = Field(ge=1)
+
+
+class Judge(ForestJudge):
+    """`judge.prefetch`."""

@@ -1,0 +1,58 @@
+"""Trained workload classifiers as functions of arrays, and as the serving class."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.models.trained import TrainedModel, read_trained
+from cachezoo.models.weights import lstm_layers, read_weights
+from cachezoo.systems.workload.serve import Infer, WorkloadServing
+
+F32 = npt.NDArray[np.float32]
+
+
+def torch_windows(weights: Mapping[str, F32], threads: int) -> Infer:
+    """The classifier on torch.
+
+    Args:
+        weights: of a workload classifier.
+        threads: torch's threads, for the whole process; a fixed number because results depend on it.
+    """
+    import torch
+
+    from cachezoo.systems.workload.network import WorkloadLstm
+
+    torch.set_num_threads(threads)
+    layers = lstm_layers(weights)
+    network = WorkloadLstm(layers[0][0].shape[1], len(layers), layers[0][1].shape[1], len(weights["category.bias"]))
+    network.load_state_dict({name: torch.from_numpy(np.array(tensor)) for name, tensor in weights.items()})
+
+    @torch.inference_mode()
+    def infer(windows: F32) -> F32:
+        logits = network(torch.from_numpy(np.ascontiguousarray(windows)))
+        probabilities: F32 = torch.softmax(logits, -1).numpy()
+        return probabilities
+
+    return infer
+
+
+def workload_serving(model: TrainedModel, infer: Infer) -> WorkloadServing:
+    """The serving class of a trained classifier."""
+    values = model.model_dump(mode="json")
+    keys = ("features", "policy", "calibration", "geometry", "encodings")
+    return WorkloadServing(**{key: values[key] for key in keys}, infer=infer)
+
+
+def load_workload(folder: Path) -> tuple[TrainedModel, WorkloadServing]:
+    """Read a trained workload classifier.
+
+    Args:
+        folder: `models/trained/<id>` as stage judge_workload wrote it.
+
+    Raises:
+        TrainingError: a file is missing or damaged, or the folder holds another kind of model.
+    """
+    model = read_trained(folder, "workload")
+    return model, workload_serving(model, torch_windows(read_weights(folder), int(model.arch["threads"])))

@@ -1,0 +1,36 @@
+"""The record of the system `workload`."""
+
+from cachezoo.systems.base import Bundling, Card, Lazy, System
+
+HERE = "cachezoo.systems.workload"
+WORKLOAD = System(
+    id="workload",
+    title="which category of workload is running, an LSTM over windows of requests",
+    source="RC-RNN, Sec. 4.2 and 5.2.1",
+    scope="all",
+    headline=("balanced_accuracy",),
+    settings=Lazy(f"{HERE}.settings"),
+    described=Lazy(f"{HERE}.described:DESCRIBED"),
+    bundling=Bundling(
+        card=Card(
+            what="Names the workload category that is running, so that a cache can switch to its model.",
+            ask="""\
+# requests in order, from the first on
+batch = RequestBatch(time_us, op, offset, size, Coded.of(volume))
+seen = model.run(batch)
+names = [model.classes[k] for k in seen.classes]   # the category of every window
+serving = seen.of_requests(len(batch))   # the category in force for each request, -1 before the first vote
+""",
+            avoid="programs or mixtures unlike its training traces: it cannot say that it does not know them",
+            safer="The decision tree of `calibration.baseline`",
+        ),
+        weights=("weights.safetensors",),
+        libraries=("lightning", "numba", "numpy", "onnx", "onnxruntime", "safetensors", "torch", "scikit-learn"),
+        kind=Lazy(f"{HERE}.bundle:KIND"),
+        onnx=Lazy(f"{HERE}.onnx:export_onnx"),
+        reference=Lazy(f"{HERE}.onnx:reference"),
+    ),
+    report=Lazy(f"{HERE}.report:PART"),
+    metrics=Lazy(f"{HERE}.metrics:read_metrics"),
+    plots=("confusion.png",),
+)

@@ -1,0 +1,160 @@
+"""The workload classifier at work: the category of every window of requests, and the votes that switch models.
+
+One code serves evaluation and a bundle's runtime; it needs numpy alone. Source: RC-RNN, Sec. 4.2 and 5.2.1.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.features.sequence import REQUEST_FORMULAS, check_formulas, open_inputs, request_columns
+from cachezoo.serving.requests import RequestBatch
+
+I32 = npt.NDArray[np.int32]
+F32 = npt.NDArray[np.float32]
+UNKNOWN = -1
+BATCH = 256
+
+Infer = Callable[[F32], F32]
+"""Windows float32[B, T, F] to probabilities float32[B, K], one column a category."""
+
+
+@dataclass(frozen=True)
+class Monitored:
+    """What the monitor saw, window by window; requests after the last whole window belong to none.
+
+    Attributes:
+        features: float32[n, F] model inputs of every request.
+        probabilities: float32[w, K], columns as `WorkloadServing.classes`.
+        classes: int32[w], the likeliest category of each window.
+        votes: int32[w], the vote that the window completes, -1 where it completes none.
+        in_force: int32[w], the category after the window, -1 before the first vote.
+        window: requests in a window.
+    """
+
+    features: F32
+    probabilities: F32
+    classes: I32
+    votes: I32
+    in_force: I32
+    window: int
+
+    def of_requests(self, n: int) -> I32:
+        """int32[n]: the category that each request is served under, known from earlier windows alone."""
+        known = np.concatenate([[UNKNOWN], self.in_force]).astype(np.int32)
+        return known[np.minimum(np.arange(n) // self.window, len(self.in_force))]
+
+
+def _winner(classes: I32, n_classes: int, current: int) -> int:
+    """The most frequent class; a tie goes to the one in force if it is among them, else to the first."""
+    counts = np.bincount(classes, minlength=n_classes)
+    tied = np.flatnonzero(counts == counts.max())
+    return current if current in tied else int(tied[0])
+
+
+def count_votes(classes: I32, n_classes: int, vote_windows: int, switch_votes: int) -> tuple[I32, I32]:
+    """Votes of consecutive windows, and the category that they put in force.
+
+    The first vote sets the category; after that it takes `switch_votes` equal votes in a row to change it.
+
+    Args:
+        classes: int32[w], the class of each window.
+        n_classes: how many there are.
+        vote_windows: windows in a vote.
+        switch_votes: equal votes that switch.
+
+    Returns:
+        The vote that each window completes, and the category after each window: int32[w] each, -1 for none.
+    """
+    votes, in_force = np.full(len(classes), UNKNOWN, np.int32), np.full(len(classes), UNKNOWN, np.int32)
+    current = candidate = UNKNOWN
+    streak = 0
+    for last in range(vote_windows - 1, len(classes), vote_windows):
+        vote = _winner(classes[last + 1 - vote_windows : last + 1], n_classes, current)
+        streak = streak + 1 if vote == candidate else 1
+        candidate = vote
+        if current == UNKNOWN or streak >= switch_votes:
+            current = vote
+        votes[last] = vote
+        in_force[last : last + vote_windows] = current
+    return votes, in_force
+
+
+class WorkloadServing:
+    """A workload classifier as a cache would run it. Built from plain dicts, as train.json and a manifest hold them.
+
+    Attributes:
+        classes: category names, in the order of the probabilities.
+        window: requests in a window.
+    """
+
+    def __init__(
+        self,
+        features: Sequence[Mapping[str, Any]],
+        policy: Mapping[str, Any],
+        calibration: Mapping[str, Any],
+        geometry: Mapping[str, int],
+        infer: Infer,
+        encodings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take a model.
+
+        Args:
+            features: inputs in order, with their normalisation.
+            policy: `classes`, `window`, `clip`, `vote_windows` and `switch_votes`.
+            calibration: nothing of it is used.
+            geometry: `page_bytes`, the unit of the address.
+            infer: the network.
+            encodings: none are used.
+
+        Raises:
+            ConfigError: inputs, classes, votes or a page size that this release does not serve.
+        """
+        check_formulas(features, REQUEST_FORMULAS)
+        if geometry["page_bytes"] != 4096:
+            message = f"page_bytes {geometry['page_bytes']}: this release serves pages of 4096 bytes"
+            raise ConfigError(message)
+        self.classes = tuple(str(name) for name in policy["classes"])
+        sizes = {name: int(policy[name]) for name in ("window", "vote_windows", "switch_votes")}
+        wrong = next((name for name, value in sizes.items() if value < 1), None)
+        if wrong is not None or not self.classes or len(set(self.classes)) < len(self.classes):
+            what = f"{wrong} {sizes[wrong]}" if wrong else f"classes {list(self.classes)}"
+            message = f"policy: {what}: give sizes of at least 1 and distinct categories"
+            raise ConfigError(message)
+        self.window, self.vote_windows, self.switch_votes = sizes.values()
+        self._features = list(features)
+        self._clip = float(policy["clip"])
+        self._infer = infer
+
+    def inputs(self, batch: RequestBatch) -> F32:
+        """Model inputs float32[n, F] of requests from the first on."""
+        return open_inputs(request_columns(batch), 0, self._features, self._clip)
+
+    def probabilities(self, rows: F32) -> F32:
+        """Probabilities float32[w, K] of the whole windows in rows float32[n, F].
+
+        Raises:
+            ConfigError: the network gives another number of categories.
+        """
+        count = len(rows) // self.window
+        windows = rows[: count * self.window].reshape(count, self.window, rows.shape[1])
+        out = np.zeros((count, len(self.classes)), np.float32)
+        for low in range(0, count, BATCH):
+            batch = np.asarray(self._infer(np.ascontiguousarray(windows[low : low + BATCH])))
+            if batch.shape != out[low : low + BATCH].shape:
+                message = f"the model gives {batch.shape[-1]} probabilities for {len(self.classes)} categories"
+                raise ConfigError(message)
+            out[low : low + BATCH] = batch
+        return out
+
+    def run(self, batch: RequestBatch) -> Monitored:
+        """Watch requests from the first on."""
+        rows = self.inputs(batch)
+        probabilities = self.probabilities(rows)
+        classes = probabilities.argmax(axis=1).astype(np.int32)
+        votes, in_force = count_votes(classes, len(self.classes), self.vote_windows, self.switch_votes)
+        return Monitored(rows, probabilities, classes, votes, in_force, self.window)

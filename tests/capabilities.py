@@ -1,0 +1,80 @@
+"""What tests need of a machine: how it is found, and which Debian packages bring it."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Capability:
+    """Something that a machine has or lacks.
+
+    Attributes:
+        there: whether this machine has it.
+        packages: Debian packages that bring it.
+        otherwise: what to do where no package brings it.
+    """
+
+    there: Callable[[], bool]
+    packages: tuple[str, ...] = ()
+    otherwise: str = ""
+
+
+def programs(*names: str) -> Callable[[], bool]:
+    """A check that looks for all of some programs."""
+    return lambda: all(shutil.which(name) for name in names)
+
+
+def memory_cgroups() -> bool:
+    """Whether the memory controller is there, in version 2's hierarchy or version 1's."""
+    root = Path("/sys/fs/cgroup")
+    offered = root / "cgroup.controllers"
+    return (root / "memory").is_dir() or (offered.exists() and "memory" in offered.read_text().split())
+
+
+def loop_devices() -> bool:
+    """Whether files can be used as disks, with a filesystem on them."""
+    return os.path.exists("/dev/loop-control") and programs("losetup", "mkfs.ext4", "mount")()
+
+
+def nbdkit() -> bool:
+    """Whether nbdkit is there with what its plugins are built from."""
+    return programs("nbdkit")() and os.path.exists("/usr/include/nbdkit-plugin.h")
+
+
+TRACES = "CACHEZOO_PUBLIC_TRACES"
+WORKLOADS = (
+    "dbench", "e2fsprogs", "lighttpd", "mariadb-server", "nginx-light", "postgresql", "postmark", "sysbench", "wrk",
+)  # fmt: skip
+CAPABILITIES = {
+    "root": Capability(lambda: os.geteuid() == 0, otherwise="run as root"),
+    "tracefs": Capability(lambda: os.path.isdir("/sys/kernel/tracing"), otherwise="a kernel with tracefs"),
+    "loop": Capability(loop_devices, ("e2fsprogs", "mount"), "a kernel with loop devices"),
+    "cgroup": Capability(memory_cgroups, otherwise="a kernel with memory cgroups"),
+    "capture": Capability(
+        programs("pgbench", "mariadbd", "sysbench", "nginx", "lighttpd", "wrk", "postmark", "dbench", "mkfs.ext4"),
+        WORKLOADS,
+    ),
+    "gcc": Capability(programs("gcc"), ("gcc",)),
+    "git": Capability(programs("git"), ("git",)),
+    "fio": Capability(programs("fio"), ("fio",)),
+    "nbdkit": Capability(nbdkit, ("nbdkit", "nbdkit-plugin-dev")),
+    "chromium": Capability(programs("chromium"), ("chromium", "fonts-dejavu-core")),
+    "public_traces": Capability(lambda: os.path.isdir(os.environ.get(TRACES, "")), otherwise=f"set {TRACES}"),
+}
+
+
+def there(name: str) -> bool:
+    """Whether this machine has a capability."""
+    return CAPABILITIES[name].there()
+
+
+def advice(lacking: set[str]) -> str:
+    """One line: what is missing, and the commands that bring it."""
+    names = sorted(lacking)
+    packages = sorted({package for name in names for package in CAPABILITIES[name].packages})
+    ways = [f"apt-get install {' '.join(packages)}"] if packages else []
+    ways += [CAPABILITIES[name].otherwise for name in names if CAPABILITIES[name].otherwise]
+    return f"tests were skipped for want of {', '.join(names)}: {'; '.join(ways)}"

@@ -1,0 +1,26 @@
+"""The command line in this process: a process of its own takes a second to begin."""
+
+import contextlib
+import io
+import subprocess
+import sys
+
+import pytest
+
+from cachezoo import cli
+
+
+def run(*args, ok=True):
+    """Run `cachezoo ARGS`; what it printed, and its status, which must be 0 or, with `ok=False`, anything else."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as left,
+    ):
+        patch.setattr(sys, "argv", ["cachezoo", *map(str, args)])
+        cli.main()
+    done = subprocess.CompletedProcess(args, left.value.code, out.getvalue(), err.getvalue())
+    assert (done.returncode == 0) is ok, done.stderr
+    return done

@@ -1,0 +1,184 @@
+"""Made-up metrics, whole as the stages that evaluate write them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cachezoo.documents import Document, Figures
+from cachezoo.io import write_json
+from cachezoo.metrics.episodes import EpisodeFigures
+from cachezoo.metrics.flash import (
+    Comparison,
+    FlashMetrics,
+    FlashRow,
+    FlashTrace,
+    FlashVerdict,
+    Gap,
+    ModeFigures,
+    ModelModes,
+    PolicyModes,
+    Statistics,
+    StatisticsIntervals,
+    TriedMode,
+    Windows,
+)
+from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow
+from cachezoo.systems.workload.metrics import (
+    Classifier,
+    ClassifierRow,
+    Mixture,
+    Nothing,
+    Pooled,
+    WindowRow,
+    WorkloadMetrics,
+    WorkloadTrace,
+)
+
+BEST, OPTIMUM = 0.30, 0.50
+
+
+def write(path: Path, metrics: Document) -> None:
+    """Write metrics as a stage does."""
+    write_json(path, metrics.model_dump(mode="json"))
+
+
+def row(policy: str, kind: str, hit_ratio: float, writes: float = 30.5, response: float = 1500.25, **more: Any):
+    """A row of the page cache; the best classic hits `BEST` of the pages, the optimum `OPTIMUM`."""
+    closed = (hit_ratio - BEST) / (OPTIMUM - BEST)
+    values = {
+        "policy": policy, "kind": kind, "hits": round(1e4 * hit_ratio), "hit_ratio": hit_ratio,
+        "hit_ratio_interval": (hit_ratio - 0.0123, hit_ratio + 0.0123), "request_hit_ratio": hit_ratio,
+        "byte_hit_ratio": hit_ratio, "ssd_writes": 7, "ssd_writes_per_100_io": writes, "mean_response_us": response,
+        "dirty_evictions": None if kind == "model" else 3, "decision_us": 0.0, "gap_closed": closed,
+        "gap_closed_interval": (closed - 0.05, closed + 0.05), "gap_points": 100 * (hit_ratio - BEST),
+    }  # fmt: skip
+    return PolicyRow(**{**values, **more})
+
+
+def page_trace(role: str, *models: PolicyRow, tags: Mapping[str, Figures] | None = None) -> PageTrace:
+    """Rows of a trace whose best classic is lru, fifo being second."""
+    rows = [
+        row("belady_bypass", "bound", OPTIMUM, 44.5, 900.5),
+        row("lru", "classic", BEST, 99.5, 1500.25),
+        row("fifo", "classic", 0.28, 98.5, 1600.75),
+        row("lrb", "online", 0.29, 97.5, 1550.5),
+        *models,
+    ]
+    return PageTrace(
+        role=role, requests=5000, page_accesses=10_005, distinct_pages=100, capacity=10, warmup=5, best_classic="lru",
+        optimum="belady_bypass", tags=tags or {}, rows=sorted(rows, key=lambda one: -one.hits),
+    )  # fmt: skip
+
+
+def page_model(
+    test: Mapping[str, PolicyRow], promoted: bool = True, reason: str = "it won", figures: Figures | None = None,
+    validation: Figures | None = None,
+) -> PageModel:  # fmt: skip
+    """A model's verdict and its rows; `figures` are those that its system adds to each."""
+    rows = {
+        key: ModelRow(**dict(own), **(figures or {}), gap_to_choice_points=None, above_floor=True)
+        for key, own in test.items()
+    }
+    return PageModel(trained=True, promoted=promoted, reason=reason, validation=validation or {}, test=rows)
+
+
+def page_metrics(
+    traces: Mapping[str, PageTrace], choice: str | None = "fifo", models: Mapping[str, PageModel] | None = None,
+    category: str = "web",
+) -> CategoryMetrics:  # fmt: skip
+    """metrics/<category>.json."""
+    return CategoryMetrics(
+        category=category, response_times="analytic", capacity_fraction=0.1, validation_choice=choice, traces=traces,
+        models=models or {},
+    )  # fmt: skip
+
+
+def flash_row(peak: float, mean: float, prefetch: str = "none", accuracy: float | None = None, **more: Any) -> FlashRow:
+    """A row of the flash cache."""
+    load = {"peak": peak, "mean": mean, "p95": mean, "median": mean}
+    ends = {name: (0.9 * value, 1.1 * value) for name, value in load.items()}
+    values = {
+        "read_dt": Statistics(**load), "read_dt_interval": StatisticsIntervals(**ends), "write_dt": Statistics(**load),
+        "total_dt": Statistics(**load), "io_hit_ratio": 0.11, "byte_hit_ratio": 0.07, "segment_writes": 5,
+        "writes_of_accept_all": 0.25, "prefetched_segments": 2, "prefetch_accuracy": accuracy, "dwpd": None,
+        "read_dt_s": 9.0, "write_dt_s": 1.0, "total_dt_s": 10.0, "transfer_share": 0.25, "utilisation": None,
+        "evictions": 4, "mean_eviction_age": 12.5, "prefetch": prefetch, "knob": 0.5, "reached": True,
+    }  # fmt: skip
+    return FlashRow(**{**values, **more})
+
+
+def gap(saved: float = 0.05, peak_saved: float = 0.02) -> Gap:
+    """The model saves so much of RejectX's mean, and of its peak."""
+    return Gap(
+        no_more_writes=True, gap_segment_writes=5, peak_gap_closed=None, peak_gap_closed_interval=None,
+        peak_dt_saved=peak_saved, peak_opt_dt_saved=0.1, mean_gap_closed=0.4, mean_gap_closed_interval=(0.3, 0.5),
+        mean_dt_saved=saved, mean_opt_dt_saved=0.2, mean_dt_saved_interval=(saved - 0.01, saved + 0.01),
+    )  # fmt: skip
+
+
+def episode_figures() -> EpisodeFigures:
+    """Of a test trace."""
+    counts = {name: 7 for name in EpisodeFigures.model_fields if name not in ("age_found", "rounds", "budget_reached")}
+    return EpisodeFigures(**counts, age_found="refined", rounds=[(7, 7.5)], budget_reached=True)
+
+
+def flash_trace(saved: float = 0.05, peak_saved: float = 0.02) -> FlashTrace:
+    """A test trace, the model with prefetch `ml_range`."""
+    ours = flash_row(3.21 - 3.21 * peak_saved, 1.23 - 1.23 * saved, "ml_range", 0.61)
+    rows = {"baleen": ours, "rejectx": flash_row(3.21, 1.23), "opt": flash_row(2.5, 1.0)}
+    deployed = Comparison(budget_writes=5.0, rows=rows, gap=gap(saved, peak_saved))
+    alone = {**rows, "baleen": flash_row(3.11, 1.2)}
+    accept_all = flash_row(4.5, 1.5, "all_on_miss", knob=None, reached=None)
+    return FlashTrace(
+        warmup_request=100, windows=Windows(count=20, seconds=0.5, reads=12.5, enough_reads=False),
+        figures=episode_figures(), opt_eviction_ages={"none": 7, "opt_range": 8}, accept_all=accept_all,
+        accept_all_no_prefetch=flash_row(4.75, 1.6, knob=None, reached=None), deployed=deployed,
+        admission_alone=Comparison(budget_writes=5.0, rows=alone, gap=gap(0.03, peak_saved)), at_budget=deployed,
+        at_rejectx_rate=None,
+    )  # fmt: skip
+
+
+def flash_metrics(
+    model_id: str, saved: float = 0.05, peak_saved: float = 0.02, won: bool = True, prefetch: str = "prefetch.web.lgbm",
+    traces: Mapping[str, FlashTrace] | None = None,
+) -> FlashMetrics:  # fmt: skip
+    """metrics/flash/<category>.json: the model saves so much of RejectX's mean, and of its peak."""
+    tried = TriedMode(
+        mode="ml_range", threshold=0.5, writes=0.25, unreached=False, choosing_mean_dt=1.2, mean_dt=1.2, peak_dt=3.2,
+        prefetched_writes=0.1, prefetch_accuracy=0.6,
+    )  # fmt: skip
+    found = ModeFigures(mean_dt=0.01, writes=0.25, knob=3.0, reached=True)
+    return FlashMetrics(
+        category=model_id.split(".")[1], model_id=model_id, trained=True, beats_baseline=won,
+        reason="as it was judged", transfer_note=None, modes_chosen_on=["web_validation"],
+        prefetch=FlashVerdict(model_id=prefetch, trained=True, beats_baseline=False, reason="saves nothing"),
+        modes={
+            "rejectx": PolicyModes(mode="all_on_partial", figures={"none": found, "all_on_partial": found}),
+            "baleen": ModelModes(mode="ml_range", figures=[tried]),
+        },
+        traces={"web_test": flash_trace(saved, peak_saved)} if traces is None else traces,
+    )  # fmt: skip
+
+
+def workload_metrics(model_id: str, low: float = 0.02, trained: bool = True) -> WorkloadMetrics:
+    """metrics/workload.json: the classifier names 90 % of the windows of one test trace right, the tree 60 %."""
+    classes = ["database", "web"]
+    judged = {"promoted": trained and low > 0, "reason": "as judged", "validation": {"gap_closed": 0.25}}
+    if not trained:
+        entry = Classifier(trained=False, **judged, paired_difference_interval=None, test=Nothing())
+        return WorkloadMetrics(classes=classes, traces={}, mixtures=[], models={model_id: entry})
+    ours = {"policy": model_id, "kind": "model", "windows": 20, "accuracy": 0.9, "accuracy_interval": (0.8, 1.0)}
+    tree = WindowRow(policy="tree", kind="baseline", windows=20, accuracy=0.6, accuracy_interval=None)
+    voted = ClassifierRow(**ours, votes=2, vote_accuracy=1.0, in_force_accuracy=None, switches=0)
+    trace = WorkloadTrace(category="web", role="test", requests=2000, rows=[voted, tree])
+    mixture = Mixture(
+        major="web", minor="database", share=0.6, share_found=0.59, windows=20, ties=1, enough_windows=False,
+        majority_share=0.7, rows=[WindowRow(**ours), tree],
+    )  # fmt: skip
+    pooled = Pooled(
+        windows=20, accuracy=0.9, balanced_accuracy=0.85, balanced_accuracy_interval=(0.8, 0.9), tree_accuracy=0.6,
+        confusion=[[0, 0], [2, 18]], tree_balanced_accuracy=0.55, tree_balanced_accuracy_interval=(0.5, 0.6),
+        tree_confusion=[[0, 0], [8, 12]], difference_interval=(0.1, 0.5), votes=2, vote_accuracy=1.0,
+    )  # fmt: skip
+    entry = Classifier(trained=True, **judged, paired_difference_interval=(low, 0.05), test=pooled)
+    return WorkloadMetrics(classes=classes, traces={"web_test": trace}, mixtures=[mixture], models={model_id: entry})

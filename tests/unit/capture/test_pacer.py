@@ -1,0 +1,166 @@
+"""Visits of the mail workload, and the pacer on programs that only read."""
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.capture.recipe import load_recipe
+from cachezoo.capture.schedule import Segment, build_schedule
+from cachezoo.capture.workloads import pacer
+from cachezoo.capture.workloads.mail import PACER, domains_of, shares, visits_of
+
+CONF = Path(__file__).resolve().parents[3] / "conf" / "capture"
+RECIPE = load_recipe(CONF / "mail_tiny.yaml")
+LOAD = RECIPE.mail
+SEGMENT = Segment(index=3, start_s=15, seconds=20, rate=2000.0, elapsed_days=0.4, seed=11)
+READER = "import os, time\nwhile os.read(0, 1):\n time.sleep(0.0005)"
+
+
+def test_domains_are_a_function_of_load_and_seed():
+    load = LOAD.model_copy(update={"domains": 40, "messages": 20_000})
+    made = domains_of(load, 5)
+    assert made == domains_of(load, 5) != domains_of(load, 6)
+    assert len(made) == 40
+    assert 19_900 < sum(row["messages"] for row in made) <= 20_400
+    assert len({row["messages"] for row in made}) > 20
+    assert all(256 <= row["low"] < row["high"] for row in made)
+    assert {row["read_bias"] for row in made} == {load.read_bias - 1, load.read_bias, load.read_bias + 1}
+    assert sum(row["create_bias"] == -1 for row in made) == round(40 * load.archives)
+    mean = np.mean([(row["low"] + row["high"]) / 2 for row in made])
+    assert mean == pytest.approx(load.mean_kib * 1024, rel=0.35)
+
+
+def test_shares_are_skewed_and_drift_from_day_to_day():
+    load = LOAD.model_copy(update={"domains": 30, "hours": 0.0})
+    first = shares(load, 5, 0.0)
+    assert first.sum() == pytest.approx(1)
+    wanted = np.arange(1, 31) ** -load.theta
+    assert np.sort(first)[::-1] == pytest.approx(wanted / wanted.sum())
+    # A whole number of ranks a day: the same shares, each domain's `drift_domains` ranks on.
+    later = shares(load, 5, 1.0)
+    order, moved = np.argsort(-first), np.argsort(-later)
+    assert np.roll(order, -int(load.drift_domains)).tolist() == moved.tolist()
+    assert np.array_equal(shares(load, 5, 30 / load.drift_domains), first)
+
+
+def test_domains_have_hours_of_their_own():
+    load = LOAD.model_copy(update={"theta": 0.0, "drift_domains": 0.0, "hours": 0.5})
+    noon, midnight = shares(load, 5, 0.5), shares(load, 5, 0.0)
+    assert not np.allclose(noon, midnight)
+    assert noon.max() / noon.min() <= 3.0 + 1e-9
+    assert shares(load, 5, 1.5) == pytest.approx(noon)
+
+
+def test_visits_follow_rate_and_shares():
+    visits = visits_of(LOAD, 5, SEGMENT)
+    assert visits == visits_of(LOAD, 5, SEGMENT)
+    assert visits != visits_of(LOAD, 5, replace(SEGMENT, seed=12))
+    times = [row[0] for row in visits]
+    assert times == sorted(times) and 0 <= times[0] and times[-1] < SEGMENT.seconds
+    calls = sum(row[2] for row in visits)
+    assert calls == pytest.approx(SEGMENT.rate * SEGMENT.seconds, rel=0.2)
+    twice = visits_of(LOAD, 5, replace(SEGMENT, rate=2 * SEGMENT.rate))
+    assert sum(row[2] for row in twice) == pytest.approx(2 * calls, rel=0.25)
+    counts = Counter(row[1] for row in visits)
+    wanted = shares(LOAD, 5, SEGMENT.elapsed_days) * len(visits)
+    assert all(abs(counts[domain] - wanted[domain]) < 4 * wanted[domain] ** 0.5 for domain in range(LOAD.domains))
+
+
+def test_calls_of_the_segments_follow_the_schedule():
+    schedule = build_schedule(RECIPE.schedule.model_copy(update={"day_s": 60, "segment_s": 5}), RECIPE.seed)
+    due = np.array([sum(row[2] for row in visits_of(LOAD, RECIPE.seed, part)) for part in schedule.segments])
+    rates = np.array([part.rate * part.seconds for part in schedule.segments])
+    assert np.corrcoef(due, rates)[0, 1] > 0.9
+    assert due.max() / due.mean() >= 1.8
+
+
+@pytest.fixture
+def readers():
+    """Two programs that read a byte every half a millisecond, stopped."""
+    with Path("/dev/zero").open("rb") as zero:
+        made = [subprocess.Popen([sys.executable, "-c", READER], stdin=zero) for _ in range(2)]
+    time.sleep(0.3)
+    for process in made:
+        process.send_signal(pacer.signal.SIGSTOP)
+    time.sleep(0.05)
+    yield made
+    for process in made:
+        process.kill()
+        process.wait()
+
+
+def stopped(process):
+    """A signal takes a moment to be heard."""
+    for _ in range(200):
+        if Path("/proc", str(process.pid), "stat").read_text().rsplit(")", 1)[1].split()[0] == "T":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def play(tmp_path, processes, visits, seconds=1.0):
+    plan = {"state": str(tmp_path / "state"), "pids": [p.pid for p in processes], "seconds": seconds, "visits": visits}
+    (tmp_path / "plan").write_text(json.dumps(plan))
+    done = subprocess.run(
+        [sys.executable, "-I", str(PACER), str(tmp_path / "plan")],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_programs_make_the_calls_they_are_allowed_and_no_more(tmp_path, readers):
+    (tmp_path / "state").write_text("[]")
+    before = [pacer.calls_made(process.pid) for process in readers]
+    report = play(tmp_path, readers, [[0.05, 0, 60], [0.2, 1, 10], [0.3, 0, 60]])
+    made = [pacer.calls_made(process.pid) - first for process, first in zip(readers, before, strict=True)]
+    assert report["due"] == 130 and report["owed"] == 0
+    assert report["made"] == sum(made)
+    assert 120 <= made[0] <= 180 and 10 <= made[1] <= 60
+    assert all(stopped(process) for process in readers)
+    # What was made too much is taken from the next visit: it asks for no more than was made already.
+    state = json.loads((tmp_path / "state").read_text())
+    assert state == [before[0] + 120, before[1] + 10]
+    (tmp_path / "state").write_text(json.dumps([state[0], state[1] - 1000]))
+    assert play(tmp_path, readers, [[0.0, 1, 500]], 0.3) == {"due": 500, "made": 0, "owed": 0}
+
+
+def test_what_is_not_made_in_time_is_owed(tmp_path, readers):
+    (tmp_path / "state").write_text("[]")
+    report = play(tmp_path, readers, [[0.0, 0, 100_000]], 0.3)
+    assert report["owed"] == 100_000 - report["made"] > 0
+    assert all(stopped(process) for process in readers)
+
+
+def test_one_pacer_after_the_other(tmp_path, readers):
+    """The second waits for the first, so that they do not continue what the other stops."""
+    (tmp_path / "state").write_text("[]")
+    plan = {"state": str(tmp_path / "state"), "pids": [process.pid for process in readers], "seconds": 0.6}
+    pacers = []
+    for number, program in enumerate((0, 1)):
+        path = tmp_path / f"plan{number}"
+        path.write_text(json.dumps(plan | {"visits": [[0.0, program, 50]]}))
+        pacers.append(subprocess.Popen([sys.executable, "-I", str(PACER), str(path)], stdout=subprocess.PIPE))
+        time.sleep(0.3)
+    reports = [json.loads(process.communicate(timeout=20)[0]) for process in pacers]
+    assert [report["due"] for report in reports] == [50, 50]
+    assert all(report["made"] >= 50 and report["owed"] == 0 for report in reports)
+    assert all(stopped(process) for process in readers)
+
+
+def test_a_program_that_ended_is_the_pacers_failure(tmp_path, readers):
+    (tmp_path / "state").write_text("[]")
+    readers[0].kill()
+    readers[0].wait()
+    with pytest.raises(OSError, match="No such file"):
+        pacer.Pacer([process.pid for process in readers], [])

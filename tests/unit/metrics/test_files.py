@@ -1,0 +1,109 @@
+"""Metrics keep their bytes on the way through their types, and what is none is told."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cachezoo.documents import Document
+from cachezoo.errors import CachezooError
+from cachezoo.io import dump_json, read_json, write_json
+from cachezoo.metrics.files import read_category, read_flash
+from cachezoo.systems.workload.metrics import read_metrics as read_workload
+from tests.metrics_data import (
+    flash_metrics,
+    flash_trace,
+    page_metrics,
+    page_model,
+    page_trace,
+    row,
+    workload_metrics,
+    write,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+Reader = Callable[[Path], Document]
+
+
+def made() -> dict[str, tuple[Reader, Document]]:
+    """A document of each sort and each shape that it can have."""
+    model = row("caching.web.lstm8", "model", 0.4, gap_closed=None, gap_closed_interval=None, dirty_evictions=None)
+    figures = {"cached_rows": 7.0, "cached_mcc": None}
+    traces = {"web_test": page_trace("test", model, tags={"caching.web.lstm8": figures})}
+    judged = page_model({"web_test": model}, figures=figures, validation={"hit_ratio": 0.0, "loss": None})
+    trace = flash_trace()
+    short = trace.model_copy(update={"at_rejectx_rate": trace.deployed})
+    return {
+        "page": (read_category, page_metrics(traces, models={"caching.web.lstm8": judged})),
+        "page without models": (read_category, page_metrics({}, None)),
+        "flash": (read_flash, flash_metrics("admission.web.lgbm")),
+        "flash below the budget": (read_flash, flash_metrics("admission.web.lgbm", traces={"t": short})),
+        "workload": (read_workload, workload_metrics("workload.lstm8")),
+        "workload never trained": (read_workload, workload_metrics("workload.lstm8", trained=False)),
+    }
+
+
+@pytest.mark.parametrize("name", made())
+def test_what_is_written_is_read_and_written_the_same(name: str, tmp_path: Path) -> None:
+    reader, metrics = made()[name]
+    path = tmp_path / "metrics.json"
+    write(path, metrics)
+    again = reader(path)
+    assert again == metrics
+    assert dump_json(again.model_dump(mode="json")) == path.read_text()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "metrics").rglob("*.json")), ids=lambda path: path.stem)
+def test_this_project_s_metrics_keep_their_bytes(path: Path) -> None:
+    reader = read_flash if path.parent.name == "flash" else read_category
+    found = (read_workload if path.stem == "workload" else reader)(path)
+    assert dump_json(found.model_dump(mode="json")) == path.read_text()
+
+
+def test_whole_numbers_and_figures_stay_what_they_are(tmp_path: Path) -> None:
+    write(tmp_path / "page.json", made()["page"][1])
+    values = read_json(tmp_path / "page.json")
+    own = values["models"]["caching.web.lstm8"]["test"]["web_test"]
+    assert isinstance(own["hits"], int) and isinstance(own["cached_rows"], float)
+    assert own["cached_mcc"] is own["dirty_evictions"] is own["gap_closed"] is None
+    assert own["hit_ratio_interval"] == [0.4 - 0.0123, 0.4 + 0.0123]
+    write(tmp_path / "workload.json", made()["workload never trained"][1])
+    assert read_json(tmp_path / "workload.json")["models"]["workload.lstm8"]["test"] == {}
+
+
+@pytest.mark.parametrize("content", [[], {}, {"traces": {}}, {"traces": []}, "text", None])
+@pytest.mark.parametrize("reader", [read_category, read_flash, read_workload])
+def test_something_else_is_told_in_one_line(reader: Reader, content: object, tmp_path: Path) -> None:
+    write_json(tmp_path / "other.json", content)
+    said = r"other\.json: holds no metrics; run the stage that evaluates again"
+    with pytest.raises(CachezooError, match=said) as told:
+        reader(tmp_path / "other.json")
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [({"hits": 1.5}, "hits"), ({"hits": None}, "hits"), ({"hit_ratio_interval": [0.1]}, "hit_ratio_interval.1"),
+     ({"hit_ratoi": 0.1}, "hit_ratoi"), ({"kind": "oracle"}, "kind")],
+    ids=lambda given: given if isinstance(given, str) else "",
+)  # fmt: skip
+def test_a_key_that_is_wrong_is_named(change: dict[str, object], where: str, tmp_path: Path) -> None:
+    values = made()["page"][1].model_dump(mode="json")
+    values["traces"]["web_test"]["rows"][0].update(change)
+    write_json(tmp_path / "web.json", values)
+    with pytest.raises(CachezooError, match=rf"traces\.web_test\.rows\.0\.{where}"):
+        read_category(tmp_path / "web.json")
+
+
+def test_figures_of_a_model_are_numbers(tmp_path: Path) -> None:
+    values = made()["page"][1].model_dump(mode="json")
+    values["models"]["caching.web.lstm8"]["test"]["web_test"]["cached_accuracy"] = "high"
+    write_json(tmp_path / "web.json", values)
+    with pytest.raises(CachezooError, match="cached_accuracy"):
+        read_category(tmp_path / "web.json")
+
+
+def test_what_is_not_finite_is_never_written(tmp_path: Path) -> None:
+    bad = row("lru", "classic", 0.3, mean_response_us=float("nan"))
+    with pytest.raises(CachezooError, match="mean_response_us is NaN"):
+        write(tmp_path / "web.json", page_metrics({"t": page_trace("test", bad)}))

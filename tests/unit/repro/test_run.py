@@ -1,0 +1,304 @@
+"""The runner on projects of a few shell commands, beside `dvc repro` on the same."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from dvc.repo import Repo
+
+MAIN = "import sys; from cachezoo.repro.run import main; raise SystemExit(main(sys.argv[1:]))"
+SRC = Path(__file__).resolve().parents[3] / "src"
+# Each waits for the other: they end only if they run at once.
+MEET = "touch {0}.here; while [ ! -e {1}.here ]; do sleep 0.02; done; "
+
+
+def stage(name, *deps, command=""):
+    return {name: {"cmd": f"{command}cat {' '.join(deps)} > {name}", "deps": list(deps), "outs": [name]}}
+
+
+def write(folder, *stages):
+    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": {k: v for one in stages for k, v in one.items()}}))
+
+
+def make(folder):
+    folder.mkdir()
+    Repo.init(str(folder), no_scm=True)
+    local = f"[core]\n    site_cache_dir = {folder}/.site\n    analytics = false\n"
+    (folder / ".dvc/config.local").write_text(local)
+    (folder / "raw").write_text("raw\n")
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path):
+    return make(tmp_path / "project")
+
+
+def begin(folder, *args):
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, *args],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SRC), "SHELL": "/bin/sh"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(folder, *args, status=0):
+    process = begin(folder, *args)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status, out + err
+    return out, err
+
+
+def locked(folder):
+    return list(yaml.safe_load((folder / "dvc.lock").read_text())["stages"])
+
+
+def sequential(folder, before=(), there=()):
+    """The dvc.lock that DVC itself writes for this dvc.yaml, having run those of `before` first, some files there."""
+    other = make(folder.parent / "sequential")
+    for name in there:
+        (other / name).touch()
+    for dvc_yaml in (*before, (folder / "dvc.yaml").read_text()):
+        (other / "dvc.yaml").write_text(dvc_yaml)
+        command = [sys.executable, "-m", "dvc", "repro"]
+        subprocess.run(command, cwd=other, check=True, timeout=60, capture_output=True)
+    return (other / "dvc.lock").read_bytes()
+
+
+def running(folder):
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if Path(os.readlink(entry / "cwd")) == folder:
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
+def none_left(folder):
+    deadline = time.monotonic() + 10
+    while running(folder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return running(folder) == []
+
+
+def test_stages_that_need_each_other_in_time_run_at_once(project):
+    slow = stage("a", "raw", command=MEET.format("a", "b") + "sleep 0.3; ")
+    write(project, slow, stage("b", "raw", command=MEET.format("b", "a")), stage("c", "a", "b"))
+    out, _ = run(project, "--times", "times")
+    ends = [json.loads(line) for line in (project / "times").read_text().splitlines()]
+    assert [entry["stage"] for entry in ends] == ["b", "a", "c"]
+    assert all(entry["ran"] and entry["status"] == 0 and entry["start"] < entry["end"] for entry in ends)
+    assert (project / "c").read_text() == "raw\nraw\n"
+    assert "a | Running stage 'a':" in out
+    assert (project / "dvc.lock").read_bytes() == sequential(project, there=["a.here", "b.here"])
+
+
+def test_no_more_run_at_once_than_jobs(project):
+    alone = "mkdir alone && sleep 0.1 && rmdir alone && "
+    write(project, *(stage(name, "raw", command=alone) for name in "abc"))
+    run(project, "--jobs", "1")
+    assert locked(project) == ["a", "b", "c"]
+
+
+def test_a_stage_that_is_new_stands_behind_the_old_ones(project):
+    write(project, stage("b", "raw"), stage("d", "b"))
+    old = (project / "dvc.yaml").read_text()
+    run(project)
+    write(project, stage("a", "raw", command="sleep 0.3; "), stage("b", "raw"), stage("c", "raw"), stage("d", "b"))
+    run(project)
+    assert locked(project) == ["b", "d", "a", "c"]
+    assert (project / "dvc.lock").read_bytes() == sequential(project, before=[old])
+
+
+def test_a_second_run_does_nothing_and_one_after_a_change_what_depends_on_it(project):
+    write(project, stage("a", "raw"), stage("b", "a"), stage("c", "raw"))
+    (project / "other").write_text("")
+    run(project)
+    before = (project / "dvc.lock").stat()
+    assert run(project) == ("Data and pipelines are up to date.\n", "")
+    assert (project / "dvc.lock").stat().st_mtime_ns == before.st_mtime_ns
+    write(project, stage("a", "raw", command="true; "), stage("b", "a"), stage("c", "raw"))
+    out, _ = run(project)
+    assert "2 of 3 stages to look at" in out
+    assert "b | Stage 'b' didn't change, skipping" in out
+    assert (project / "dvc.lock").read_bytes() == sequential(project)
+
+
+def test_targets_force_and_options_of_dvc(project):
+    write(project, stage("a", "raw"), stage("b", "a"), stage("c", "raw"))
+    run(project, "b")
+    assert locked(project) == ["a", "b"]
+    out, _ = run(project, "-f", "b")
+    assert [line for line in out.splitlines() if "Running" in line] == [
+        "a | Running stage 'a':",
+        "b | Running stage 'b':",
+    ]
+    out, _ = run(project, "--dry")
+    assert "Running stage 'c'" in out
+    assert not (project / "c").exists()
+    _, err = run(project, "nowhere", status=255)
+    assert "nowhere" in err
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "two"])
+def test_a_wrong_number_of_jobs_is_named(project, jobs):
+    _, err = run(project, f"--jobs={jobs}", status=2)
+    assert f"{jobs}: is no number of stages" in err
+
+
+def test_a_failure_lets_the_other_stage_end_and_begins_none(project):
+    fails = stage("a", "raw", command=MEET.format("a", "b") + "touch failed; exit 3; ")
+    waits = stage("b", "raw", command=MEET.format("b", "a") + "while [ ! -e failed ]; do sleep 0.02; done; sleep 1; ")
+    write(project, fails, waits, stage("c", "raw"), stage("d", "a"))
+    out, err = run(project, status=255)
+    assert "a | ERROR: failed to reproduce 'a': failed to run: " in err
+    assert "exited with 3" in err
+    assert "repro: a failed (status 255); waiting for b to end" in err
+    assert locked(project) == ["b"]
+    assert "Running stage 'c'" not in out
+    assert none_left(project)
+
+
+def test_lines_of_two_stages_do_not_mix(project):
+    talk = "for i in 1 2 3 4 5; do printf '{0}'; sleep 0.02; printf '{0}\\n'; done; printf end; "
+    write(
+        project,
+        *(
+            stage(name, "raw", command=MEET.format(*two) + talk.format(name))
+            for name, two in (("a", "ab"), ("b", "ba"))
+        ),
+    )
+    out, _ = run(project)
+    for name in "ab":
+        assert out.splitlines().count(f"{name} | {name}{name}") == 5
+        assert f"{name} | end" in out.splitlines()
+
+
+def test_ctrl_c_ends_stages_and_leaves_no_process(project):
+    write(project, stage("a", "raw"), *(stage(name, "a", command=f"touch {name}.on; exec sleep 60; ") for name in "bc"))
+    process = begin(project)
+    while not ((project / "b.on").exists() and (project / "c.on").exists()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert locked(project) == ["a"]
+    assert none_left(project)
+
+
+def test_ctrl_c_twice_ends_what_does_not_heed_it(project):
+    write(project, stage("a", "raw", command="trap '' INT; touch a.on; while :; do sleep 0.05; done; "))
+    process = begin(project)
+    while not (project / "a.on").exists():
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    time.sleep(0.2)
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    for left in running(project):  # a shell does not tie its life to DVC's as stages do
+        os.kill(int(left), signal.SIGKILL)
+
+
+def test_a_killed_run_leaves_no_stage(project):
+    (project / "late.py").write_text(
+        "import pathlib, sys, time\nfrom cachezoo.stage import die_with_parent\n"
+        "die_with_parent()\npathlib.Path(sys.argv[1]).touch()\ntime.sleep(60)\n"
+    )
+    late = {name: {"cmd": f"{sys.executable} late.py {name}.on", "deps": ["raw"], "outs": [name]} for name in "ab"}
+    write(project, late)
+    process = begin(project)
+    while not ((project / "a.on").exists() and (project / "b.on").exists()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=30)
+    assert none_left(project)
+
+
+def test_a_killed_run_goes_on_to_the_same_lock(project):
+    kill = "[ -e killed ] || { touch killed; kill -9 $(cat pid); exec sleep 1; }; "
+    late = stage("a", "raw", command=f"while [ ! -e c ]; do sleep 0.02; done; {kill}")
+    write(project, late, stage("b", "raw"), stage("c", "b"), stage("d", "a", "c"))
+    process = begin(project)
+    (project / "pid").write_text(str(process.pid))
+    process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGKILL
+    assert "a" not in locked(project)
+    assert "b" in locked(project)
+    assert none_left(project)
+    run(project)
+    assert (project / "dvc.lock").read_bytes() == sequential(project, there=["c", "killed"])
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.7, 0.95])
+def test_a_lock_that_a_killed_dvc_cut_short_is_put_aside(project, share):
+    write(project, stage("a", "raw"), stage("b", "a"))
+    run(project)
+    whole = (project / "dvc.lock").read_bytes()
+    (project / "dvc.lock").write_bytes(whole[: int(share * len(whole))])
+    run(project)
+    assert (project / "dvc.lock").read_bytes() == whole
+
+
+@pytest.fixture
+def ended():
+    """A process that has ended, and whose parent has not asked for its status."""
+    process = subprocess.Popen(["true"])
+    while Path(f"/proc/{process.pid}/stat").read_text().split()[2] != "Z":
+        time.sleep(0.01)
+    yield process.pid
+    process.wait()
+
+
+@pytest.mark.parametrize("kind", ["cut short", "empty", "writing", "reading"])
+def test_a_table_of_paths_in_use_that_a_kill_left_is_put_aside(project, kind, ended):
+    write(project, stage("a", "raw"))
+    by = {"pid": ended, "cmd": "dvc repro"}
+    left = {"cut short": '{"read": {', "empty": ""}
+    table = {
+        "read": {str(project / "a"): [by]} if kind == "reading" else {},
+        "write": {str(project / "a"): by} if kind == "writing" else {},
+    }
+    (project / ".dvc/tmp").mkdir(exist_ok=True)
+    (project / ".dvc/tmp/rwlock").write_text(left.get(kind, json.dumps(table)))
+    run(project)
+    assert locked(project) == ["a"]
+
+
+def test_a_path_that_another_process_uses_is_waited_for_by_nobody(project):
+    write(project, stage("a", "raw"))
+    table = {"write": {str(project / "a"): {"pid": os.getpid(), "cmd": "dvc repro a"}}, "read": {}}
+    (project / ".dvc/tmp").mkdir(exist_ok=True)
+    (project / ".dvc/tmp/rwlock").write_text(json.dumps(table))
+    _, err = run(project, status=255)
+    assert f"(PID {os.getpid()}): dvc repro a" in err
+
+
+def test_what_dvc_cannot_read_is_said_as_dvc_says_it(project):
+    (project / "dvc.yaml").write_text("stages:\n  a:\n    command: true\n")
+    _, err = run(project, status=255)
+    assert "'./dvc.yaml' validation failed" in err
+    assert "Traceback" not in err
+
+
+def test_a_lock_that_another_program_writes_is_not_overwritten(project):
+    write(project, stage("a", "raw"), stage("b", "a", command="echo '# mine' >> dvc.lock; "))
+    _, err = run(project, status=1)
+    assert "dvc.lock: another program has written it" in err
+    assert (project / "dvc.lock").read_text().endswith("# mine\n")

@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
+from cachezoo.settings.page_cache import BenefitLabel, ManagerPolicy, SequenceFeatures
+from cachezoo.systems.caching import settings as caching
+from cachezoo.systems.registry import SYSTEMS
+
+CONF = Path(__file__).parents[3] / "conf"
+COMMON: list[tuple[str, type[BaseModel]]] = [
+    ("label/benefit.yaml", BenefitLabel),
+    ("label/episodes.yaml", EpisodeLabel),
+    ("features/history.yaml", HistoryFeatures),
+    ("features/sequence.yaml", SequenceFeatures),
+    ("policy/flash.yaml", FlashPolicy),
+    ("policy/manager.yaml", ManagerPolicy),
+]
+
+
+def of_systems() -> list[tuple[str, type[BaseModel]]]:
+    """The files of conf/model, conf/fit and conf/judge, each with its system's section."""
+    files = []
+    for system in SYSTEMS.values():
+        sections = system.settings.load()
+        models = sorted((CONF / "model" / system.id).glob("*.yaml"))
+        assert models, system.id
+        files += [(path.relative_to(CONF).as_posix(), sections.Model) for path in models]
+        files += [(f"fit/{system.id}.yaml", sections.Fit), (f"judge/{system.id}.yaml", sections.Judge)]
+    return files
+
+
+def read(file: str) -> dict[str, object]:
+    values = yaml.safe_load((CONF / file).read_text(encoding="utf-8"))
+    assert isinstance(values, dict)
+    return values
+
+
+@pytest.mark.parametrize(("file", "schema"), [*COMMON, *of_systems()])
+def test_conf_is_valid_and_typos_are_refused(file: str, schema: type[BaseModel]) -> None:
+    schema.model_validate(read(file))
+    with pytest.raises(ValidationError):
+        schema.model_validate({**read(file), "typo": 1})
+
+
+@pytest.mark.parametrize(
+    ("file", "schema", "change", "message"),
+    [
+        ("label/benefit.yaml", BenefitLabel, {"horizons": [3, 3]}, "distinct"),
+        ("label/benefit.yaml", BenefitLabel, {"capacities": [0.1, 0.05]}, "rise"),
+        ("label/benefit.yaml", BenefitLabel, {"capacities": [0.125]}, "whole percents"),
+        ("label/benefit.yaml", BenefitLabel, {"oracle": "lru"}, "benefit"),
+        ("label/episodes.yaml", EpisodeLabel, {"block_bytes": 4097}, "multiple"),
+        (
+            "label/episodes.yaml",
+            EpisodeLabel,
+            {"geometry": {"web": {"block_bytes": 100, "segment_bytes": 30}}},
+            r"geometry\.web.*\n.*multiple",
+        ),
+        ("features/history.yaml", HistoryFeatures, {"windows": [2, 2]}, "rise"),
+        ("model/caching/lstm_small.yaml", caching.Model, {"state": "reset100", "sequence": 50}, "reset100"),
+        ("fit/caching.yaml", caching.Fit, {"precision": "16-mixed"}, "bf16-mixed"),
+        ("judge/caching.yaml", caching.Judge, {"thresholds": [0.5, 1.5]}, "less than or equal to 1"),
+        ("policy/manager.yaml", ManagerPolicy, {"capacity": 0.0}, "greater than 0"),
+    ],
+)
+def test_values_out_of_range_are_named(
+    file: str, schema: type[BaseModel], change: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        schema.model_validate({**read(file), **change})

@@ -1,0 +1,100 @@
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachezoo.bundles import load, verify
+from cachezoo.bundles.measured import Metrics
+from cachezoo.bundles.writer import build_bundle, write_bundle
+from cachezoo.errors import BundleError
+from cachezoo.serving.requests import RequestBatch, batch_of, join
+from cachezoo.systems.workload import onnx
+from cachezoo.systems.workload.bundle import _steady
+from cachezoo.systems.workload.infer import load_workload
+from tests.bundle_data import EXPORT, metrics, reseal
+from tests.lstm_data import make_stream
+
+Trained = Callable[[str], tuple[Path, RequestBatch]]
+
+
+@pytest.fixture
+def folder(trained_of: Trained, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained_of("workload")[0], tmp_path / "trained"))
+
+
+@pytest.fixture
+def bundle_of_it(trained_of: Trained, tmp_path: Path) -> Path:
+    folder, requests = trained_of("workload")
+    write_bundle(folder, requests, metrics("workload.lstm8"), EXPORT, tmp_path / "bundle")
+    return tmp_path / "bundle"
+
+
+def test_bundle_votes_like_the_trained_network(folder: Path, bundle_of_it: Path) -> None:
+    ours, theirs = load_workload(folder)[1], load(bundle_of_it).serving()
+    both = join([batch_of(make_stream(700, seed, name)).part(0, 700) for seed, name in ((8, "turns"), (9, "pairs"))])
+    one, two = ours.run(both), theirs.run(both)
+    for name in ("features", "classes", "votes", "in_force"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    np.testing.assert_allclose(one.probabilities, two.probabilities, atol=1e-5)
+    assert two.in_force[50] == 1 and two.in_force[-1] == 0 and theirs.classes == ("pairs", "turns")
+
+
+def test_golden_rows_reach_a_switch(bundle_of_it: Path) -> None:
+    bundle = load(bundle_of_it)
+    golden, stated = bundle.golden(), bundle.manifest["golden"]
+    assert stated["outputs"] == ["pairs", "turns"] and stated["decisions"] == ["class", "vote", "in_force"]
+    assert golden.features.shape == (stated["rows"], 5)
+    assert len(golden.outputs) == len(golden.decisions) == stated["rows"] // 12 == stated["branches"]["window"]
+    assert stated["branches"]["switch"] >= 1 and stated["branches"]["vote"] == stated["rows"] // 36
+    np.testing.assert_array_equal(golden.outputs.argmax(axis=1), golden.decisions[:, 0])
+    np.testing.assert_allclose(golden.outputs.sum(axis=1), 1, atol=1e-6)
+
+
+def test_card_says_how_to_ask_and_names_the_tree(folder: Path, trained_of: Trained) -> None:
+    files, _ = build_bundle(folder, trained_of("workload")[1], metrics("workload.lstm8"), EXPORT)
+    assert "seen = model.run(batch)" in files["card.md"].decode()
+    path = folder / "train.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "beats_baseline": False}))
+    files, _ = build_bundle(folder, trained_of("workload")[1], metrics("workload.lstm8"), EXPORT)
+    assert "decision tree of `calibration.baseline` is the safer choice" in files["card.md"].decode()
+
+
+def test_classes_that_the_network_does_not_have_are_refused(bundle_of_it: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["policy"]["classes"].append("mail")
+        manifest["golden"]["outputs"].append("mail")
+
+    reseal(bundle_of_it, change)
+    with pytest.raises(BundleError, match=r"2 probabilities for 3 categories|golden/outputs"):
+        verify(bundle_of_it)
+    reseal(bundle_of_it, lambda manifest: manifest["policy"].update(window=7))
+    with pytest.raises(BundleError, match="bundle"):
+        verify(bundle_of_it)
+    reseal(bundle_of_it, lambda manifest: manifest["policy"].update(vote_windows=0))
+    with pytest.raises(BundleError, match="does not describe a workload model"):
+        load(bundle_of_it)
+
+
+def test_exporter_that_lies_is_caught(folder: Path, trained_of: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = onnx.reference
+    monkeypatch.setattr(onnx, "reference", lambda *a: right(*a) + np.float32(0.1))
+    with pytest.raises(BundleError, match=r"differs by 0\.1 from the trained one"):
+        build_bundle(folder, trained_of("workload")[1], Metrics(), EXPORT)
+
+
+def test_fewer_golden_requests_than_a_window(folder: Path) -> None:
+    files, _ = build_bundle(folder, batch_of(make_stream(7, 3, "pairs")).part(0, 7), Metrics(), EXPORT)
+    golden = json.loads(files["manifest.json"])["golden"]
+    assert golden["rows"] == 7 and golden["branches"]["window"] == 0 and golden["branches"]["rest"] == 1
+
+
+def test_steady_by_hand() -> None:
+    probabilities = np.array([[0.9, 0.05, 0.05], [0.5, 0.500009, 0.0], [0.2, 0.2, 0.6]], np.float32)
+    assert _steady(probabilities, 10, 35) == 10
+    assert _steady(probabilities[[0, 2]], 10, 25) == 25
+    assert _steady(probabilities[:, :1], 10, 35) == 35
+    assert _steady(probabilities[:0], 10, 5) == 5
