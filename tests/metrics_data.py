@@ -49,7 +49,8 @@ def row(policy: str, kind: str, hit_ratio: float, writes: float = 30.5, response
         "policy": policy, "kind": kind, "hits": round(1e4 * hit_ratio), "hit_ratio": hit_ratio,
         "hit_ratio_interval": (hit_ratio - 0.0123, hit_ratio + 0.0123), "request_hit_ratio": hit_ratio,
         "byte_hit_ratio": hit_ratio, "ssd_writes": 7, "ssd_writes_per_100_io": writes, "mean_response_us": response,
-        "dirty_evictions": None if kind == "model" else 3, "decision_us": 0.0, "gap_closed": closed,
+        "mean_response_waiting_us": 2 * response,
+        "dirty_evictions": 3, "decision_us": 0.0, "gap_closed": closed,
         "gap_closed_interval": (closed - 0.05, closed + 0.05), "gap_points": 100 * (hit_ratio - BEST),
     }  # fmt: skip
     return PolicyRow(**{**values, **more})
@@ -66,7 +67,7 @@ def page_trace(role: str, *models: PolicyRow, tags: Mapping[str, Figures] | None
     ]
     return PageTrace(
         role=role, requests=5000, page_accesses=10_005, distinct_pages=100, capacity=10, warmup=5, best_classic="lru",
-        optimum="belady_bypass", tags=tags or {}, rows=sorted(rows, key=lambda one: -one.hits),
+        optimum="belady_bypass", tuned={}, tags=tags or {}, rows=sorted(rows, key=lambda one: -one.hits),
     )  # fmt: skip
 
 
@@ -76,7 +77,9 @@ def page_model(
 ) -> PageModel:  # fmt: skip
     """A model's verdict and its rows; `figures` are those that its system adds to each."""
     rows = {
-        key: ModelRow(**dict(own), **(figures or {}), gap_to_choice_points=None, above_floor=True)
+        key: ModelRow(
+            **dict(own), **(figures or {}), gap_to_choice_points=None, choice_gap_closed=None, above_floor=True
+        )
         for key, own in test.items()
     }
     return PageModel(trained=True, promoted=promoted, reason=reason, validation=validation or {}, test=rows)

@@ -1,4 +1,4 @@
-"""A trace that an LSTM can learn: small requests to a drifting hot set that come back, between scans that never do."""
+"""A trace that an LSTM can learn: requests to a drifting hot set that come back, among others that never do."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -34,16 +34,19 @@ JUDGE = replace(
 
 
 def make_trace(requests: int, seed: int, name: str = "trace") -> Trace:
-    """Requests: 70 % read or write one page of 150 hot ones that drift, the others read four pages once."""
+    """Requests of one page: 70 % read or write one of 150 hot ones that drift, the others read elsewhere, once.
+
+    All are of one size, so that no classic that looks at sizes can tell them apart.
+    """
     rng = np.random.default_rng(seed)
     hot = rng.random(requests) < 0.7
-    drift = np.arange(requests) // 12
+    drift = np.arange(requests) // 6
     page = np.where(hot, drift + rng.integers(0, 150, requests), 200_000 + 4 * np.cumsum(~hot))
     return Trace(
         time_us=np.cumsum(rng.integers(500, 4000, requests)),
         op=(hot & (rng.random(requests) < 0.3)).astype(np.uint8),
         offset=page * PAGE_BYTES,
-        size=np.where(hot, PAGE_BYTES, 4 * PAGE_BYTES),
+        size=np.full(requests, PAGE_BYTES),
         volume=Coded.constant("0", requests),
         meta=TraceMeta(name, "database", "csv", "0" * 64, licence="CC0-1.0"),
     )

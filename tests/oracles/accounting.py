@@ -15,7 +15,7 @@ def account(stream, outcome, victim, first):
         found = dict.fromkeys(names, 0)
         write = bool(flags & WRITE)
         if flags & REQUEST:
-            requests.append([i >= first, True])
+            requests.append([i >= first, []])
         left = int(victim[i])
         if left >= 0:
             found["replacements"] = 1
@@ -29,13 +29,13 @@ def account(stream, outcome, victim, first):
                 dirty.discard(page)
         else:
             found["page_accesses"], found["bytes"] = 1, size
+            requests[-1][1].append((size, outcome[i] != HIT))
             if outcome[i] == HIT:
                 found["hits"], found["byte_hits"] = 1, size
                 found["prefetch_hits"] = int(page in fresh)
                 fresh.discard(page)
                 found["ssd_writes"] = int(write)
             else:
-                requests[-1][1] = False
                 found["ssd_writes"] = int(outcome[i] == ADMITTED)
             if write and outcome[i] in (ADMITTED, HIT) and stream.writes == "back":
                 dirty.add(page)
@@ -45,5 +45,12 @@ def account(stream, outcome, victim, first):
             for name in names:
                 total[name] += found[name]
     total["requests"] = sum(counted for counted, _ in requests)
-    total["request_hits"] = sum(counted and hit for counted, hit in requests)
-    return total, [hit for _, hit in requests]
+    missing = [span(pages) for _, pages in requests]
+    total["request_hits"] = sum(counted and lacks == 0 for (counted, _), lacks in zip(requests, missing, strict=True))
+    return total, missing
+
+
+def span(pages):
+    """Bytes from the first missing page to the last, of (bytes, missing) pages in order."""
+    missed = [k for k, (_, missing) in enumerate(pages) if missing]
+    return sum(size for size, _ in pages[missed[0] : missed[-1] + 1]) if missed else 0

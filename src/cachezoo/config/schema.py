@@ -10,7 +10,7 @@ from cachezoo.settings.device import Device
 from cachezoo.settings.evaluate import Evaluate
 from cachezoo.settings.export import Export
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
-from cachezoo.settings.page_cache import BenefitLabel, ManagerPolicy, SequenceFeatures
+from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy, ManagerPolicy, SequenceFeatures
 from cachezoo.systems.registry import SYSTEMS
 
 
@@ -31,6 +31,7 @@ class Features(Strict):
 class PolicySection(Strict):
     """`policy`."""
 
+    classics: ClassicsPolicy
     flash: FlashPolicy
     manager: ManagerPolicy
 

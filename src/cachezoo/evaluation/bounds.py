@@ -39,7 +39,7 @@ def bounds_row(bench: Bench, capacity: str, warmup: str) -> dict[str, Any]:
         row[name] = float((bound.simulate(stream, size).outcome[first:] == HIT).mean())
     worths = {"byte_hit_ratio": stream.page_bytes.astype(np.float64)}
     if bench.times is not None:
-        each = np.maximum(bench.times[0] - bench.times[1], 0) / np.diff(pages.request_start)
+        each = np.maximum(bench.times.hdd_us - bench.times.ssd_us, 0) / np.diff(pages.request_start)
         worths["time_saved"] = np.repeat(each, np.diff(pages.request_start))
     for name in ("byte_hit_ratio", "time_saved"):
         row |= {f"{name}_lower": None, f"{name}_upper": None}

@@ -7,7 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.console import progress
 from cachezoo.devices.responses import one_provenance, read_responses
+from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.measures.bootstrap import interval, resampled_ratios
@@ -17,11 +19,13 @@ from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import entry_of, traces_of
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import OPTIMUM, classics, policy
-from cachezoo.policies.simulate import Simulator, auto_warmup, parse_capacity
+from cachezoo.policies.simulate import Simulator, parse_capacity
+from cachezoo.policies.tuned import tuned_classics
 from cachezoo.seeds import derive_seed
 from cachezoo.systems.page_case import PageCase
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.store import read_pages, read_trace
+from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -36,7 +40,7 @@ class _Bench:
     def __init__(self, params: "Params", category: str, key: str) -> None:
         self.settings = params.evaluate
         trace, pages = read_trace(paths.requests(category, key)), read_pages(paths.requests(category, key))
-        self.t_hdd_us, self.t_ssd_us = read_responses(paths.responses(category, key), len(trace))
+        self.times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
         fraction = self.settings.capacity_fraction
         capacity = parse_capacity(f"{100 * fraction}%", pages.n_pages)
         warmup = auto_warmup(pages, capacity)
@@ -47,6 +51,15 @@ class _Bench:
     def by_id(self, policy_id: str) -> Simulation:
         """A registered policy, or a composition."""
         return self.simulator.run(policy_id, self.case.capacity, self.case.warmup)
+
+    def tuned(self, texts: Sequence[str]) -> dict[str, int]:
+        """Page hits of classics with values of their own."""
+        with progress(f"tuned classics on {self.case.key}", len(texts)) as advance:
+            found = {}
+            for done, text in enumerate(texts):
+                advance(done)
+                found[text] = self.by_id(text).hits
+        return found
 
     def model(self, model: TrainedModel) -> tuple[Simulation, dict[str, float | None]]:
         """A model in the page cache, and what its system says of it besides."""
@@ -80,7 +93,8 @@ def _row(
         byte_hit_ratio=result.byte_hit_ratio,
         ssd_writes=result.ssd_writes,
         ssd_writes_per_100_io=100 * result.ssd_writes / max(result.requests, 1),
-        mean_response_us=result.mean_response_us(bench.t_hdd_us, bench.t_ssd_us, decision_us),
+        mean_response_us=result.mean_response_us(bench.times, decision_us),
+        mean_response_waiting_us=result.mean_response_waiting_us(bench.times, decision_us),
         dirty_evictions=result.dirty_evictions,
         decision_us=decision_us,
         gap_closed=closed,
@@ -90,7 +104,7 @@ def _row(
 
 
 def evaluate_trace(
-    params: "Params", category: str, key: str, models: list[TrainedModel], tuned: Sequence[str] = ()
+    params: "Params", category: str, key: str, models: list[TrainedModel], tuned: Sequence[str], choice: str | None
 ) -> PageTrace:
     """Every classic, policy of params.yaml and model on one trace, best hit ratio first.
 
@@ -99,15 +113,19 @@ def evaluate_trace(
         category: the trace's.
         key: the trace.
         models: trained admission and caching models to run beside the policies.
-        tuned: classics with values of their own to run as well; the best classic is one with its defaults.
+        tuned: classics with values of their own to run as well; of these only the best and the choice get a row.
+        choice: the classic that validation chose, on a test trace.
     """
     bench = _Bench(params, category, key)
-    ids = dict.fromkeys([*classics(), *params.evaluate.policies, OPTIMUM, *tuned])
-    ran = {policy_id: bench.by_id(policy_id) for policy_id in ids}
-    best = min((ran[policy_id] for policy_id in classics()), key=lambda result: (-result.hits, result.policy))
+    own = bench.tuned(tuned)
+    contenders = {**{name: bench.by_id(name).hits for name in classics()}, **own}
+    best_id = min(contenders, key=lambda name: (-contenders[name], name))
+    shown = [name for name in (best_id, choice) if name is not None]
+    ran = {name: bench.by_id(name) for name in dict.fromkeys([*classics(), *params.evaluate.policies, OPTIMUM, *shown])}
+    best = ran[best_id]
     rows, tags = [], {}
     for policy_id, result in ran.items():
-        kind: RowKind = "classic" if policy_id in tuned else policy(policy_id).kind
+        kind: RowKind = "classic" if policy_id in own else policy(policy_id).kind
         rows.append(_row(bench, result, kind, best, ran[OPTIMUM]))
     for model in models:
         result, figures = bench.model(model)
@@ -123,6 +141,7 @@ def evaluate_trace(
         capacity=bench.case.capacity,
         warmup=bench.case.warmup,
         best_classic=best.policy,
+        tuned={name: hits / best.page_accesses for name, hits in own.items()},
         optimum=OPTIMUM,
         tags=tags,
         rows=sorted(rows, key=lambda row: (-row.hits, row.policy)),
@@ -132,14 +151,18 @@ def evaluate_trace(
 def _row_of(trace: PageTrace, model_id: str, choice: str | None) -> ModelRow:
     """A model's row on a trace, what its system says of it besides within.
 
-    `gap_to_choice_points` is its lead over the classic that validation chose, in points of 0.01 (None without one);
-    `above_floor` says whether it stays within 0.01 of the trace's best classic.
+    `gap_to_choice_points` is its lead over the classic that validation chose, in points of 0.01; `choice_gap_closed` is
+    that as a share of the gap from there to the optimum (both None without a choice). `above_floor` says whether it
+    stays within 0.01 of the trace's best classic.
     """
     rows = {row.policy: row for row in trace.rows}
     row = rows[model_id]
-    lead = 100 * (row.hit_ratio - rows[choice].hit_ratio) if choice else None
+    closed, lead = None, None
+    if choice:
+        closed, lead = gap(row.hit_ratio, rows[choice].hit_ratio, rows[trace.optimum].hit_ratio)
     above = row.hit_ratio >= trace.best().hit_ratio - FLOOR
-    own = {**row.model_dump(), **trace.tags.get(model_id, {}), "gap_to_choice_points": lead, "above_floor": above}
+    own = {**row.model_dump(), **trace.tags.get(model_id, {}), "gap_to_choice_points": lead}
+    own |= {"choice_gap_closed": closed, "above_floor": above}
     return ModelRow.model_validate(own)
 
 
@@ -148,9 +171,9 @@ def _validation_choice(traces: Mapping[str, PageTrace]) -> str | None:
     totals: dict[str, float] = {}
     for trace in traces.values():
         if trace.role == "validation":
-            for row in trace.rows:
-                if row.kind == "classic":
-                    totals[row.policy] = totals.get(row.policy, 0.0) + row.hit_ratio
+            found = {row.policy: row.hit_ratio for row in trace.rows if row.kind == "classic"} | trace.tuned
+            for name, hit_ratio in found.items():
+                totals[name] = totals.get(name, 0.0) + hit_ratio
     return max(sorted(totals), key=lambda policy_id: totals[policy_id]) if totals else None
 
 
@@ -176,13 +199,13 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
     judged = traces_of(params, category, "test")
     shown = [*traces_of(params, category, "validation"), *judged]
     provenance = one_provenance(paths.responses(category, key) for key in shown)
-    tuned = [policy(text).id for text in params.evaluate.tuned]
+    # Tuned for the verdict on a caching model; of large objects there is none.
+    tuned = tuned_classics(params.policy.classics) if category in params.data.page_categories else []
     traces = {
-        key: evaluate_trace(params, category, key, [], tuned) for key in traces_of(params, category, "validation")
+        key: evaluate_trace(params, category, key, [], tuned, None) for key in traces_of(params, category, "validation")
     }
     choice = _validation_choice(traces)
-    chosen = [choice] if choice in tuned else []
-    traces |= {key: evaluate_trace(params, category, key, models, chosen) for key in judged}
+    traces |= {key: evaluate_trace(params, category, key, models, tuned, choice) for key in judged}
     return CategoryMetrics(
         category=category,
         response_times=provenance,

@@ -11,9 +11,9 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import lru_curve, static_curve
 from cachezoo.policies.registry import policy
-from cachezoo.policies.simulate import auto_warmup
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.warmup import auto_warmup
 
 I64 = npt.NDArray[np.int64]
 ONE_PASS: dict[str, Callable[[Stream, I64, int], I64]] = {"lru": lru_curve, "static_hindsight": static_curve}

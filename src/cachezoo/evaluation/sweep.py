@@ -12,17 +12,14 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from cachezoo.console import Advance
+from cachezoo.devices.service import ServiceTimes
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator, capacity_of, counted_from
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
 
-F64 = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 
@@ -50,7 +47,7 @@ class Bench:
     """A trace ready to be simulated, with its response times where a device is given."""
 
     simulator: Simulator
-    times: tuple[F64, F64] | None
+    times: ServiceTimes | None
 
     @classmethod
     def of(cls, simulator: Simulator, device: AnalyticDevice | None) -> "Bench":
@@ -59,13 +56,15 @@ class Bench:
             return cls(simulator, None)
         from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 
-        return cls(simulator, (t_hdd_us(simulator.trace, device.hdd), t_ssd_us(simulator.trace, device.ssd)))
+        trace = simulator.trace
+        return cls(simulator, ServiceTimes.of(trace, t_hdd_us(trace, device.hdd), t_ssd_us(trace, device.ssd)))
 
     def row(self, kind: str, found: Simulation, decision_us: float) -> Row:
         """A simulation as JSON values."""
-        response = None
+        response = waiting = None
         if self.times is not None and found.requests:  # none begins after a warm-up that ends within the last one
-            response = found.mean_response_us(*self.times, decision_us)
+            response = found.mean_response_us(self.times, decision_us)
+            waiting = found.mean_response_waiting_us(self.times, decision_us)
         return {
             "policy": found.policy,
             "kind": kind,
@@ -84,6 +83,7 @@ class Bench:
             "prefetched": found.prefetched,
             "prefetch_hits": found.prefetch_hits,
             "mean_response_us": response,
+            "mean_response_waiting_us": waiting,
             "requests_per_s": len(self.simulator.trace) / max(found.kernel_s, 1e-9),
         }
 

@@ -40,18 +40,23 @@ class Record(NamedTuple):
 
 
 @njit
-def _mark_requests(flags: U8, outcome: U8, request_hit: U8) -> None:
-    row = -1
+def _missing_spans(flags: U8, page_bytes: I32, outcome: U8, missing: I64) -> None:
+    row, span = -1, 0
     for i in range(flags.size):
         if flags[i] & REQUEST:
             row += 1
-            request_hit[row] = 1
-        if not flags[i] & PREFETCH and outcome[i] != HIT:
-            request_hit[row] = 0
+            span = missing[row] = 0
+        if flags[i] & PREFETCH:
+            continue
+        missed = outcome[i] != HIT
+        if missed or span > 0:
+            span += page_bytes[i]
+        if missed:
+            missing[row] = span
 
 
 @njit
-def account(record: Record, n_pages: int, first: int, write_back: bool, request_hit: U8) -> I64:
+def account(record: Record, n_pages: int, first: int, write_back: bool, missing: I64) -> I64:
     """Count a run from one access on; what is dirty there is what the accesses before left dirty.
 
     Args:
@@ -59,7 +64,8 @@ def account(record: Record, n_pages: int, first: int, write_back: bool, request_
         n_pages: distinct pages.
         first: the access at which counting begins.
         write_back: writes that enter the cache, or hit, reach the disk when the page leaves; otherwise at once.
-        request_hit: uint8[n], written: 1 where all pages that a request asks for were resident as it came to them.
+        missing: int64[n], written: bytes that each request asks for from its first page that was not resident as it
+            came to it to its last such page; 0 where all were.
 
     Returns:
         int64[12]: requests that begin at `first` or later, and those of them that hit in full; page accesses, hits; the
@@ -70,7 +76,7 @@ def account(record: Record, n_pages: int, first: int, write_back: bool, request_
     page_ids, flags, page_bytes, outcome, victim = record
     counts = np.zeros(N_COUNTS, np.int64)
     mark = np.zeros(n_pages, np.uint8)
-    _mark_requests(flags, outcome, request_hit)
+    _missing_spans(flags, page_bytes, outcome, missing)
     row = -1
     for i in range(page_ids.size):
         page, flag, what, left = page_ids[i], flags[i], outcome[i], victim[i]
@@ -79,7 +85,7 @@ def account(record: Record, n_pages: int, first: int, write_back: bool, request_
         if flag & REQUEST:
             row += 1
             counts[REQUESTS] += counted
-            counts[REQUEST_HITS] += counted and request_hit[row] == 1
+            counts[REQUEST_HITS] += counted and missing[row] == 0
         if left >= 0:
             counts[REPLACED] += counted
             counts[DIRTY_REPLACED] += counted and mark[left] & DIRTY != 0

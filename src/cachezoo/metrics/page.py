@@ -27,13 +27,17 @@ class PolicyRow(Document):
     mean_response_us: Annotated[
         float,
         Means(
-            "mean service time: the SSD's where all pages of a request were resident before it, else the disk's, "
-            "admitted or not, and decision_us; evicted dirty pages cost nothing",
+            "mean service time: the SSD's where all pages of a request were resident before it, else the disk's for "
+            "the missing span, admitted or not, and decision_us; dirty pages are written back in the background",
             "µs",
         ),
     ]
+    mean_response_waiting_us: Annotated[
+        float | None,
+        Means("the same where requests wait while dirty pages are written back, one disk I/O a page", "µs"),
+    ]
     dirty_evictions: Annotated[
-        int | None, Means("written pages evicted; null of a model whose cache does not say who left", PAGES)
+        int | None, Means("written pages evicted; null of a cache that does not say who left", PAGES)
     ]
     decision_us: Annotated[
         float, Means("charged to every request for a model's decision (evaluate.decision_cost_us)", "µs")
@@ -54,6 +58,12 @@ class ModelRow(PolicyRow):
     gap_to_choice_points: Annotated[
         float | None, Means("hit ratio less that of validation_choice; null without one", "points of 0.01")
     ]
+    choice_gap_closed: Annotated[
+        float | None,
+        Means(
+            "of the gap from validation_choice to the optimum; null without one, or where that is below 0.02", "share"
+        ),
+    ]
     above_floor: Annotated[bool, Means("at most 0.01 below the best classic")]
 
 
@@ -66,8 +76,19 @@ class PageTrace(Document):
     distinct_pages: Annotated[int, Means("in the trace", PAGES)]
     capacity: Annotated[int, Means("of the cache", PAGES)]
     warmup: Annotated[int, Means("replayed before counting", "page accesses")]
-    best_classic: Annotated[str, Means("classic with the most hits on this trace")]
+    best_classic: Annotated[str, Means("classic, with its defaults or tuned, with the most hits on this trace")]
     optimum: Annotated[str, Means("policy that bounds all hits")]
+    tuned: Annotated[
+        dict[str, float],
+        Each(
+            "one classic with values of policy.classics",
+            "trace and policy",
+            "policy",
+            "page hits per page access",
+            "ratio",
+            presence="sometimes",
+        ),
+    ]
     tags: Annotated[
         dict[str, Figures],
         Each(

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.devices.service import ServiceTimes
 from cachezoo.kernels import accounting as place
 from cachezoo.kernels.outcome import REQUEST
 from cachezoo.policies.engine import Run
 from cachezoo.policies.stream import Stream
 
-F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 Bool = npt.NDArray[np.bool_]
 
@@ -36,7 +37,8 @@ class Simulation:
         dirty_evictions: those of them that had to be written to the disk; None likewise.
         disk_writes: pages written to the disk, by eviction or past the cache; None likewise.
         outcome: uint8[m], one entry for each page access of the whole trace.
-        request_hit: bool[n], one for each request of the whole trace.
+        missing: int64[n], for each request of the whole trace the bytes from its first missing page to its last;
+            0 where every page was resident.
         kernel_s: seconds in the kernel alone, compilation apart.
     """
 
@@ -56,7 +58,7 @@ class Simulation:
     dirty_evictions: int | None
     disk_writes: int | None
     outcome: U8
-    request_hit: Bool
+    missing: I64
     kernel_s: float
 
     @property
@@ -74,20 +76,36 @@ class Simulation:
         """Bytes hit per byte asked for."""
         return self.byte_hits / max(self.bytes, 1)
 
-    def mean_response_us(self, t_hdd_us: F64, t_ssd_us: F64, decision_us: float = 0.0) -> float:
+    @property
+    def request_hit(self) -> Bool:
+        """bool[n]: requests whose every page was resident as they came to it."""
+        hit: Bool = self.missing == 0
+        return hit
+
+    def mean_response_us(self, times: ServiceTimes, decision_us: float = 0.0) -> float:
         """Mean service time of the counted requests, one at a time (closed loop).
 
-        A request takes the SSD's time only if all its pages were resident before it. An admitted miss waits for the
-        disk, reads and writes alike; dirty evictions and prefetches cost nothing; a decision is charged to every
-        request.
+        A request takes the SSD's time if all its pages were resident before it. Otherwise its missing span costs one
+        disk I/O, beside which the SSD serves the rest. An admitted miss waits for the disk, reads and writes alike;
+        dirty pages are evicted, and pages prefetched, in the background; a decision is charged to every request.
 
         Args:
-            t_hdd_us: float64[n] replayed response time of each request on the disk.
-            t_ssd_us: float64[n] the same on the SSD.
+            times: replayed service times of the trace.
             decision_us: time of one decision.
         """
-        times = np.where(self.request_hit, t_ssd_us, t_hdd_us)[len(self.request_hit) - self.requests :]
-        return float(times.mean()) + decision_us if self.requests else float("nan")
+        served = times.served(self.missing)[len(self.missing) - self.requests :]
+        return float(served.mean()) + decision_us if self.requests else float("nan")
+
+    def mean_response_waiting_us(self, times: ServiceTimes, decision_us: float = 0.0) -> float | None:
+        """The same where each dirty page is written to the disk before its place is taken, one I/O a page.
+
+        This is RC-RNN's rule, and the most that evictions can cost; `mean_response_us` is the least. None where the
+        cache does not say what it evicted.
+        """
+        if self.dirty_evictions is None:
+            return None
+        waited = self.dirty_evictions * times.page_write_us / max(self.requests, 1)
+        return self.mean_response_us(times, decision_us) + waited
 
 
 def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, kernel_s: float = 0.0) -> Simulation:
@@ -103,9 +121,9 @@ def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, ker
     """
     asked = stream.asked
     first = int(np.searchsorted(np.cumsum(asked), warmup, side="right")) if warmup else 0
-    request_hit = np.zeros(int((stream.flags & REQUEST != 0).sum()), np.uint8)
+    missing = np.zeros(int((stream.flags & REQUEST != 0).sum()), np.int64)
     record = place.Record(stream.page_ids, stream.flags, stream.page_bytes, run.outcome, run.victim)
-    counts = place.account(record, stream.n_pages, first, stream.writes == "back", request_hit)
+    counts = place.account(record, stream.n_pages, first, stream.writes == "back", missing)
     known = run.says_who_left
     return Simulation(
         policy=name,
@@ -124,6 +142,6 @@ def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, ker
         dirty_evictions=int(counts[place.DIRTY_REPLACED]) if known else None,
         disk_writes=int(counts[place.DISK_WRITES]) if known else None,
         outcome=run.outcome[asked],
-        request_hit=request_hit.astype(np.bool_),
+        missing=missing,
         kernel_s=kernel_s,
     )

@@ -2,23 +2,25 @@
 
 import re
 import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.outcome import BYPASSED
 from cachezoo.policies.accounting import Simulation, account
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE, prefetched_stream
 from cachezoo.policies.registry import Policy, behind_decisions, policy
 from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import Trace
+from cachezoo.traces.table import OP_WRITE, Trace
+from cachezoo.traces.warmup import auto_warmup
 
+I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 MAX_CAPACITY = 2**31 - 1
-MIN_WARMUP = 0.10
-MAX_WARMUP = 1 / 3
 
 
 def parse_capacity(text: str, n_pages: int) -> int:
@@ -48,14 +50,6 @@ def capacity_of(text: str, pages: PageAccesses) -> int:
         message = f"capacity {text[:40]}: no cache has so many pages; the trace's working set is {pages.n_pages}"
         raise ConfigError(message)
     return size
-
-
-def auto_warmup(pages: PageAccesses, capacity: int) -> int:
-    """The page access at which LRU has filled the cache, at least 10 % and at most a third of all accesses."""
-    m = len(pages.page_ids)
-    # Ids are numbered by first appearance, so the largest id so far counts the distinct pages so far.
-    filled = int(np.searchsorted(np.maximum.accumulate(pages.page_ids), capacity - 1)) + 1
-    return int(min(max(filled, MIN_WARMUP * m), MAX_WARMUP * m))
 
 
 def counted_from(text: str, pages: PageAccesses, capacity: int) -> int:
@@ -130,11 +124,36 @@ def simulate(trace: Trace, pages: PageAccesses, policy_id: str, capacity: int, w
     return Simulator(trace, pages).run(policy_id, capacity, warmup)
 
 
+@dataclass(frozen=True)
+class Outcomes:
+    """What a write-back cache of its own did with a trace.
+
+    Attributes:
+        outcome: uint8[m] for each page access, as `cachezoo.kernels.outcome` codes it.
+        replaced: int32[n] pages evicted by each request.
+        dirty_evicted: int32[n] those of them that had to be written to the disk.
+    """
+
+    outcome: U8
+    replaced: I32
+    dirty_evicted: I32
+
+
 def count(
-    trace: Trace, pages: PageAccesses, name: str, capacity: int, warmup: int, outcome: U8, kernel_s: float = 0.0
+    trace: Trace, pages: PageAccesses, name: str, capacity: int, warmup: int, own: Outcomes, kernel_s: float = 0.0
 ) -> Simulation:
-    """Count what a cache of its own did (uint8[m]) from the warm-up index on."""
-    return account(name, build_stream(trace, pages), Run.of_outcomes(outcome), capacity, warmup, kernel_s)
+    """Count what a cache of its own did from the warm-up index on; evictions count from the first request after it."""
+    run = Run.of_outcomes(own.outcome)
+    found = account(name, build_stream(trace, pages), run, capacity, warmup, kernel_s)
+    first = len(trace) - found.requests
+    dirty = int(own.dirty_evicted[first:].sum())
+    passed_by = np.repeat(trace.op == OP_WRITE, np.diff(pages.request_start)) & (own.outcome == BYPASSED)
+    return replace(
+        found,
+        replacements=int(own.replaced[first:].sum()),
+        dirty_evictions=dirty,
+        disk_writes=dirty + int(passed_by[warmup:].sum()),
+    )
 
 
 def simulate_admission(

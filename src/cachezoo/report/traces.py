@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.policies.registry import OPTIMUM
-from cachezoo.policies.simulate import auto_warmup, parse_capacity, simulate
+from cachezoo.policies.simulate import parse_capacity, simulate
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.stats import describe
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.settings.data import TraceEntry

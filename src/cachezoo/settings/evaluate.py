@@ -13,8 +13,6 @@ class Evaluate(Strict):
     Attributes:
         capacity_fraction: cache size as a part of a trace's distinct pages.
         policies: what is shown besides every classic and the optimum, such as further bounds.
-        tuned: classics with other values than their defaults, as `cachezoo.policies.spec` writes them; validation
-            chooses among them and the classics, and the chosen one runs on the test traces too.
         decision_cost_us: µs that a decision of each kind of model adds to a request; classics cost nothing.
         bootstrap_blocks: time blocks of the bootstrap.
         bootstrap_samples: its resamples.
@@ -23,6 +21,5 @@ class Evaluate(Strict):
     capacity_fraction: float = Field(gt=0, le=1)
     decision_cost_us: dict[str, Annotated[float, Field(ge=0)]]
     policies: list[str] = Field(min_length=1)
-    tuned: list[str] = Field(default_factory=list)
     bootstrap_blocks: int = Field(ge=20)
     bootstrap_samples: int = Field(ge=100)

@@ -1,6 +1,6 @@
 """The page cache of RC-RNN: benefit labels, sequence features, the cache manager."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -76,3 +76,17 @@ class ManagerPolicy(Strict):
     queues: list[Literal["three", "single"]] = Field(min_length=1)
     vote_windows: int = Field(ge=1)
     switch_votes: int = Field(ge=1)
+
+
+class ClassicsPolicy(Strict):
+    """`policy.classics`: other ways to run the classics than by their defaults, so that they are tuned as a model is.
+
+    Attributes:
+        values: for each classic, values of its parameters; it runs with every combination of them.
+        admissions: as `cachezoo.policies.spec` writes them.
+        evictions: each runs behind each of the admissions.
+    """
+
+    values: dict[str, dict[str, Annotated[list[float], Field(min_length=1)]]]
+    admissions: list[str]
+    evictions: list[str]

@@ -28,7 +28,7 @@ def test_no_policy_is_above_its_bound(writes, capacity):
     assert 0 <= row["byte_hit_ratio_lower"] <= row["byte_hit_ratio_upper"] <= 1
     assert 0 <= row["time_saved_lower"] <= row["time_saved_upper"] <= 1
     counts = np.diff(PAGES.request_start)
-    saved = np.repeat(np.maximum(bench.times[0] - bench.times[1], 0) / counts, counts)
+    saved = np.repeat(np.maximum(bench.times.hdd_us - bench.times.ssd_us, 0) / counts, counts)
     first = counted_from("auto", PAGES, row["capacity"])
     for policy_id in (*classics(), "belady_bypass"):
         found = bench.simulator.run(policy_id, row["capacity"], first)

@@ -7,11 +7,12 @@ import pytest
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import BundleError
 from cachezoo.evaluation.bundle import simulate_bundle
-from cachezoo.policies.simulate import auto_warmup, count
+from cachezoo.policies.simulate import count
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.warmup import auto_warmup
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
 from tests.command_line import run
@@ -44,9 +45,13 @@ def test_a_caching_bundle_runs_its_own_cache(
     assert whole.policy == path.name and whole.kernel_s > 0 and 0 < whole.hits < whole.page_accesses
     warmup = auto_warmup(pages, capacity)
     later, want = simulate_bundle(path, trace, pages, capacity, warmup), count(
-        trace, pages, path.name, capacity, warmup, run.outcome
+        trace, pages, path.name, capacity, warmup, run.outcomes
     )  # fmt: skip
     assert (later.hits, later.ssd_writes, later.requests) == (want.hits, want.ssd_writes, want.requests)
+    assert (later.dirty_evictions, later.replacements) == (want.dirty_evictions, want.replacements)
+    assert whole.dirty_evictions == run.totals["dirty_evictions"] > 0
+    assert whole.replacements == run.totals["replacements"] > whole.dirty_evictions
+    assert whole.disk_writes >= whole.dirty_evictions
 
 
 def test_a_workload_bundle_is_one_line(bundle_of: Callable[[str], Path]) -> None:

@@ -78,20 +78,24 @@ def params_of(role: str, policies: list[str]) -> Any:
 
 
 def test_evaluation_runs_every_classic_whatever_is_listed(project: Path) -> None:
-    found = evaluate_trace(params_of("test", ["belady"]), "web", "one", [])
+    found = evaluate_trace(params_of("test", ["belady"]), "web", "one", [], [], None)
     assert {row.policy for row in found.rows} == {*classics(), "belady", OPTIMUM}
     classic = [row for row in found.rows if row.kind == "classic"]
     assert found.best_classic == max(classic, key=lambda row: row.hit_ratio).policy == found.best().policy
-    assert evaluate_trace(params_of("test", ["fifo"]), "web", "one", []).best_classic == found.best_classic
+    assert evaluate_trace(params_of("test", ["fifo"]), "web", "one", [], [], None).best_classic == found.best_classic
 
 
 def test_tuned_classics_stand_beside_the_others_and_validation_chooses_among_all(project: Path) -> None:
-    tuned = ["hystor(write_share=0.5)", "rejectx+arc"]
-    found = evaluate_trace(params_of("validation", ["belady"]), "web", "one", [], tuned)
-    assert {found.row(name).kind for name in tuned} == {"classic"}
-    assert found.best_classic in classics()
-    best = [row.model_copy(update={"hit_ratio": 1.0}) if row.policy == tuned[1] else row for row in found.rows]
-    crowned = found.model_copy(update={"rows": best})
+    tuned = ["hystor(write_share=0.5)", "rejectx+arc", "lrfu(decay=0.01)"]
+    found = evaluate_trace(params_of("validation", ["belady"]), "web", "one", [], tuned, tuned[0])
+    ratios = {row.policy: row.hit_ratio for row in found.rows if row.kind == "classic"} | found.tuned
+    assert set(found.tuned) == set(tuned)
+    assert set(ratios) == {*classics(), *tuned}
+    assert ratios[found.best_classic] == max(ratios.values()) == found.best().hit_ratio
+    # A row for what validation chose and for the best; the others' hit ratios are enough.
+    assert {row.policy for row in found.rows if row.kind == "classic"} == {*classics(), tuned[0], found.best_classic}
+    assert found.row(tuned[0]).hit_ratio == found.tuned[tuned[0]]
+    crowned = found.model_copy(update={"tuned": {**found.tuned, tuned[1]: 1.0}})
     assert _validation_choice({"one": crowned}) == tuned[1]
     assert _validation_choice({"one": crowned.model_copy(update={"role": "test"})}) is None
 
@@ -102,5 +106,7 @@ def test_a_model_is_held_against_what_validation_chose_and_against_the_floor(rat
     own = _row_of(trace, "model", "fifo")
     assert own.gap_to_choice_points == pytest.approx(100 * (ratio - 0.28))
     assert own.above_floor is above and own.model_extra == {"cached_mcc": 0.5}
-    assert _row_of(trace, "model", None).gap_to_choice_points is None
+    assert own.choice_gap_closed == pytest.approx((ratio - 0.28) / (trace.row("belady_bypass").hit_ratio - 0.28))
+    alone = _row_of(trace, "model", None)
+    assert alone.gap_to_choice_points is alone.choice_gap_closed is None
     assert np.isclose(_row_of(trace, "model", "model").gap_to_choice_points, 0)

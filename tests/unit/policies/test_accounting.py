@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
+from cachezoo.devices.service import ServiceTimes
 from cachezoo.policies.accounting import account
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
@@ -44,9 +45,10 @@ def test_equals_the_naive_count(stream, capacity, writes, share):
     warmup = int(share * stream.asked.sum())
     found = account("lru", stream, run, capacity, warmup)
     first = int(np.flatnonzero(stream.asked)[warmup])
-    total, request_hit = naive.account(stream, run.outcome.tolist(), run.victim.tolist(), first)
+    total, missing = naive.account(stream, run.outcome.tolist(), run.victim.tolist(), first)
     assert {name: getattr(found, name) for name in total} == total
-    assert found.request_hit.tolist() == request_hit
+    assert found.missing.tolist() == missing
+    assert found.request_hit.tolist() == [lacks == 0 for lacks in missing]
     assert len(found.outcome) == stream.asked.sum()
 
 
@@ -60,8 +62,23 @@ def test_by_hand():
     assert (found.bytes, found.byte_hits) == (4096 * 2 + 8192 + 1024 + 12288, 4096 + 1024)
     assert (found.replacements, found.dirty_evictions, found.disk_writes) == (4, 1, 1)
     assert found.request_hit.tolist() == [False, True, False, True, False]
-    hdd, ssd = np.full(5, 10.0), np.full(5, 1.0)
-    assert found.mean_response_us(hdd, ssd, 0.5) == pytest.approx((3 * 10 + 2) / 5 + 0.5)
+    assert found.missing.tolist() == [4096, 0, 8192, 0, 12288]
+    times = ServiceTimes(np.full(5, 10.0), np.full(5, 1.0), trace(rows).size, 0.0, 20.0)
+    assert found.mean_response_us(times, 0.5) == pytest.approx((3 * 10 + 2) / 5 + 0.5)
+    assert found.mean_response_waiting_us(times, 0.5) == pytest.approx((3 * 10 + 2) / 5 + 0.5 + 20 / 5)
+
+
+def test_the_disk_serves_the_missing_span_and_no_more():
+    # Pages 1 and 3 are resident; of 0 to 4 the disk serves 0 to 4, of 1 to 3 it serves 2 alone, of 3 and 4 the last.
+    rows = [(0, 4096, 4096), (0, 3 * 4096, 4096), (0, 0, 5 * 4096)]
+    own = trace([*rows[:2], (0, 4096, 3 * 4096), (0, 3 * 4096, 8192)])
+    found = account("lru", stream := build_stream(own, expand_pages(own)), simulate(BEHIND_ALL, stream, 9), 9, 0)
+    assert found.missing.tolist() == [4096, 4096, 4096, 4096]
+    times = ServiceTimes(np.full(4, 100.0), np.full(4, 3.0), own.size, 0.005, 0.0)
+    assert found.mean_response_us(times) == pytest.approx((100 + 100 + 100 - 0.005 * 8192 + 100 - 0.005 * 4096) / 4)
+    whole = trace(rows)
+    ends = account("lru", stream := build_stream(whole, expand_pages(whole)), simulate(BEHIND_ALL, stream, 9), 9, 0)
+    assert ends.missing.tolist() == [4096, 4096, 5 * 4096]
 
 
 def test_what_a_write_does():
@@ -84,7 +101,8 @@ def test_the_warmup_counts_requests_that_begin_after_it():
     stream = build_stream(own, expand_pages(own))
     found = account("lru", stream, simulate(BEHIND_ALL, stream, 4), 4, 1)
     assert (found.requests, found.page_accesses, found.hits) == (2, 4, 2)
-    assert found.mean_response_us(np.array([100.0, 10.0, 20.0]), np.array([1.0, 2.0, 3.0])) == pytest.approx(11.0)
+    times = ServiceTimes(np.array([100.0, 10.0, 20.0]), np.array([1.0, 2.0, 3.0]), own.size, 0.0, 0.0)
+    assert found.mean_response_us(times) == pytest.approx(11.0)
 
 
 def test_a_cache_that_does_not_say_who_left():
@@ -92,6 +110,8 @@ def test_a_cache_that_does_not_say_who_left():
     found = account("x", Stream.of_pages(np.array([0, 0, 1], np.int32), 2), run, 1, 0)
     assert (found.hits, found.ssd_writes) == (1, 2)
     assert found.replacements is found.dirty_evictions is found.disk_writes is None
+    one = np.ones(3)
+    assert found.mean_response_waiting_us(ServiceTimes(one, one, np.full(3, 4096), 0.0, 1.0)) is None
 
 
 def test_admission_units_and_metadata():

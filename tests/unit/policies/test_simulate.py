@@ -9,7 +9,6 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, POLICIES, build, classics, policy
 from cachezoo.policies.simulate import (
     Simulator,
-    auto_warmup,
     capacity_of,
     counted_from,
     parse_capacity,
@@ -18,6 +17,7 @@ from cachezoo.policies.simulate import (
 )
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
+from cachezoo.traces.warmup import auto_warmup
 
 META = TraceMeta("t", "web", "csv", "0" * 64)
 ACCESSES = st.lists(st.integers(0, 11), min_size=1, max_size=120)

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from cachezoo.policies.simulate import auto_warmup, simulate
+from cachezoo.policies.simulate import simulate
 from cachezoo.report import traces as room
 from cachezoo.report.traces import hit_ratio_curves, load_over_time, trace_facts
 from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.warmup import auto_warmup
 from tests.report_data import add_traces, entry, make_trace
 
 

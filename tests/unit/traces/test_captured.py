@@ -16,10 +16,11 @@ from cachezoo.flash.problem import flash_problem
 from cachezoo.labels.episode_file import footprint
 from cachezoo.labels.episodes import label_problem
 from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Simulator, auto_warmup, parse_capacity
+from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.traces.warmup import auto_warmup
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "data/raw/captured"

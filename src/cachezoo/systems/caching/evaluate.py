@@ -5,16 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from cachezoo import paths
 from cachezoo.console import progress
 from cachezoo.labels.tags import Labels, read_benefit_labels
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.models.weights import read_weights
 from cachezoo.policies.accounting import Simulation
-from cachezoo.policies.simulate import count
+from cachezoo.policies.simulate import Outcomes, count
 from cachezoo.serving.requests import batch_of
 from cachezoo.systems.caching.infer import serving_of
 from cachezoo.systems.caching.metrics import label_metrics, oracle_figures
@@ -23,7 +20,6 @@ from cachezoo.systems.page_case import PageCase
 from cachezoo.traces.pages import PageAccesses, expand_pages, percent
 from cachezoo.traces.table import Trace
 
-U8 = npt.NDArray[np.uint8]
 Advance = Callable[[int], None]
 
 
@@ -33,14 +29,14 @@ class CachingRun:
 
     Attributes:
         model_id: the model's.
-        outcome: uint8[m] for each page access, as `cachezoo.kernels.outcome` codes it.
+        outcomes: what its cache did.
         totals: counts over the whole trace: page_accesses, hits, admitted, write_hits, ssd_writes, replacements,
             dirty_evictions, bypassed.
         figures: tag metrics and ceilings, None where undefined (no labels, or nothing settled).
     """
 
     model_id: str
-    outcome: U8
+    outcomes: Outcomes
     totals: dict[str, int]
     figures: dict[str, float | None]
 
@@ -73,7 +69,12 @@ def evaluate_caching(
         key = (str(model.calibration["teacher"]), percent(fraction))
         figures.update(label_metrics(served.outputs[0], labels.tags[key], serving.threshold))
         figures.update(oracle_figures(labels, key, trace, pages, capacity, model.policy))
-    return CachingRun(model.model_id, served.outcome[0], served.totals[0], figures)
+    return CachingRun(model.model_id, _outcomes(served), served.totals[0], figures)
+
+
+def _outcomes(served: Served) -> Outcomes:
+    """Those of the first lane."""
+    return Outcomes(served.outcome[0], served.replaced[0], served.dirty_evicted[0])
 
 
 def page_cache(model: TrainedModel, case: PageCase) -> tuple[Simulation, dict[str, float | None]]:
@@ -86,7 +87,7 @@ def page_cache(model: TrainedModel, case: PageCase) -> tuple[Simulation, dict[st
             paths.trained(model.model_id), trace, pages, case.capacity, labels if labelled else None, case.fraction,
             advance,
         )  # fmt: skip
-    return count(trace, pages, model.model_id, case.capacity, case.warmup, run.outcome), run.figures
+    return count(trace, pages, model.model_id, case.capacity, case.warmup, run.outcomes), run.figures
 
 
 def page_bundle(
@@ -98,7 +99,7 @@ def page_bundle(
     start = time.perf_counter()
     served = _serve(serving, trace, pages, capacity, name)
     seconds = time.perf_counter() - start
-    return count(trace, pages, name, capacity, warmup, served.outcome[0], seconds)
+    return count(trace, pages, name, capacity, warmup, _outcomes(served), seconds)
 
 
 def _serve(

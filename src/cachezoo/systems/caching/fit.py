@@ -1,11 +1,11 @@
 """Fits the caching LSTM of a category on the oracles' tags.
 
 Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity teach one network, with heads for each
-candidate oracle; the epoch is chosen by the validation loss. Which oracle, threshold and rules of the manager to take
-is the judge's choice: `cachezoo.systems.caching.judge`.
+candidate oracle; the epoch is chosen by the loss on the blocks of validation that do not judge. Which oracle, threshold
+and rules of the manager to take is the judge's choice: `cachezoo.systems.caching.judge`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -22,10 +22,11 @@ from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
+from cachezoo.systems.caching.blocks import judging_requests
 from cachezoo.systems.caching.prepared import Prepared, read_prepared
 from cachezoo.systems.caching.sequences import Lane, Sequences, cut_lanes
 from cachezoo.systems.caching.settings import Fit, Model
-from cachezoo.traces.pages import percent
+from cachezoo.traces.pages import capacity_pages, percent
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.training.fitted import Curves, network_weights, write_lstm
 from cachezoo.training.uses import trace_uses
@@ -49,6 +50,8 @@ class Settings(Picked):
     capacity: Annotated[float, At("policy.manager.capacity")]
     roles: Annotated[Roles, At("data.roles.{category}")]
     seed: Annotated[int, At("seed")]
+    judged_requests: Annotated[int, At("judge.caching.closed_loop_requests")]
+    judged_blocks: Annotated[int, At("judge.caching.blocks")]
 
 
 @dataclass(frozen=True)
@@ -77,20 +80,31 @@ def candidate_teachers(parts: list[FitTrace], settings: Settings) -> list[str]:
     return [max(names, key=lambda name: sum(own.part.labels.decided_hit_ratio[name, key] for own in parts))]
 
 
-def lanes_of(
-    parts: list[FitTrace], features: list[Feature], teachers: list[str], settings: Settings, capacities: list[float]
-) -> list[Lane]:
-    """Every trace at each of some labelled capacities."""
-    rows = [feature.model_dump() for feature in features]
+def lanes_of(parts: list[FitTrace], features: list[Feature], teachers: list[str], settings: Settings) -> list[Lane]:
+    """Every trace at each labelled capacity."""
     return [
-        Lane(
-            open_inputs(own.columns, lane, rows, settings.features.clip),
-            [own.part.labels.tags[teacher, percent(fraction)] for teacher in teachers],
-        )
-        for own in parts
-        for lane, fraction in enumerate(settings.label.capacities)
-        if percent(fraction) in map(percent, capacities)
+        _lane(own, features, teachers, settings, fraction) for own in parts for fraction in settings.label.capacities
     ]
+
+
+def choosing_lanes(
+    parts: list[FitTrace], features: list[Feature], teachers: list[str], settings: Settings
+) -> list[Lane]:
+    """Every validation trace at the manager's capacity, which the verdict is spoken at; what judges does not count."""
+    lanes = []
+    for own in parts:
+        pages = own.part.pages
+        capacity = capacity_pages(settings.capacity, pages.n_pages)
+        judging = judging_requests(pages, capacity, settings.judged_requests, settings.judged_blocks)
+        lanes.append(replace(_lane(own, features, teachers, settings, settings.capacity), counts=~judging))
+    return lanes
+
+
+def _lane(own: FitTrace, features: list[Feature], teachers: list[str], settings: Settings, fraction: float) -> Lane:
+    labelled = [percent(capacity) for capacity in settings.label.capacities].index(percent(fraction))
+    rows = [feature.model_dump() for feature in features]
+    inputs = open_inputs(own.columns, labelled, rows, settings.features.clip)
+    return Lane(inputs, [own.part.labels.tags[teacher, percent(fraction)] for teacher in teachers])
 
 
 def _network(inputs: int, teachers: int, settings: Settings, seed: int) -> "CachingLstm":
@@ -154,16 +168,14 @@ def fit_prepared(
     teachers = candidate_teachers(validation or parts, settings)
     name, seed = model_id(category, settings.model.arch), derive_seed(settings.seed, CONTEXT, category)
 
-    def cut(some: list[FitTrace], capacities: list[float]) -> Sequences:
-        lanes = lanes_of(some, features, teachers, settings, capacities)
+    def cut(lanes: list[Lane]) -> Sequences:
         return cut_lanes(lanes, settings.model.sequence, settings.fit.hit_weight, settings.model.feedback)
 
-    train = cut(parts, settings.label.capacities)
+    train = cut(lanes_of(parts, features, teachers, settings))
     if not train.weight.any():
         message = f"{name}: no label of the train traces is settled; give longer traces or shorter horizons"
         raise TrainingError(message)
-    # The verdict is spoken at the manager's capacity, so the epoch is chosen there.
-    held = cut(validation, [settings.capacity]) if validation else None
+    held = cut(choosing_lanes(validation, features, teachers, settings)) if validation else None
     weights, curves = fit_network(name, train, held, settings, seed)
     figures: dict[str, float | None] = {"rows": float((train.weight > 0).any(axis=2).sum())}
     if weights and validation:

@@ -6,7 +6,7 @@ it. Each cache runs on through both kinds of blocks: its state at a block's star
 (Choosing on a first half alone was tried: what is best while counts are young was worst later.)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,17 +22,20 @@ from cachezoo.measures.bootstrap import interval, resampled_ratios
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.models.weights import read_weights
 from cachezoo.params import At, Picked
-from cachezoo.policies.registry import OPTIMUM, classics, policy
-from cachezoo.policies.simulate import auto_warmup
+from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.policies.simulate import Simulator
+from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Roles
-from cachezoo.settings.page_cache import BenefitLabel, ManagerPolicy
+from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy, ManagerPolicy
+from cachezoo.systems.caching.blocks import first_requests, halves
 from cachezoo.systems.caching.infer import one_teacher, teacher_outputs, torch_serving
 from cachezoo.systems.caching.metrics import PAPER_RULES, label_metrics, oracle_figures
 from cachezoo.systems.caching.prepared import Prepared, read_prepared
 from cachezoo.systems.caching.serve import CachingServing, Served
 from cachezoo.systems.caching.settings import Judge
-from cachezoo.traces.pages import PageAccesses, capacity_pages, percent
+from cachezoo.traces.pages import capacity_pages, percent
+from cachezoo.traces.warmup import auto_warmup
 from cachezoo.training.fitted import write_judged_lstm
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ class Settings(Picked):
 
     label: Annotated[BenefitLabel, At("label.benefit")]
     manager: Annotated[ManagerPolicy, At("policy.manager")]
+    classics: Annotated[ClassicsPolicy, At("policy.classics")]
     judge: Annotated[Judge, At("judge.caching")]
     arch: Annotated[str, At("model.caching.arch")]
     roles: Annotated[Roles, At("data.roles.{category}")]
@@ -110,8 +114,7 @@ class _Simulated:
 
 def _shortened(part: Prepared, requests: int) -> Prepared:
     """The first requests; the working set, and so the capacity, stays the whole trace's."""
-    start = part.pages.request_start[: requests + 1]
-    pages = PageAccesses(start, part.pages.page_ids[: start[-1]], part.pages.n_pages)
+    pages = first_requests(part.pages, requests)
     tags = {key: Tags(own.bits[:requests]) for key, own in part.labels.tags.items()}
     labels: Labels = replace(part.labels, tags=tags)
     return replace(part, trace=part.trace.rows(0, requests), pages=pages, labels=labels)
@@ -155,20 +158,19 @@ def _simulate(
             every = teacher_outputs(weights, rows, threads, serving.reset_every, advance)
             runs, outputs = _open_loop(serving, part, candidates, capacity, every)
     warmup = auto_warmup(part.pages, capacity)
-    rivals = {
-        name: (policy(name).hits(part.pages.page_ids, part.pages.n_pages, capacity)[warmup:] == HIT).astype(np.uint8)
-        for name in [*classics(), OPTIMUM]
-    }
+    names = [*classics(), *tuned_classics(settings.classics), OPTIMUM]
+    rivals = {name: hits[warmup:] for name, hits in classic_hits(part, names, capacity)}
     optimum = rivals.pop(OPTIMUM)
     hits = [run.hits(lane)[warmup:] for run in runs for lane in range(len(run.totals))]
     written = [row["ssd_writes"] for run in runs for row in run.totals]
     return _Simulated(hits, written, outputs, rivals, optimum)
 
 
-def halves(hits: U8, blocks: int) -> tuple[U8, U8]:
-    """Cut a run's hits in time into twice `blocks` blocks: those that choose, and those that judge, by turns."""
-    parts = np.array_split(hits, 2 * blocks)
-    return np.concatenate(parts[::2]), np.concatenate(parts[1::2])
+def classic_hits(part: Prepared, names: Sequence[str], capacity: int) -> Iterator[tuple[str, U8]]:
+    """Each policy's page hits, uint8[m], on the very stream that the evaluation of a category runs it on."""
+    simulator = Simulator(part.trace, part.pages)
+    for name in names:
+        yield name, (simulator.run(name, capacity, 0).outcome == HIT).astype(np.uint8)
 
 
 def _pooled(hits: Sequence[U8]) -> float:
@@ -217,8 +219,10 @@ def choose(
     best = best_of(range(len(candidates)))
     chosen = candidates[best]
     paper = [k for k, candidate in enumerate(candidates) if (candidate.on_hit, candidate.queues) == PAPER_RULES]
-    rivals = {name: _pooled([judged(run.classics[name]) for run in runs]) for name in classics()}
-    rival = max(sorted(rivals), key=lambda name: rivals[name])
+    names = sorted(runs[0].classics)
+    rivals = {name: _pooled([judged(run.classics[name]) for run in runs]) for name in names}
+    rival = max(names, key=lambda name: rivals[name])
+    choice = max(names, key=lambda name: _pooled([halves(run.classics[name], blocks)[0] for run in runs]))
     mine = np.concatenate([judged(run.hits[best]) for run in runs])
     theirs = np.concatenate([judged(run.classics[rival]) for run in runs])
     seed = model.seeds[CONTEXT]
@@ -229,6 +233,7 @@ def choose(
         "hit_ratio": float(mine.mean()),
         "paper_rules_hit_ratio": _pooled([judged(run.hits[best_of(paper)]) for run in runs]) if paper else None,
         "best_classic_hit_ratio": rivals[rival],
+        "chosen_classic_hit_ratio": rivals[choice],
         "optimum_hit_ratio": _pooled([judged(run.optimum) for run in runs]),
         "difference_low": low,
         "difference_high": high,
@@ -270,8 +275,7 @@ def _ceilings(
 def _whole(part: Prepared, rival: str, settings: Settings) -> dict[str, float | None]:
     """The rival's hit ratio, warm-up included, as the oracles' are counted."""
     capacity = capacity_pages(settings.manager.capacity, part.pages.n_pages)
-    outcome = policy(rival).hits(part.pages.page_ids, part.pages.n_pages, capacity)
-    return {rival: float((outcome == HIT).mean())}
+    return {name: float(hits.mean()) for name, hits in classic_hits(part, [rival], capacity)}
 
 
 def _verdict(figures: Mapping[str, Any], rival: str, held_out: bool, able: bool) -> tuple[bool, str]:

@@ -12,6 +12,7 @@ from cachezoo.labels.tags import Tags
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
+Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,12 @@ class Lane:
     Attributes:
         inputs: float32[n, F'] without the previous requests' tags.
         tags: each teacher's.
+        counts: bool[n], False for requests of which nothing is learned; None: all count.
     """
 
     inputs: F32
     tags: Sequence[Tags]
+    counts: Bool | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Sequences:
     cached: F32
     weight: F32
     duration: I64
-    begins: npt.NDArray[np.bool_]
+    begins: Bool
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -55,11 +58,12 @@ def previous_tags(tags: Tags) -> F32:
     return np.concatenate([np.zeros_like(own[:1]), own[:-1]])
 
 
-def _targets(teachers: Sequence[Tags], hit_weight: float) -> tuple[F32, F32, I64]:
+def _targets(lane: Lane, hit_weight: float) -> tuple[F32, F32, I64]:
     """Targets of each teacher, side by side."""
     cached, weight, duration = [], [], []
-    for tags in teachers:
-        taught, hits = tags.taught, ~tags.consulted & tags.kept_settled
+    counts = np.ones(len(lane.inputs), np.bool_) if lane.counts is None else lane.counts
+    for tags in lane.tags:
+        taught, hits = tags.taught & counts, ~tags.consulted & tags.kept_settled & counts
         cached.append(np.where(tags.consulted, tags.cached, tags.kept).astype(np.float32))
         weight.append((taught + hit_weight * hits).astype(np.float32))
         learns = taught & tags.cached & (tags.duration > 0)
@@ -88,7 +92,7 @@ def cut_lanes(lanes: Sequence[Lane], length: int, hit_weight: float, fed_back: b
         inputs = lane.inputs
         if fed_back:
             inputs = np.concatenate([inputs, previous_tags(lane.tags[0])], axis=1)
-        cached, weight, duration = _targets(lane.tags, hit_weight)
+        cached, weight, duration = _targets(lane, hit_weight)
         begins = np.zeros(-(-len(inputs) // length), np.bool_)
         begins[0] = True
         fills = ((inputs, 0), (cached, 0), (weight, 0), (duration, -1))

@@ -4,19 +4,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cachezoo.bundles.measured import Metrics, measured, promotion
 from cachezoo.features.sequence import OPEN_WIDTH
+from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, classics, policy
-from cachezoo.policies.simulate import auto_warmup
+from cachezoo.policies.simulate import Simulator
+from cachezoo.policies.tuned import tuned_classics
 from cachezoo.systems.caching import judge as caching_judge
+from cachezoo.systems.caching.blocks import halves
 from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.systems.caching.fit import FitTrace
-from cachezoo.systems.caching.judge import Choice, choose, halves, judge
+from cachezoo.systems.caching.judge import Choice, choose, classic_hits, judge
 from cachezoo.systems.caching.prepared import Prepared
 from cachezoo.traces.pages import capacity_pages
+from cachezoo.traces.warmup import auto_warmup
 from tests.rcrnn_data import FIT, JUDGE, fit_and_judge, make_part, make_trace
 from tests.trained_data import MadeLstm, digest
 
@@ -76,27 +78,42 @@ def test_evaluation_serves_the_trained_model_on_a_trace_it_never_saw(folder: Pat
     capacity = capacity_pages(0.1, test.pages.n_pages)
     run = evaluate_caching(folder, test.trace, test.pages, capacity, test.labels)
     unlabelled = evaluate_caching(folder, test.trace, test.pages, capacity)
-    assert (run.outcome == unlabelled.outcome).all()
+    assert (run.outcomes.outcome == unlabelled.outcomes.outcome).all()
     assert unlabelled.figures == {}
-    assert run.totals["hits"] == int((run.outcome == 2).sum())
+    assert run.totals["hits"] == int((run.outcomes.outcome == 2).sum())
     assert run.totals["ssd_writes"] == run.totals["admitted"] + run.totals["write_hits"]
     assert run.figures["cached_balanced_accuracy"] > 0.9
     warmup = auto_warmup(test.pages, capacity)
-    hits = {
-        name: int((policy(name).hits(test.pages.page_ids, test.pages.n_pages, capacity)[warmup:] == 2).sum())
-        for name in [*classics(), OPTIMUM]
-    }
-    mine = int((run.outcome[warmup:] == 2).sum())
+    hits = {name: int(own[warmup:].sum()) for name, own in classic_hits(test, [*classics(), OPTIMUM], capacity)}
+    mine = int((run.outcomes.outcome[warmup:] == 2).sum())
     assert max(hits[name] for name in classics()) < mine <= hits[OPTIMUM]
 
 
-@given(st.integers(40, 400), st.integers(1, 20))
-def test_blocks_that_choose_and_blocks_that_judge_take_turns(count: int, blocks: int) -> None:
-    chosen, judged = halves(np.arange(count), blocks)
-    assert sorted([*chosen, *judged]) == list(range(count))
-    assert abs(len(chosen) - len(judged)) <= blocks
-    assert chosen[0] == 0 and judged[-1] == count - 1
-    assert (np.diff(chosen) > 1).sum() == blocks - 1
+def test_the_classics_run_on_the_stream_that_an_evaluation_runs_them_on(parts: list[FitTrace]) -> None:
+    part = parts[1].part
+    capacity = capacity_pages(0.1, part.pages.n_pages)
+    names = [*classics(), "reca(bar=0.5)", "rejectx+arc", OPTIMUM]
+    simulator = Simulator(part.trace, part.pages)
+    for name, hits in classic_hits(part, names, capacity):
+        assert int(hits.sum()) == simulator.run(name, capacity, 0).hits, name
+    # These look at writes, which single reads of a page would not show them.
+    for name, hits in classic_hits(part, ["hystor", "reca"], capacity):
+        as_reads = policy(name).hits(part.pages.page_ids, part.pages.n_pages, capacity)
+        assert (hits != (as_reads == HIT)).any(), name
+
+
+def test_the_rival_is_the_best_of_all_tuned_classics(made: MadeLstm, parts: list[FitTrace]) -> None:
+    part = parts[1].part
+    capacity = capacity_pages(JUDGE.manager.capacity, part.pages.n_pages)
+    warmup, names = auto_warmup(part.pages, capacity), [*classics(), *tuned_classics(JUDGE.classics)]
+    ratios = {
+        name: [float(half.mean()) for half in halves(own[warmup:], JUDGE.judge.blocks)]
+        for name, own in classic_hits(part, names, capacity)
+    }
+    figures = made.trained.validation
+    assert figures["best_classic_hit_ratio"] == pytest.approx(max(judged for _, judged in ratios.values()))
+    chosen = max(sorted(ratios), key=lambda name: ratios[name][0])
+    assert figures["chosen_classic_hit_ratio"] == pytest.approx(ratios[chosen][1])
 
 
 def test_the_judged_blocks_of_validation_do_not_choose(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,6 +45,15 @@ def test_what_is_learned_and_what_is_masked() -> None:
     assert cut.cached[0, [0, 1, 2, 5, 6], 0].tolist() == [1, 0, 1, 1, 0]
     assert cut.duration[..., 0].tolist() == [[0, -1, -1, -1, -1, -1, -1, -1]]
     assert cut_lanes([lane(rows)], 8, 0.0, fed_back=False).weight.sum() == 3
+
+
+def test_requests_that_do_not_count_teach_nothing_but_are_seen() -> None:
+    rows = [SETTLED + CONSULTED + CACHED + SOON] * 6
+    counts = np.array([True, False, True, True, False, False])
+    every, some = (cut_lanes([replace(lane(rows), counts=own)], 6, 0.5, fed_back=False) for own in (None, counts))
+    assert (some.inputs == every.inputs).all() and (some.cached == every.cached).all()
+    assert every.weight.ravel().tolist() == [1] * 6 and some.weight.ravel().tolist() == [1, 0, 1, 1, 0, 0]
+    assert every.duration.ravel().tolist() == [0] * 6 and some.duration.ravel().tolist() == [0, -1, 0, 0, -1, -1]
 
 
 def test_lanes_begin_anew_and_are_filled_up() -> None:

@@ -1,0 +1,50 @@
+"""Which part of a validation trace chooses, and which part speaks the verdict.
+
+The counted page accesses are cut into time blocks that choose and judge by turns. All that is chosen on validation (the
+epoch, the oracle, the threshold, the rules) is chosen on the former.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.warmup import auto_warmup
+
+U8 = npt.NDArray[np.uint8]
+Bool = npt.NDArray[np.bool_]
+
+
+def halves(hits: U8, blocks: int) -> tuple[U8, U8]:
+    """Cut a run's hits in time into twice `blocks` blocks: those that choose, and those that judge, by turns."""
+    parts = np.array_split(hits, 2 * blocks)
+    return np.concatenate(parts[::2]), np.concatenate(parts[1::2])
+
+
+def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:
+    """The page accesses of the first requests; the working set, and so the capacity, stays the whole trace's."""
+    start = pages.request_start[: requests + 1]
+    return PageAccesses(start, pages.page_ids[: start[-1]], pages.n_pages)
+
+
+def judging_requests(pages: PageAccesses, capacity: int, requests: int, blocks: int) -> Bool:
+    """bool[n]: requests with a page access in a judging block of a cache's run.
+
+    Args:
+        pages: a validation trace's.
+        capacity: pages of the cache that is judged.
+        requests: it is run on so many of the first.
+        blocks: that judge.
+    """
+    run = first_requests(pages, requests)
+    judging = np.zeros(len(pages.page_ids) + 1, np.int64)
+    warmup, end = auto_warmup(run, capacity), len(run.page_ids)
+    # As `np.array_split` cuts them.
+    each, longer = divmod(end - warmup, 2 * blocks)
+    edges = warmup + np.arange(2 * blocks + 1) * each + np.minimum(np.arange(2 * blocks + 1), longer)
+    for low, high in list(pairwise(edges.tolist()))[1::2]:
+        judging[low + 1 : high + 1] = 1
+    within = np.cumsum(judging)[pages.request_start]
+    found: Bool = np.diff(within) > 0
+    return found
