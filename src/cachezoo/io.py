@@ -319,11 +319,11 @@ def read_metadata(path: Path) -> dict[str, str]:
     """A Parquet file's key/value metadata.
 
     Raises:
-        TraceError: the file is missing, truncated or not Parquet.
+        TraceError: the file is missing, truncated or not Parquet, or its metadata is no text.
     """
     with _readable(path):
         raw = pq.read_metadata(path).metadata or {}
-    return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
+        return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
 
 
 @contextmanager
@@ -336,6 +336,9 @@ def _readable(path: Path) -> Iterator[None]:
         raise TraceError(message) from error
     except (pa.ArrowException, OSError) as error:
         message = f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})"
+        raise TraceError(message) from error
+    except UnicodeDecodeError as error:
+        message = f"{path}: its metadata is no text in UTF-8 ({error.object[:60]!r}); write the file again"
         raise TraceError(message) from error
 
 

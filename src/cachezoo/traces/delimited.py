@@ -1,15 +1,14 @@
 """Rows of delimited text through pyarrow's CSV reader, block by block; a bad row is named or skipped.
 
-A block that pyarrow refuses is looked at line by line, so that the error names the row, the column and the value,
-and the rest of the block is kept.
+A block that pyarrow refuses, or reads as other rows than it has lines, is looked at line by line, so that the error
+names the row, the column and the value, and the rest of the block is kept. Every line that is neither blank nor a
+comment becomes a row or a bad row; `_File.convert` holds readers to that.
 """
 
-import csv
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,9 +32,12 @@ TYPES = {
 NUMBERS = {
     "int": (re.compile(r"-?[0-9]+"), "a whole number"),
     "hex": (re.compile(r"0[xX][0-9a-fA-F]{1,16}"), "a hexadecimal number of 64 bits such as 0x1f"),
-    "float": (re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"), "a number"),
+    "float": (re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"), "a number"),
 }
-TAB, LF, CR, BLANK = b"\t\n\r "
+TAB, LF, BLANK = b"\t\n "
+BLANKS = " \t"
+QUOTED = re.compile(r'"((?:[^"]|"")*+)("?)')
+BROKEN = re.compile("[\udc80-\udcff]")  # what bytes that are no UTF-8 are decoded to
 INT64_END = 2**63
 FIRST_LINES = 11
 HEXADECIMAL = re.compile(rb"0[xX]")
@@ -66,10 +68,10 @@ class Layout:
     Attributes:
         columns: in their order; fields beyond them are passed over.
         delimiter: one character; a blank stands for any run of blanks and tabs.
-        quoted: fields may be in double quotes.
+        quoted: fields may be in double quotes, which close on their line.
         header: whether a file's first line names columns, as a test of its first line.
         ragged: rows may differ in how many fields they have beyond the columns; not with `quoted`.
-        edit: makes a block of whole lines regular, comments and needless blanks already out.
+        edit: makes a block of rows regular, comments and needless blanks already out; each line stays one.
     """
 
     columns: tuple[Column, ...]
@@ -83,11 +85,60 @@ class Layout:
     def _start(self) -> re.Pattern[bytes]:
         """A line end, by which lines are found fast, and the fields up to the last column after it."""
         mark = re.escape(self.delimiter.encode())
-        return re.compile(rb"\n([^%b\r\n]*(?:%b[^%b\r\n]*){0,%d})" % (mark, mark, mark, len(self.columns) - 1))
+        return re.compile(rb"\n([^%b\n]*(?:%b[^%b\n]*){0,%d})" % (mark, mark, mark, len(self.columns) - 1))
 
     def cut(self, block: bytes) -> bytes:
         """A block without the fields beyond the columns."""
         return b"\n".join(self._start.findall(b"\n" + block)) + b"\n"
+
+    def regular(self, block: bytes) -> bytes:
+        """A block of rows as they are parsed: edited, with no field beyond ragged columns."""
+        block = self.edit(block)
+        if self.ragged:
+            # Where all rows have just the columns, as most files' have, there is nothing to cut.
+            lines = block.count(b"\n") + (not block.endswith(b"\n"))
+            if block.count(self.delimiter.encode()) != lines * (len(self.columns) - 1):
+                return self.cut(block)
+        return block
+
+    def fields(self, line: str) -> tuple[list[str], bool]:
+        """The fields of a line, blanks around them off, and whether its quotes are closed."""
+        return split_line(line, self.delimiter) if self.quoted else (_bare(line.split(self.delimiter)), True)
+
+    @property
+    def fewest(self) -> int:
+        """How many fields a row has at least: up to the last column that is not optional."""
+        return max((place for place, column in enumerate(self.columns, 1) if not column.optional), default=0)
+
+
+def _bare(parts: list[str]) -> list[str]:
+    """Fields without the blanks that pyarrow takes off numbers, too."""
+    return [part.strip(BLANKS) for part in parts]
+
+
+def split_line(line: str, delimiter: str) -> tuple[list[str], bool]:
+    """The fields of a line, some of them perhaps in double quotes, as pyarrow parses it.
+
+    Args:
+        line: without its end.
+        delimiter: one character.
+
+    Returns:
+        The fields, blanks around them off; whether every quote is closed: what follows one that is not is one field.
+    """
+    parts: list[str] = []
+    at = 0
+    while True:
+        inside = ""
+        if found := QUOTED.match(line, at):
+            inside, at = found[1].replace('""', '"'), found.end()
+            if not found[2]:
+                return _bare([*parts, inside]), False
+        end = line.find(delimiter, at)
+        if end < 0:
+            return _bare([*parts, inside + line[at:]]), True
+        parts.append(inside + line[at:end])
+        at = end + 1
 
 
 @dataclass(frozen=True)
@@ -190,23 +241,13 @@ class _File:
         """Take the width of the header, or the one most frequent; returns whether the first line is a header."""
         header = self.layout.header(line)
         # Ties go to the width that comes first.
-        widths = Counter(len(self.fields(text)) for text in ((line,) if header else (line, *more)))
+        widths = Counter(len(self.layout.fields(text)[0]) for text in ((line,) if header else (line, *more)))
         self.width = widths.most_common(1)[0][0]
         if self.layout.ragged:
             self.width = min(self.width, len(self.layout.columns))
-        needed = sum(not column.optional for column in self.layout.columns)
-        if self.width < needed and not header:
+        if self.width < self.layout.fewest:
             self.width = len(self.layout.columns)  # `sift` names the row
         return header
-
-    def fields(self, line: str) -> list[str]:
-        """The fields of a line."""
-        parts = line.split() if self.layout.delimiter == " " else line.split(self.layout.delimiter)
-        if self.layout.quoted:
-            # What the csv module refuses (a carriage return inside, endless fields) is split as if unquoted.
-            with suppress(csv.Error):
-                parts = next(csv.reader([line], delimiter=self.layout.delimiter), [])
-        return [part.strip() for part in parts]
 
     def parse(self, block: bytes) -> pa.Table:
         """All of a block through pyarrow; raises `pa.ArrowInvalid`."""
@@ -229,14 +270,14 @@ class _File:
 
     def complaint(self, line: str) -> str | None:
         """What is wrong with a line, and the fix."""
-        if "\r" in line.rstrip("\r"):
-            return f"has a carriage return inside ({line[:80]!r}); fix or drop the row"
-        fields = self.fields(line)
+        fields, closed = self.layout.fields(line)
+        if not closed:
+            return f"has a quote that is not closed on its line ({line[:80]!r}); fix or drop the row"
         if len(fields) != self.width:
             return f"has {len(fields)} fields, not {self.width} ({line[:80]!r}); fix or drop the row"
-        if "\ufffd" in line:
-            return f"is no text in UTF-8 ({line[:80]!r}); fix or drop the row"
         for column, value in zip(self.layout.columns, fields, strict=False):
+            if column.kind == "text" and BROKEN.search(value):
+                return f"is no text in UTF-8 ({line[:80]!r}); fix or drop the row"
             if column.kind not in NUMBERS or (not value and column.optional):
                 continue
             pattern, what = NUMBERS[column.kind]
@@ -251,8 +292,8 @@ class _File:
 
     def sift(self, block: bytes, numbers: I64 | None) -> Rows | None:
         """The rows of a block that can be used; the others are bad rows."""
-        text = (self.layout.cut(block) if self.layout.ragged else block).decode("utf-8", "replace")
-        lines = [line for line in text.split("\n") if line.strip()]
+        text = (self.layout.cut(block) if self.layout.ragged else block).decode("utf-8", "surrogateescape")
+        lines = [line for line in text.split("\n") if line.strip(BLANKS)]
         kept: list[str] = []
         places: list[int] = []
         for place, line in zip(self.numbers(len(lines), numbers).tolist(), lines, strict=True):
@@ -264,7 +305,21 @@ class _File:
                 self.reading.bad(self.source, place, said)
         if not kept:
             return None
-        return Rows(self.source, np.array(places, np.int64), self.parse(("\n".join(kept) + "\n").encode()))
+        table = self.parse(("\n".join(kept) + "\n").encode("utf-8", "surrogateescape"))
+        self.hold(len(kept), len(table), places[0], places[-1])
+        return Rows(self.source, np.array(places, np.int64), table)
+
+    def hold(self, lines: int, rows: int, first: int, last: int) -> None:
+        """Refuse to lose a line, whatever a parser or an edit made of it.
+
+        Raises:
+            TraceError: lines `first` to `last` became another number of rows.
+        """
+        if rows != lines:
+            message = (
+                f"{self.source.path}: rows {first} to {last}: {lines} lines were read as {rows} rows; fix the file"
+            )
+            raise TraceError(message)
 
     def numbers(self, rows: int, given: I64 | None) -> I64:
         """The numbers of the file's next rows: those given, or those that follow on."""
@@ -285,17 +340,32 @@ class _File:
             return missing or pc.all(pc.match_substring_regex(values, HEX)).as_py() is False
         return missing or (column.kind == "float" and pc.all(pc.is_finite(values)).as_py() is False)
 
-    def convert(self, block: bytes, numbers: I64 | None = None) -> Rows | None:
-        """The usable rows of a block, if any."""
+    def convert(self, given: bytes, numbers: I64 | None = None) -> Rows | None:
+        """The usable rows of a block, if any.
+
+        Raises:
+            TraceError: they are not as many as the block's lines that are neither blank nor bad rows.
+        """
+        lines = lines_of(given)
+        block = self.layout.regular(given)
+        if block is not given:
+            self.hold(lines, lines_of(block), self.rows + 1, self.rows + lines)
         if self.hexadecimal(block):
             return self.sift(block, numbers)
         try:
             table = self.parse(block)
         except pa.ArrowInvalid:
             return self.sift(block, numbers)
-        if any(self.needs_sifting(table.column(column.name), column) for column in self.read):
+        odd = any(self.needs_sifting(table.column(column.name), column) for column in self.read)
+        if odd or len(table) != lines:
             return self.sift(block, numbers)
-        return Rows(self.source, self.numbers(len(table), numbers), table)
+        return Rows(self.source, self.numbers(lines, numbers), table)
+
+
+def lines_of(block: bytes) -> int:
+    """How many lines of a block are not empty; the last may have no end."""
+    ends = np.frombuffer(block, np.uint8) == LF
+    return int(np.count_nonzero(ends[1:] > ends[:-1])) + (len(ends) > 0 and not ends[-1])
 
 
 def _squeezed(block: bytes) -> bytes:
@@ -306,26 +376,20 @@ def _squeezed(block: bytes) -> bytes:
     before = np.concatenate([line_end, text[:-1]])
     text = text[(text != BLANK) | ((before != BLANK) & (before != LF))]
     after = np.concatenate([text[1:], line_end])
-    text = text[(text != BLANK) | ((after != LF) & (after != CR))]
+    text = text[(text != BLANK) | (after != LF)]
     return bytes(text)
 
 
 def _plain(block: bytes, layout: Layout) -> bytes:
-    """A block without comment lines, with single blanks between fields, and with no field beyond ragged columns."""
+    """A block without comment lines, with single blanks between fields that blanks part."""
     # One character is found much faster than two, and most files have no comment.
     if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
         block = b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(b"#"))
     if layout.delimiter == " ":
         # Regular rows are by far the most frequent, and a search is cheap.
-        odd = any(blanks in block for blanks in (b"\t", b"  ", b"\n ", b" \n", b" \r"))
+        odd = any(blanks in block for blanks in (b"\t", b"  ", b"\n ", b" \n"))
         if odd or block[:1] == b" " or block[-1:] == b" ":
-            block = _squeezed(block)
-    block = layout.edit(block)
-    if layout.ragged:
-        # Where all rows have just the columns, as most files' have, there is nothing to cut.
-        lines = block.count(b"\n") + (not block.endswith(b"\n"))
-        if block.count(layout.delimiter.encode()) != lines * (len(layout.columns) - 1):
-            return layout.cut(block)
+            return _squeezed(block)
     return block
 
 
@@ -333,7 +397,7 @@ def _all_rows(file: _File) -> Iterator[tuple[bytes, None]]:
     """A file's rows in blocks, without header and comments; they follow on."""
     layout = file.layout
     for raw in file.source.lines():
-        block = _plain(raw, layout).lstrip(b"\r\n") if not file.width else _plain(raw, layout)
+        block = _plain(raw, layout).lstrip(b"\n") if not file.width else _plain(raw, layout)
         if not block.strip():
             continue
         if not file.width:

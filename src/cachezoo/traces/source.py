@@ -23,6 +23,18 @@ SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BOM = b"\xef\xbb\xbf"
 
 
+def line_feeds(text: bytes) -> bytes:
+    """The text with a line feed for each line end: a carriage return with a line feed after it is one, as is either.
+
+    A carriage return at the very end may be half of one.
+    """
+    if b"\r" not in text:
+        return text
+    if text.count(b"\r") == text.count(b"\r\n"):
+        return text.translate(None, b"\r")  # much faster than what follows
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
 def _decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
     if compression == "gzip":
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
@@ -109,6 +121,14 @@ class Source:
         with self._stream() as stream:
             return _filled(stream, most + len(BOM)).removeprefix(BOM)[:most]
 
+    def first_lines(self) -> list[str]:
+        """The lines of the file's beginning that are not blank, as text; the last may be cut short.
+
+        Raises:
+            TraceError: as `head`.
+        """
+        return [line for line in line_feeds(self.head()).decode("utf-8", "replace").split("\n") if line.strip()]
+
     def blocks(self, size: int = READ_BYTES) -> Iterator[bytes]:
         """The decompressed bytes in blocks of `size`; only the last is shorter.
 
@@ -120,18 +140,22 @@ class Source:
                 yield block
 
     def lines(self, size: int = READ_BYTES) -> Iterator[bytes]:
-        """The decompressed bytes in blocks that end with a line, without a byte-order mark.
+        """The decompressed text in blocks that end with a line, without a byte-order mark, with line feeds alone.
 
-        A last line that has no end is in the last block.
+        A line feed, a carriage return, and both in this order end a line. A last line that has no end is in the last
+        block.
 
         Raises:
             TraceError: as `blocks`, or a line is so long that this is no text.
         """
-        whole = rest = b""
+        whole = rest = held = b""
         first = True
         for block in self.blocks(size):
-            text = block.removeprefix(BOM) if first else block
+            text = held + (block.removeprefix(BOM) if first else block)
             first = False
+            # The line feed that belongs to a carriage return at a block's end may be in the next block.
+            held = text[-1:] if text.endswith(b"\r") else b""
+            text = line_feeds(text[:-1] if held else text)
             end = text.rfind(b"\n") + 1
             if end:
                 if whole:
@@ -142,6 +166,7 @@ class Source:
             if len(rest) > MOST_LINE_BYTES:
                 message = f"{self.path}: a line is longer than {MOST_LINE_BYTES:,} bytes: it is no text; use --format"
                 raise TraceError(message)
+        rest += line_feeds(held)
         if whole or rest:
             yield whole + rest
 

@@ -193,7 +193,11 @@ def _coded_from(column: pa.ChunkedArray, name: str, where: str, first_row: int) 
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
-    names = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    try:
+        names = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    except UnicodeDecodeError as error:
+        message = f"{where}: column {name} has {error.object[:40]!r}, which is no text in UTF-8; write it as such"
+        raise TraceError(message) from error
     if not all(isinstance(value, str) for value in names):
         message = f"{where}: column {name} is {column.type.value_type}, not text without nulls; write it as strings"
         raise TraceError(message)

@@ -1,13 +1,15 @@
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import Column, Layout, delimited, joined, merged
+from cachezoo.traces.delimited import Column, Layout, delimited, joined, lines_of, merged, split_line
 from cachezoo.traces.reading import BAD_OP, BAD_TIME, Reading, bytes_of, microseconds
 from cachezoo.traces.source import Source
 
@@ -231,3 +233,58 @@ def test_a_number_of_thousands_of_digits_is_a_bad_row(tmp_path):
 def test_the_least_integer_is_no_time():
     least = np.array([np.iinfo(np.int64).min, 1])
     assert microseconds(least, "s").tolist() == [BAD_TIME, 1_000_000]
+
+
+SIGNS = st.text(st.sampled_from("+-.0123eEx_ naif\xa0\x0b\x1f\u2028\ufffd"), min_size=1, max_size=4)
+
+
+@given(st.sampled_from(["int", "float", "hex", "text"]), SIGNS | st.sampled_from([b"\xff", b"a\xc3"]))
+@settings(max_examples=400, deadline=None)
+def test_a_row_is_judged_alike_whatever_stands_beside_it(tmp_path_factory, kind, value):
+    """A block that is looked at line by line, for a bad row in it, keeps and refuses the rows that pyarrow would."""
+    layout = Layout((Column("first", "text"), Column("n", kind), Column("unread", "skip"), Column("last", "text")))
+    line = b"a," + (value if isinstance(value, bytes) else value.encode()) + b",\xff,\xef\xbf\xbd\n"
+    good = b"b,0x1,0,c\n" if kind == "hex" else b"b,1,0,c\n"
+    outcomes = []
+    for beside in (good, good + b"bad\n"):
+        _, rows = read(tmp_path_factory.mktemp("d"), line + beside, layout, skip=2)
+        outcomes.append([(part.row.tolist(), part.table.column("n").to_pylist()) for part in rows])
+    assert outcomes[0] == outcomes[1]
+
+
+@given(st.text(st.sampled_from('",ab '), max_size=12), st.sampled_from([",", "\t"]))
+@settings(max_examples=300, deadline=None)
+def test_a_line_is_split_as_pyarrow_does(text, delimiter):
+    line = text.replace(",", delimiter)
+    fields, closed = split_line(line, delimiter)
+    if not closed or not line:
+        return
+    names = [str(place) for place in range(len(fields))]
+    table = pacsv.read_csv(
+        pa.BufferReader(line.encode() + b"\n"),
+        pacsv.ReadOptions(column_names=names),
+        pacsv.ParseOptions(delimiter=delimiter),
+        pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+    )
+    assert [column[0].as_py().strip(" \t") for column in table.columns] == fields
+
+
+def test_a_quote_that_is_not_closed_on_its_line_is_a_bad_row(tmp_path):
+    layout = Layout(LAYOUT.columns, quoted=True)
+    content = b'1,2,"a, ""b""",4\n2,2,"c,5\n3,2,d",6\n4,2,"e"f,7\n5,2,g"h,8\n6,2,"i,9'
+    with pytest.raises(TraceError, match=r"row 2: has a quote that is not closed on its line \('2,2,\"c,5'\)"):
+        read(tmp_path, content, layout)
+    reading, rows = read(tmp_path, content, layout, skip=2)
+    assert [(row[0], row[3]) for row in values(rows)] == [(1, 'a, "b"'), (3, 'd"'), (4, "ef"), (5, 'g"h')]
+    assert len(reading.skipped) == 2
+
+
+def test_a_header_with_too_few_names_makes_its_rows_bad(tmp_path):
+    layout = Layout(LAYOUT.columns, header=lambda line: line.startswith("n,"))
+    with pytest.raises(TraceError, match="row 1: has 2 fields, not 4"):
+        read(tmp_path, b"n,x\n1,2\n", layout)
+
+
+def test_lines_that_are_not_empty_are_counted():
+    counts = {b"": 0, b"\n": 0, b"\n\n": 0, b"a": 1, b"a\n": 1, b"\na\n\n\nb\n\n": 2, b"a\nb": 2}
+    assert {block: lines_of(block) for block in counts} == counts

@@ -1,5 +1,6 @@
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,6 +137,26 @@ def test_missing_metadata_is_named(canonical, key):
 
     rewritten(canonical, drop)
     with pytest.raises(TraceError, match=rf"a\.parquet: its metadata lacks cachezoo\.{key}; ingest"):
+        read_trace(canonical)
+
+
+@pytest.mark.parametrize("entry", [{b"cachezoo.licence": b"\xffree"}, {b"cachezoo.extra.\xffree": b"x"}])
+def test_metadata_that_is_no_text_is_refused(canonical, entry):
+    table = pq.read_table(canonical)
+    known = {key: value for key, value in pq.read_metadata(canonical).metadata.items() if key != b"ARROW:schema"}
+    pq.write_table(table.replace_schema_metadata({**known, **entry}), canonical)
+    with pytest.raises(TraceError, match=r"a\.parquet: its metadata is no text in UTF-8 \(b'.*xffree'\); write") as error:
+        read_trace(canonical)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_a_name_that_is_no_text_is_refused(canonical, encoded):
+    odd = pa.array([b"a", b"\xff", b"b", b"b"], pa.binary())
+    volume = pa.Array.from_buffers(pa.string(), len(odd), odd.buffers())
+    volume = volume.dictionary_encode() if encoded else volume
+    rewritten(canonical, lambda table: table.set_column(table.column_names.index("volume"), "volume", volume))
+    with pytest.raises(TraceError, match=r"a\.parquet: column volume has b'.xff', which is no text in UTF-8"):
         read_trace(canonical)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.source import line_feeds
 from cachezoo.traces.table import CODED_COLUMNS, Trace
 
 HEAD_LINES = 200
@@ -46,18 +47,23 @@ class Head:
     size: int | None
 
     @cached_property
+    def plain(self) -> bytes:
+        """The bytes with a line feed for each line end."""
+        return line_feeds(self.data)
+
+    @cached_property
     def text(self) -> str | None:
-        """The bytes as text; None where they are none."""
+        """The bytes as text, with a line feed for each line end; None where they are none."""
         if b"\0" in self.data:
             return None
-        return self.data.decode("utf-8", "replace")
+        return self.plain.decode("utf-8", "replace")
 
     @cached_property
     def lines(self) -> list[str]:
         """Its first whole lines, without blank ones; empty where the file is no text."""
         parts = (self.text or "").split("\n")
         parts = parts if self.whole else parts[:-1]
-        return [line.rstrip("\r") for line in parts[:HEAD_LINES] if line.strip()]
+        return [line for line in parts[:HEAD_LINES] if line.strip()]
 
     def rows(self, delimiter: str | None = ",") -> list[list[str]]:
         """Fields of the lines that are no comments (#), blanks around them off; None splits at runs of blanks."""

@@ -1,5 +1,6 @@
 """The project's own table, as CSV with a header and as Parquet; read and written."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +10,14 @@ import pyarrow.csv as pacsv
 
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_file
-from cachezoo.traces.delimited import Column, Layout, Rows, delimited
+from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, counts_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import trace_pieces, write_trace
 from cachezoo.traces.table import CODED_COLUMNS, I64, OP_NAMES, Trace
 
+LINE_END = re.compile("[\r\n]")
 REQUIRED = ("time_us", "op", "offset", "size")
 KINDS = {
     **dict.fromkeys(("time_us", "offset", "size"), "int"),
@@ -36,9 +38,8 @@ def _layout(source: Source) -> Layout:
     Raises:
         TraceError: the header lacks a required column, or names an unknown one or one twice.
     """
-    lines = source.head().decode("utf-8", "replace").split("\n")
-    header = next((line.strip() for line in lines if line.strip() and not line.startswith("#")), "")
-    names = [name.strip().strip('"') for name in header.split(",")]
+    header = next((line.strip() for line in source.first_lines() if not line.startswith("#")), "")
+    names, _ = split_line(header, ",")
     if not set(REQUIRED) <= set(names) <= set(KINDS) or len(set(names)) < len(names):
         optional = ",".join(name for name in KINDS if name not in REQUIRED)
         message = (
@@ -78,8 +79,9 @@ def read_csv(reading: Reading, options: Options) -> Iterator[Chunk]:
 
 
 def write_csv(trace: Trace, path: Path, options: Options) -> dict[str, int]:
-    """Write every column that the trace has; an unknown latency is empty."""
+    """Write every column that the trace has; an unknown latency is empty, and line ends in names are blanks."""
     del options
+    lost: dict[str, int] = {}
     columns: dict[str, pa.Array] = {
         "time_us": pa.array(trace.time_us),
         "op": pa.DictionaryArray.from_arrays(pa.array(trace.op.astype(np.int32)), pa.array(OP_NAMES)).cast(pa.string()),
@@ -94,10 +96,14 @@ def write_csv(trace: Trace, path: Path, options: Options) -> dict[str, int]:
         coded = getattr(trace, name)
         if coded is not None:
             codes = pa.array(coded.codes, mask=coded.codes < 0)
-            columns[name] = pa.DictionaryArray.from_arrays(codes, pa.array(coded.names, pa.string())).cast(pa.string())
+            names = [LINE_END.sub(" ", text) for text in coded.names]
+            broken = [code for code, text in enumerate(names) if text != coded.names[code]]
+            if broken:
+                lost[f"line ends in {name}"] = int(np.isin(coded.codes, broken).sum())
+            columns[name] = pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string())).cast(pa.string())
     with atomic_file(path) as temporary:
         pacsv.write_csv(pa.table(columns), temporary, pacsv.WriteOptions(quoting_style="needed"))
-    return {}
+    return {what: rows for what, rows in lost.items() if rows}
 
 
 def recognise_parquet(head: Head) -> Fit:

@@ -22,7 +22,7 @@ from cachezoo.coded import Coded
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
 from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
-from cachezoo.traces.source import HEAD_BYTES
+from cachezoo.traces.source import HEAD_BYTES, line_feeds
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
 USUAL_RATE = 300.0
@@ -75,7 +75,7 @@ def inferred_unit(data: bytes, whole: bool) -> str:
     """The unit of time, as the module says.
 
     Args:
-        data: the file's first bytes.
+        data: the file's first bytes, with line feeds alone.
         whole: whether they are the whole file; else the last line is cut short and not looked at.
     """
     lines = data.decode("utf-8", "replace").split("\n")
@@ -100,7 +100,7 @@ def _recognise(head: Head) -> str | None:
     rows = head.rows(None)
     if not most_fit([row[:5] if len(row) in (5, 6) else [] for row in rows], 5, _row_fits):
         return None
-    return inferred_unit(head.data, head.whole)
+    return inferred_unit(head.plain, head.whole)
 
 
 def recognise_disksim(head: Head) -> Fit:
@@ -120,7 +120,7 @@ def recognise_mqsim(head: Head) -> Fit:
 def _unit(reading: Reading, asked: str) -> str:
     if asked == "auto":
         data = reading.sources[0].head()
-        unit = inferred_unit(data, len(data) < HEAD_BYTES)
+        unit = inferred_unit(line_feeds(data), len(data) < HEAD_BYTES)
     else:
         unit = asked
     reading.notes["time_unit"] = unit

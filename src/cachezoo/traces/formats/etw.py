@@ -22,7 +22,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited, merged
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
 from cachezoo.traces.reading import Chunk, Reading
-from cachezoo.traces.source import Source
+from cachezoo.traces.source import Source, line_feeds
 from cachezoo.traces.table import I64, OP_READ, OP_WRITE
 
 LAYOUT = Layout(
@@ -41,9 +41,9 @@ LAYOUT = Layout(
 )
 OPS = {"diskread": OP_READ, "diskwrite": OP_WRITE}
 # A line is found by the end of the line before it, which is what regular expressions look for fast.
-REQUEST = re.compile(rb"\n[ \t]*(Disk(?:Read|Write)[ \t]*,(?![ \t]*TimeStamp)[^,\r\n]*(?:,[^,\r\n]*){0,8})")
+REQUEST = re.compile(rb"\n[ \t]*(Disk(?:Read|Write)[ \t]*,(?![ \t]*TimeStamp)[^,\n]*(?:,[^,\n]*){0,8})")
 FLUSH = re.compile(rb"\n[ \t]*DiskFlush[ \t]*,(?![ \t]*TimeStamp)")
-NO_EVENT = re.compile(rb"\n[ \t]*(?:(?=\r?\n)|OS Version\b|BeginHeader\b|\w+[ \t]*,[ \t]*TimeStamp\b)")
+NO_EVENT = re.compile(rb"\n[ \t]*(?:(?=\n)|OS Version\b|BeginHeader\b|\w+[ \t]*,[ \t]*TimeStamp\b)")
 HEADER_BEGIN = re.compile(rb"(?m)^[ \t]*BeginHeader\b")
 HEADER_END = re.compile(rb"(?m)^[ \t]*EndHeader\b[^\n]*(?:\n|\Z)")
 ROW_LIKE = re.compile(
@@ -57,7 +57,7 @@ def recognise(head: Head) -> Fit:
     """A header block, or its lines on disk events, or rows of such events."""
     if head.text is None:
         return Fit.NO
-    fits = HEADER_BEGIN.match(head.data) or COLUMNS.search(head.data) or ROW_LIKE.search(head.data)
+    fits = HEADER_BEGIN.match(head.plain) or COLUMNS.search(head.plain) or ROW_LIKE.search(head.plain)
     return Fit.SURE if fits else Fit.NO
 
 
@@ -73,7 +73,7 @@ class _Lines:
         Raises:
             TraceError: the header does not end.
         """
-        head = source.head()
+        head = line_feeds(source.head())
         waiting = bool(HEADER_BEGIN.search(head) or HEADER_END.search(head))
         for block in source.lines():
             if waiting and (end := HEADER_END.search(block)):

@@ -60,15 +60,17 @@ def recognise(head: Head) -> Fit:
 
 
 def _regular(block: bytes) -> bytes:
-    """Rows of one width, without the file's first line: what lacks offset and length gets zeros."""
-    block = block.replace(b"\r\n", b"\n").lstrip(b"\n")
+    """Rows of one width: what lacks offset and length gets zeros."""
     if not block.endswith(b"\n"):
         block += b"\n"
     for action in NO_DATA:
         short = f" {action}".encode()
         block = block.replace(short + b"\n", short + b" 0 0\n")
-    first, _, rest = block.partition(b"\n")
-    return rest if first.decode("utf-8", "replace") in VERSIONS else block
+    return block
+
+
+def _layout(*columns: Column) -> Layout:
+    return Layout(columns, " ", header=lambda line: line in VERSIONS, edit=_regular)
 
 
 def _version(source: Source) -> int:
@@ -77,7 +79,7 @@ def _version(source: Source) -> int:
     Raises:
         TraceError: it is no iolog of a known version.
     """
-    lines = [line.strip() for line in source.head().decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [line.strip() for line in source.first_lines()]
     version = VERSIONS.get(" ".join(lines[0].split())) if lines else None
     if version is None:
         said = lines[0][:60] if lines else ""
@@ -144,14 +146,14 @@ def _chunk(reading: Reading, rows: Rows, time_us: I64, kinds: tuple[str, ...]) -
 def _read_2(reading: Reading, source: Source, options: FioOptions) -> Iterator[Chunk]:
     clock = _Clock(reading, options)
     reading.notes["wait"] = f"{options.wait}, {options.unit(2)}"
-    for rows in delimited(reading, Layout(ROW, " ", edit=_regular), [source]):
+    for rows in delimited(reading, _layout(*ROW), [source]):
         text = rows.coded("action")
         waits = np.array([name == "wait" for name in text.names])[text.codes]
         yield _chunk(reading, rows, clock.times(rows, waits), NO_DATA)
 
 
 def _read_3(reading: Reading, source: Source, options: FioOptions) -> Iterator[Chunk]:
-    for rows in delimited(reading, Layout((Column("time", "int"), *ROW), " ", edit=_regular), [source]):
+    for rows in delimited(reading, _layout(Column("time", "int"), *ROW), [source]):
         time_us = microseconds(rows.ints("time"), options.unit(3))
         yield _chunk(reading, rows, np.where(time_us < 0, BAD_TIME, time_us), (*NO_DATA, "wait"))
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
-from cachezoo.traces.delimited import Column, Layout, Rows, delimited
+from cachezoo.traces.delimited import Column, Layout, Rows, delimited, split_line
 from cachezoo.traces.formats.base import Fit, Format, Head, is_int
 from cachezoo.traces.formats.identified import Addresses, IdOptions
 from cachezoo.traces.reading import BAD_OP, Chunk, Names, Reading, microseconds
@@ -64,8 +64,7 @@ class CsvOptions(IdOptions):
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    parts = line.split() if delimiter == " " else line.split(delimiter)
-    return [part.strip().strip('"') for part in parts]
+    return line.split() if delimiter == " " else split_line(line, delimiter)[0]
 
 
 def _is_header(fields: list[str]) -> bool:
@@ -111,8 +110,7 @@ def _layout(source: Source, options: CsvOptions) -> Layout:
     Raises:
         TraceError: a column is not there, named twice, or none holds ids.
     """
-    lines = [line for line in source.head().decode("utf-8", "replace").splitlines() if line.strip()]
-    first = next((line for line in lines if not line.startswith("#")), "")
+    first = next((line for line in source.first_lines() if not line.startswith("#")), "")
     delimiter = options.delimiter_of(first)
     fields = _fields(first, delimiter)
     headed = options.has_header == "true" or (options.has_header == "auto" and _is_header(fields))

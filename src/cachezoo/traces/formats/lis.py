@@ -1,11 +1,13 @@
-"""ARC's `.lis`: `start count 0 request`, pages of 4,096 bytes.
+"""ARC's `.lis`: `start count ignored request`, pages of 4,096 bytes.
 
-A row is one request of `count` consecutive pages. The format has neither times nor ops, and the fourth column is 0
-throughout in some files: rows are numbered, one microsecond apart, and all are reads. Source: Megiddo and Modha,
+A row is one request of `count` consecutive pages. The third column says nothing: its authors say to ignore it, and it
+is mostly 0. The format has neither times nor ops, and the fourth column is 0 throughout in some files: rows are
+numbered, one microsecond apart, and all are reads. Source: Megiddo and Modha,
 "ARC: A Self-Tuning, Low Overhead Replacement Cache" (FAST '03), whose table III counts these pages.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,15 +18,26 @@ from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
 LAYOUT = Layout(
-    (Column("start", "int"), Column("count", "int"), Column("zero", "skip"), Column("request", "skip", optional=True)),
+    (Column("start", "int"), Column("count", "int"), Column("ignored", "skip"), Column("request", "skip", optional=True)),
     delimiter=" ",
 )
 
 
+def _row_fits(row: list[str]) -> bool:
+    return all(map(is_int, row)) and int(row[1]) > 0
+
+
 def recognise(head: Head) -> Fit:
-    """Four whole numbers, the second above 0 and the third 0."""
-    fits = most_fit(head.rows(None), 4, lambda row: all(map(is_int, row)) and row[2] == "0" and int(row[1]) > 0)
-    return Fit.LIKELY if fits else Fit.NO
+    """Four whole numbers, the second above 0; the third or the fourth is 0 throughout, or the fourth counts rows."""
+    rows = head.rows(None)
+    if not most_fit(rows, 4, _row_fits):
+        return Fit.NO
+    good = [row for row in rows if len(row) == 4 and _row_fits(row)]
+    # Of other numbers in fours, which could be anything, it is told by its numbered requests.
+    numbers = [int(row[3]) for row in good]
+    steps = [after - before for before, after in pairwise(numbers)]
+    told = {row[2] for row in good} == {"0"} or not any(numbers) or 2 * steps.count(1) > len(steps)
+    return Fit.LIKELY if told else Fit.NO
 
 
 def read(reading: Reading, options: Options) -> Iterator[Chunk]:

@@ -107,3 +107,27 @@ def test_blank_lines_and_comments_may_precede_the_header(tmp_path, before):
     path = tmp_path / "t.csv"
     path.write_text(before + "time_us,op,offset,size\n3,R,0,1\n")
     assert read(path).time_us.tolist() == [3]
+
+
+def test_a_quote_that_is_not_closed_on_its_line_is_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('time_us,op,offset,size,user\n0,R,0,1,"a\n1,R,512,1,b\n2,W,1024,1,c"\n3,W,1536,1,"d"\n')
+    with pytest.raises(TraceError, match=r"t\.csv: row 1: has a quote that is not closed on its line"):
+        read(path)
+    trace = read(path, skip_bad_rows=1)
+    assert trace.offset.tolist() == [512, 1024, 1536]
+    assert texts(trace.user) == ["b", 'c"', "d"]
+
+
+def test_an_open_quote_beside_another_bad_row_is_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('time_us,op,offset,size,user\n0,R,0,1,"a\n1,R,x,1,b\n2,W,1024,1,"c"\n')
+    trace = read(path, skip_bad_rows=2)
+    assert (trace.offset.tolist(), trace.meta.extra["skipped_rows"]) == ([1024], "2")
+
+
+def test_names_with_line_ends_are_written_with_blanks_and_counted(tmp_path: Path) -> None:
+    trace = replace(seeded_trace(4, 9, 1), user=Coded(np.array([0, 1, 1, 2], np.int32), ("a", "b\nc", "d\re")))
+    path = tmp_path / "t.csv"
+    assert write_as(trace, path, "csv", {}) == {"line ends in user": 3}
+    assert texts(read(path).user) == ["a", "b c", "b c", "d e"]

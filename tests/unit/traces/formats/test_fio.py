@@ -159,3 +159,12 @@ def test_a_relative_wait_too_long_to_add_up_is_a_bad_row(tmp_path):
     with pytest.raises(TraceError, match=rf"row 2: wait is {2**41}; give a time from 0 to {2**40} microseconds"):
         read(path, wait="relative", time_unit="us")
     assert read(path, wait="relative", time_unit="us", skip_bad_rows=1).time_us.tolist() == [0, 0]
+
+
+def test_a_second_first_line_is_a_bad_row_wherever_blocks_end(tmp_path, monkeypatch):
+    path = write(tmp_path, "fio version 3 iolog\n" + "0 f read 0 512\n" * 3 + "fio version 3 iolog\n0 f read 512 512\n")
+    for size in (20, 65, 66, 4096):
+        monkeypatch.setattr(Source.lines, "__defaults__", (size,))
+        with pytest.raises(TraceError, match="row 4: has 4 fields, not 5"):
+            read(path)
+        assert len(read(path, skip_bad_rows=1)) == 4

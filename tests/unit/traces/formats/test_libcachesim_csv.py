@@ -114,9 +114,24 @@ def test_cloudphysics_by_its_columns():
     assert trace.time_us.tolist() == whole.time_us.tolist()
 
 
-def test_a_carriage_return_inside_a_row_is_a_bad_row(tmp_path):
+def test_a_carriage_return_inside_a_row_ends_it_there(tmp_path):
     path = write(tmp_path, "")
     path.write_bytes(b"time,obj_id,size\n1,2,512\n2\r,2\n3,3,512\n")
-    with pytest.raises(TraceError, match="row 2: has a carriage return inside"):
+    with pytest.raises(TraceError, match="row 2: has 1 fields, not 3"):
         read(path)
-    assert read(path, skip_bad_rows=1).offset.tolist() == [1024, 1536]
+    assert read(path, skip_bad_rows=2).offset.tolist() == [1024, 1536]
+
+
+def test_a_quote_over_several_lines_is_a_bad_row_of_each(tmp_path):
+    path = write(tmp_path, 'time,obj_id,size,tenant\n1,2,512,"a"\n2,3,512,"b\n3,4,512,b"\n4,5,512,"c ""x"", d"\n')
+    with pytest.raises(TraceError, match="row 2: has a quote that is not closed on its line"):
+        read(path)
+    trace = read(path, skip_bad_rows=1)
+    assert trace.offset.tolist() == [1024, 2048, 2560]
+    assert texts(trace.namespace) == ["a", 'b"', 'c "x", d']
+
+
+def test_a_header_may_have_delimiters_in_quotes(tmp_path):
+    path = write(tmp_path, 'time,"obj_id","size, bytes"\n1,2,512\n')
+    trace = read(path, obj_size_col="size, bytes")
+    assert (trace.offset.tolist(), trace.size.tolist()) == ([1024], [512])

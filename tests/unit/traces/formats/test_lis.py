@@ -55,3 +55,22 @@ def test_it_is_likely(tmp_path):
     path = tmp_path / "p.lis"
     path.write_text("1 1 0 0\n2 1 0 0\n")
     assert fits_of(Source(path)) == {"lis": Fit.LIKELY}
+
+
+def test_the_third_column_is_ignored_where_the_fourth_counts_requests(tmp_path):
+    path = tmp_path / "p.lis"
+    path.write_text("".join(f"{8 * k} {1 + k % 3} {k % 7} {20 + k}\n" for k in range(60)))
+    assert fits_of(Source(path)) == {"lis": Fit.LIKELY}
+    trace = read(path)
+    assert trace.offset.tolist() == [8 * k * 4096 for k in range(60)]
+    assert trace.size.tolist() == [(1 + k % 3) * 4096 for k in range(60)]
+    path.write_text("5 1 17 0\n6 2 3 0\n")
+    assert fits_of(Source(path)) == {"lis": Fit.LIKELY}
+
+
+def test_four_numbers_without_numbered_requests_are_no_arc_trace(tmp_path):
+    path = tmp_path / "t"
+    path.write_text("".join(f"{8 * k} 8 {k % 2} {1000 + 37 * k}\n" for k in range(60)))
+    assert fits_of(Source(path)) == {}
+    path.write_text("".join(f"{37 * k} {8 * k} 8 {k % 2}\n" for k in range(60)))
+    assert fits_of(Source(path)) == {}

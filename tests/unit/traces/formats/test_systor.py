@@ -40,3 +40,11 @@ def test_missing_responses_are_unknown_and_missing_ops_bad(tmp_path) -> None:
     assert texts(trace.volume) == ["4", "3"]
     path.write_text("1456095145.5,0.1,R,3,0,512\n")
     assert read(path).meta.source_format == "systor"
+
+
+@pytest.mark.parametrize("header", ["", HEADER])
+def test_rows_without_the_response_field_are_bad_rows(tmp_path, header) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(header + "1456095145.5,R,3,0,512\n" * 3)
+    with pytest.raises(TraceError, match="row 1: has 5 fields, not 6"):
+        read(path, fmt="systor")

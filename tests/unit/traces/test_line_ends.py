@@ -1,0 +1,97 @@
+"""Line ends, the same for every format of lines: LF, CRLF and a lone CR end a line, and no row is lost."""
+
+import pytest
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.delimited import Column, Layout, delimited
+from cachezoo.traces.reading import Reading
+from cachezoo.traces.source import Source
+from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS
+from tests.trace_data import read, text_lines, texts
+
+ROWS = 150
+FORMATS = sorted(text_lines(1))
+
+
+def rows_of(trace):
+    """Every column of a trace, by name."""
+    numbers = {name: None if (column := getattr(trace, name)) is None else column.tolist() for name in NUMBER_COLUMNS}
+    coded = {name: None if (column := getattr(trace, name)) is None else texts(column) for name in CODED_COLUMNS}
+    return numbers | coded
+
+
+def joined(lines, ends):
+    """The lines with ends from `ends`, one after the other and over again."""
+    return "".join(line + ends[index % len(ends)] for index, line in enumerate(lines)).encode()
+
+
+ENDS = {
+    "crlf": ["\r\n"],
+    "cr": ["\r"],
+    "a lone cr now and then": ["\n"] * 7 + ["\r"],
+    "cr at the start of lines": ["\n\r"],
+    "cr cr lf": ["\r\r\n"],
+    "all sorts": ["\n", "\r\n", "\r", "\r\r\n", "\n\n"],
+}
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("block", [100, 4 << 20])
+def test_every_line_is_a_row_however_it_ends(tmp_path, monkeypatch, fmt, ends, block):
+    monkeypatch.setattr(Source.lines, "__defaults__", (block,))
+    lines = text_lines(ROWS)[fmt]
+    path = tmp_path / "t"
+    path.write_bytes(joined(lines, ["\n"]))
+    expected = read(path, fmt=fmt)
+    assert len(expected) == ROWS
+    path.write_bytes(joined(lines, ENDS[ends]))
+    assert rows_of(read(path, fmt=fmt)) == rows_of(expected)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_a_format_is_recognised_however_its_lines_end(tmp_path, fmt):
+    path = tmp_path / "t"
+    found = []
+    for end in ("\n", "\r\n", "\r"):
+        path.write_bytes(joined(text_lines(ROWS)[fmt], [end]))
+        found.append(read(path).meta.source_format)
+    assert found == [fmt] * 3
+
+
+def test_a_line_end_over_two_blocks_is_one(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"abc\r\ndef\rghi\r\r\nj\r")
+    for size in range(1, 18):
+        assert b"".join(Source(path).lines(size)) == b"abc\ndef\nghi\n\nj\n"
+
+
+@pytest.mark.parametrize("dropped", [0, 1, 4])
+def test_a_parser_that_gives_other_rows_than_there_are_lines_is_refused(tmp_path, monkeypatch, dropped):
+    """Whatever a parser does with a block: what it loses is said, with the file and the rows."""
+    from cachezoo.traces import delimited as module
+
+    read_csv = module.pacsv.read_csv
+
+    def lossy(*args, **options):
+        table = read_csv(*args, **options)
+        return table.slice(0, len(table) - dropped)
+
+    monkeypatch.setattr(module.pacsv, "read_csv", lossy)
+    path = tmp_path / "t"
+    path.write_bytes(b"1,a\n\n2,b\n# c\n3,c\n4,d\n5,e")
+    reading = Reading([Source(path)], 9)
+    layout = Layout((Column("n", "int"), Column("who", "text")))
+    if not dropped:
+        assert [part.row.tolist() for part in delimited(reading, layout)] == [[1, 2, 3, 4, 5]]
+        return
+    with pytest.raises(TraceError, match=rf"t: rows 1 to 5: 5 lines were read as {5 - dropped} rows; fix the file"):
+        list(delimited(reading, layout))
+
+
+def test_an_edit_that_joins_lines_is_refused(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"1,a\n2,b\n3,c\n")
+    layout = Layout((Column("n", "int"), Column("who", "text")), edit=lambda block: block.replace(b"\n2", b";2"))
+    with pytest.raises(TraceError, match=r"t: rows 1 to 3: 3 lines were read as 2 rows"):
+        list(delimited(Reading([Source(path)]), layout))
