@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
-.PHONY: install repro test test-fast exp ui lint bench
+.PHONY: install repro test test-fast fuzz exp ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
@@ -20,6 +20,14 @@ test:
 test-fast:
 	@$(DEV)
 	@.venv/bin/python -m pytest $(PYTEST_ARGS) -m "not slow"
+
+# Every reader on damaged inputs: make fuzz MINUTES=60, in all; TARGET=msr for one reader. docs/fuzzing.md
+MINUTES ?= 60
+JOBS ?= 2
+TARGET ?=
+fuzz:
+	@$(DEV)
+	@.venv/bin/python -m tests.fuzz.campaign --minutes $(MINUTES) --jobs $(JOBS) $(addprefix --target ,$(TARGET))
 
 # An experiment in a temporary workspace: make exp O='"fit.caching.max_epochs=3"' M=models.caching=lstm_small
 O ?=

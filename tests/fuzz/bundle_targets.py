@@ -1,0 +1,199 @@
+"""The readers of bundles, folders and archives, and of the files of weights.
+
+An input is the one archive of a bundle's files; other archives are inputs of the archive's reader alone.
+"""
+
+import hashlib
+import io
+import json
+import shutil
+import zipfile
+from functools import cache, partial
+from pathlib import Path, PurePosixPath
+from random import Random
+from typing import Any
+
+from cachezoo.bundles.archive import archive_bytes, read_archive
+from cachezoo.bundles.inspect import inspect, render
+from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, SEAL, seal
+from cachezoo.bundles.reader import load, open_session
+from cachezoo.bundles.verification import verify
+from cachezoo.bundles.weights import check_finite
+from cachezoo.errors import BundleError, TrainingError
+from cachezoo.models.forest import read_forest_text
+from cachezoo.models.weights import WEIGHTS_FILE, read_weights
+from tests.fuzz import document_mutators, mutators
+from tests.fuzz.target import Broken, Target
+from tests.fuzz.trace_targets import told
+
+STORED = sorted(path.parent for path in (Path(__file__).parents[1] / "golden").glob("protocol*/*/manifest.json"))
+FOREST = "model.lgb.txt"
+
+
+def _files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@cache
+def stored_archives() -> tuple[bytes, ...]:
+    """The stored bundles as archives."""
+    return tuple(archive_bytes(_files_of(folder)) for folder in STORED)
+
+
+@cache
+def stored_files(ending: str) -> tuple[bytes, ...]:
+    """The stored bundles' files of an ending."""
+    return tuple(path.read_bytes() for folder in STORED for path in sorted(folder.rglob(f"*{ending}")))
+
+
+@cache
+def _digests() -> set[str]:
+    return {hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest() for folder in STORED}
+
+
+def _unpacked(data: bytes) -> dict[str, bytes] | None:
+    """The files of an archive of ours, whose names can be put into a folder; None of any other."""
+    try:
+        files = read_archive(data, "input")
+    except BundleError:
+        return None
+    parents = {parent.as_posix() for name in files for parent in PurePosixPath(name).parents}
+    return files if all(FILE_NAME.fullmatch(name) and name not in parents for name in files) else None
+
+
+def _write(files: dict[str, bytes], folder: Path) -> Path:
+    root = folder / "bundle"
+    shutil.rmtree(root, ignore_errors=True)
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return root
+
+
+def _sealed(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The files with every size and checksum true again, as far as the manifest can be read."""
+    raw = files.get(MANIFEST, b"")
+    try:
+        manifest: Any = json.loads(raw)
+        for entry in manifest["files"]:
+            data = files[entry["path"]]
+            entry["sha256"], entry["size"] = hashlib.sha256(data).hexdigest(), len(data)
+        raw = json.dumps(manifest, indent=2, sort_keys=True).encode()
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass  # a manifest that lists no files is sealed as it is
+    return {**files, MANIFEST: raw, SEAL: seal(hashlib.sha256(raw).hexdigest())}
+
+
+def _changed(path: Path, what: str) -> None:
+    """Whatever is read is a stored bundle, unchanged."""
+    try:
+        bundle = load(path)
+    except BundleError as error:
+        told(error, path)
+        return
+    if bundle.digest not in _digests():
+        message = f"{what}: a changed bundle was read"
+        raise Broken(message)
+
+
+def check_archive(data: bytes, folder: Path) -> None:
+    """An archive is refused in one line, or is a stored bundle."""
+    path = folder / "bundle.zip"
+    path.write_bytes(data)
+    _changed(path, "archive")
+
+
+def check_folder(data: bytes, folder: Path) -> None:
+    """A folder that was changed is refused in one line."""
+    files = _unpacked(data)
+    if files is not None:
+        _changed(_write(files, folder), "folder")
+
+
+def check_sealed(data: bytes, folder: Path) -> None:
+    """A bundle whose checksums are true is refused in one line, or verified and shown."""
+    files = _unpacked(data)
+    if files is None:
+        return
+    path = _write(_sealed(files), folder)
+    for read in (verify, lambda path: render(inspect(path))):
+        try:
+            read(path)
+        except BundleError as error:
+            told(error, path)
+
+
+def check_onnx(data: bytes, folder: Path) -> None:
+    """A model is refused in one line, or opened."""
+    where = folder / "model.onnx"
+    try:
+        check_finite(where.name, data, str(where))
+        open_session(data, str(where))
+    except BundleError as error:
+        told(error, where)
+
+
+def check_safetensors(data: bytes, folder: Path) -> None:
+    """Weights are refused in one line by both readers, or read."""
+    path = folder / WEIGHTS_FILE
+    path.write_bytes(data)
+    try:
+        check_finite(path.name, data, str(path))
+    except BundleError as error:
+        told(error, path)
+    try:
+        read_weights(folder)
+    except TrainingError as error:
+        told(error, path)
+
+
+def check_forest(data: bytes, folder: Path) -> None:
+    """A forest's text is refused in one line by both readers, or read; LightGBM itself is not asked."""
+    path = folder / FOREST
+    path.write_bytes(data)
+    try:
+        check_finite(path.name, data, str(path))
+    except BundleError as error:
+        told(error, path)
+    try:
+        read_forest_text(path)
+    except TrainingError as error:
+        told(error, path)
+
+
+def mutate_archive(data: bytes, rng: Random) -> bytes:
+    """Changed bytes of an archive, or an archive of changed files, not always the one that there is."""
+    files = _unpacked(data)
+    if files is None or rng.random() < 0.5:
+        return mutators.binary(data, rng, len(data) + 64)
+    changed = document_mutators.files(files, rng)
+    if rng.random() < 0.5:
+        return archive_bytes(changed)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+        for name in rng.sample(sorted(changed), len(changed)):
+            archive.writestr(zipfile.ZipInfo(rng.choice((name, name, name, f"../{name}", f"/{name}"))), changed[name])
+    return buffer.getvalue()
+
+
+def mutate_files(data: bytes, rng: Random) -> bytes:
+    """The archive of changed files."""
+    return archive_bytes(document_mutators.files(_unpacked(data) or {}, rng))
+
+
+def bundle_targets() -> list[Target]:
+    """A target for each way to read a bundle, and for each kind of weights."""
+    return [
+        Target("bundle-archive", stored_archives, mutate_archive, check_archive),
+        Target("bundle-folder", stored_archives, mutate_files, check_folder),
+        Target("bundle-sealed", stored_archives, mutate_files, check_sealed),
+        Target("weights-onnx", partial(stored_files, ".onnx"), document_mutators.onnx_model, check_onnx),
+        Target(
+            "weights-safetensors",
+            partial(stored_files, ".safetensors"),
+            document_mutators.safetensors,
+            check_safetensors,
+        ),
+        Target("weights-forest", partial(stored_files, ".lgb.txt"), mutators.text, check_forest),
+    ]

@@ -1,0 +1,63 @@
+"""Every reader is fuzzed, its valid inputs are valid, and a fixed set of damaged ones breaks no property."""
+
+from pathlib import Path
+
+import pytest
+
+from cachezoo.traces.formats import FORMATS, recognise
+from cachezoo.traces.source import Source
+from tests.fuzz.seeds import TRACES, trace_seeds
+from tests.fuzz.target import attempt, inputs, warm
+from tests.fuzz.targets import TARGETS
+from tests.trace_data import read
+
+REGRESSIONS = Path(__file__).parent / "regressions"
+STORED = sorted(path for path in REGRESSIONS.glob("*/*") if path.is_file())
+# About half a minute for all targets on two cores.
+INPUTS = 120
+SEED = 1
+
+
+def test_every_format_has_seeds_and_a_target() -> None:
+    assert set(TRACES) == set(FORMATS)
+    assert set(FORMATS) <= set(TARGETS)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_seeds_are_valid_traces_of_their_format(fmt: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    for number, data in enumerate(trace_seeds(fmt)):
+        path.write_bytes(data)
+        if number == 0:
+            assert recognise(Source(path)).id == fmt
+        assert len(read(path, fmt=fmt)) > 0
+
+
+def test_inputs_depend_on_the_seed_alone() -> None:
+    for target in TARGETS.values():
+        assert inputs(target, 5, 8) == inputs(target, 5, 8) != inputs(target, 6, 8), target.id
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_damaged_inputs_break_no_property(name: str, tmp_path: Path) -> None:
+    target = TARGETS[name]
+    warm(target, tmp_path)
+    found = {}
+    for number, data in enumerate(inputs(target, SEED, INPUTS)):
+        finding = attempt(target, data, tmp_path)
+        if finding is not None:
+            found[finding.key] = f"input {number}: {finding.said}"
+    assert not found, "\n".join(found.values())
+
+
+def test_regressions_are_of_targets() -> None:
+    assert {path.parent.name for path in STORED} <= set(TARGETS)
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_what_was_found_once_stays_mended(path: Path, tmp_path: Path) -> None:
+    target = TARGETS[path.parent.name]
+    warm(target, tmp_path)
+    finding = attempt(target, path.read_bytes(), tmp_path)
+    assert finding is None, finding.said
