@@ -3,6 +3,21 @@
 # Repeatable: does nothing when the lock that is installed has not changed. PIP_ARGS passes through to pip.
 set -eu
 cd "$(dirname "$0")/.."
+# What lies in .cache is run: compiled kernels and DVC's own caches are pickles, and DVC makes its folders for everyone
+# to write. So nobody else may enter. Where others could write until now, it may be theirs; all of it is made again.
+[ -d .cache ] || mkdir -m 700 .cache
+was=$(stat -L -c %a .cache)
+if [ "$was" != 700 ]; then
+    if ! chmod 700 .cache 2>/dev/null; then
+        echo "bootstrap: .cache belongs to another user; remove it, or take it over: chown -R $(id -u) .cache" >&2
+        exit 1
+    fi
+    foreign=$(find -H .cache -mindepth 1 ! -type l \( -perm -0002 -o ! -user "$(id -u)" \) -print -quit)
+    if [ $((0$was & 2)) != 0 ] || [ -n "$foreign" ]; then
+        find -H .cache -mindepth 1 -delete
+        echo "bootstrap: others could write to .cache; it is closed now, and what it held is removed" >&2
+    fi
+fi
 lock=$1
 stamp=.venv/.installed-$(cat "$lock" pyproject.toml | sha256sum | cut -c1-16)
 [ -e "$stamp" ] && exit 0

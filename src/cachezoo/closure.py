@@ -2,9 +2,9 @@
 
 A source counts by what it says to Python: comments, docstrings, layout and the meanings of fields and columns
 (`cachezoo.meanings`) do not count. Left out is what no output's bytes can hang on: the settings, whose values stand in
-params.yaml and are `params:` of the stages; and errors and progress, which end a run or are seen by people. The
-registry of systems is left out too, so that a new system concerns no stage of another. A stage whose own file imports
-one of these means it.
+params.yaml and are `params:` of the stages; errors, progress and the look at the folder of caches, which end a run or
+are seen by people. The registry of systems is left out too, so that a new system concerns no stage of another. A stage
+whose own file imports one of these means it.
 """
 
 import ast
@@ -27,7 +27,7 @@ LEFT_OUT = tuple(
     re.compile(f"src/{PACKAGE}/{pattern}")
     for pattern in (
         r"((config|settings)/.*|systems/\w+/settings\.py|yaml_file\.py)",
-        r"(errors|console|meanings)\.py",
+        r"(errors|console|meanings|private)\.py",
         r"systems/registry\.py",
     )
 )

@@ -12,6 +12,10 @@ class ConfigError(CachezooError):
     """conf/, params.yaml or an argument holds something that cannot be used."""
 
 
+class CacheError(CachezooError):
+    """A folder of caches cannot be used, or others can write to it and so decide what is run."""
+
+
 class TraceError(CachezooError):
     """A trace file cannot be read or holds rows that no trace can have."""
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cachezoo.errors import CachezooError, ConfigError, os_message
+from cachezoo.private import make_closed
 
 PR_SET_PDEATHSIG = 1
 
@@ -30,6 +31,7 @@ def heed_interrupts() -> None:
 def settle_environment(root: Path) -> None:
     """Keep caches inside the clone and fix what would make bytes depend on the machine."""
     cache = root / ".cache"
+    make_closed(cache)
     os.environ.setdefault("CACHEZOO_CACHE_DIR", str(cache))
     os.environ.setdefault("MPLCONFIGDIR", str(cache / "matplotlib"))
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "torchinductor"))
@@ -49,8 +51,8 @@ def guarded(name: str) -> Iterator[None]:
     """Run a stage's work: it ends with DVC, keeps caches in the clone, and says in one line what is wrong."""
     die_with_parent()
     heed_interrupts()
-    settle_environment(Path.cwd())
     try:
+        settle_environment(Path.cwd())
         yield
     except CachezooError as error:
         sys.stderr.write(f"{name}: {error}\n")

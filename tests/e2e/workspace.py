@@ -75,6 +75,7 @@ def make(folder: Path) -> Workspace:
     traces.write(folder / "data/raw/tiny")
     for name in ("matrix.yaml", "overrides.yaml"):
         shutil.copy(TINY / name, folder / "conf" / name)
+    (folder / ".cache").mkdir(mode=0o700)  # as scripts/bootstrap.sh does
     with contextlib.chdir(folder):
         assert run("pipelines/sources.py") == (0, "")
         assert run("pipelines/compose.py") == (0, "")

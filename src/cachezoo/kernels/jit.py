@@ -3,19 +3,26 @@
 A kernel compiled once is cached on disk. numba's own cache does not notice edits in callees of other modules,
 so the cache folder is named by the hash of every kernel source and numba's version. That name says all, so clones
 that share CACHEZOO_CACHE_DIR share compiled kernels; numba alone would keep apart what lies in different folders.
+A compiled kernel is a pickle, which runs code when it is read. So where others can write to the cache, every kernel
+refuses with the reason when it is called: stages and commands, which import kernels first, then say it in one line.
 Where numba is not installed (the bundle runtime needs only numpy and onnxruntime) `njit` leaves the function as it
 is: the same code, slower.
 """
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
+
+from cachezoo.errors import CacheError
+from cachezoo.private import cache_root, private_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
+KERNELS = "kernels"
 
 
 def _cache_folder() -> Path:
@@ -25,24 +32,37 @@ def _cache_folder() -> Path:
         digest.update(source.relative_to(folder).as_posix().encode())
         digest.update(source.read_bytes())
     digest.update(metadata.version("numba").encode())
-    base = os.environ.get("CACHEZOO_CACHE_DIR")
-    root = Path(base) if base else Path(__file__).resolve().parents[3] / ".cache"
-    return root / "numba" / digest.hexdigest()[:16]
+    return cache_root() / "numba" / digest.hexdigest()[:16]
 
 
+HAVE_NUMBA = True
+REFUSAL: CacheError | None = None
 try:
     metadata.version("numba")
+    os.environ["NUMBA_CACHE_DIR"] = str(private_folder(_cache_folder() / KERNELS).parent)
 except metadata.PackageNotFoundError:
     HAVE_NUMBA = False
-else:
-    HAVE_NUMBA = True
-    os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
+except CacheError as refusal:
+    REFUSAL = refusal
+
+
+def _refusing(function: F, refusal: CacheError) -> F:
+    @functools.wraps(function)
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise refusal
+
+    return cast(F, refuse)
 
 
 def njit(function: F) -> F:
-    """Compile a kernel (nopython, no fastmath, disk cache), or return it unchanged without numba."""
+    """Compile a kernel (nopython, no fastmath, disk cache), or return it unchanged without numba.
+
+    Where others can write to the cache, the kernel raises CacheError when it is called.
+    """
     if not HAVE_NUMBA:
         return function
+    if REFUSAL is not None:
+        return _refusing(function, REFUSAL)
     import numba
 
     config: Any = numba.config
@@ -90,4 +110,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
         raise AttributeError(name)
     from numba.core.caching import UserProvidedCacheLocator
 
-    return type(name, (UserProvidedCacheLocator,), {"get_suitable_cache_subpath": classmethod(lambda *_: "kernels")})
+    return type(name, (UserProvidedCacheLocator,), {"get_suitable_cache_subpath": classmethod(lambda *_: KERNELS)})

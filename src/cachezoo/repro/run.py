@@ -16,10 +16,12 @@ from dvc.cli import main as dvc
 from dvc.exceptions import DvcException
 
 from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.private import closed_folder
 from cachezoo.repro.lockfile import LockWriter, recover
 from cachezoo.repro.plan import Plan, make_plan
 from cachezoo.repro.worker import FAILED, Worker
 
+CACHE = Path(".cache")
 JOBS = 2
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -141,6 +143,11 @@ def main(arguments: Sequence[str]) -> int:
     Options that this does not know go to `dvc repro` itself, one stage after the other.
     """
     options, targets = _options(arguments)
+    try:
+        closed_folder(CACHE)
+    except CachezooError as error:
+        sys.stderr.write(f"repro: {error}\n")
+        return 1
     plain = ["repro", *(["--force"] if options.force else []), *targets]
     if any(target.startswith("-") for target in targets):
         recover()

@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,8 @@ def folders(tmp_path: Path) -> list[Path]:
     made = [tmp_path / name for name in ("one", "another")]
     for folder in made:
         (folder / "cachezoo").mkdir(parents=True)
-        shutil.copy(ROOT / "src/cachezoo/__init__.py", folder / "cachezoo")
+        for name in ("__init__.py", "errors.py", "private.py"):
+            shutil.copy(ROOT / "src/cachezoo" / name, folder / "cachezoo")
         shutil.copytree(ROOT / "src/cachezoo/kernels", folder / "cachezoo/kernels")
     os.utime(made[1] / "cachezoo/kernels/versions.py", (1, 1))
     return made
@@ -61,3 +63,24 @@ def test_numba_may_be_imported_before(folders: list[Path], tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path / "cache"))
+
+
+CALL = """
+import numpy as np
+from cachezoo.errors import CacheError
+from cachezoo.kernels import versions
+try:
+    versions.version_ids(np.array([0], np.int32), np.array([False]), 1)
+except CacheError as error:
+    print(error)
+"""
+
+
+def test_a_cache_that_others_can_write_is_refused_when_a_kernel_is_called(folders: list[Path]) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="cachezoo-test-") as cache:
+        Path(cache).chmod(0o777)
+        environment = {**os.environ, "PYTHONPATH": str(folders[0]), "CACHEZOO_CACHE_DIR": cache}
+        done = subprocess.run([sys.executable, "-c", CALL], env=environment, capture_output=True, text=True, check=True)
+        assert len(done.stdout.splitlines()) == 1
+        assert f"chmod go-w '{cache}'" in done.stdout
+        assert not list(Path(cache).rglob("*.nb*"))

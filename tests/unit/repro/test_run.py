@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -302,3 +303,19 @@ def test_a_lock_that_another_program_writes_is_not_overwritten(project):
     _, err = run(project, status=1)
     assert "dvc.lock: another program has written it" in err
     assert (project / "dvc.lock").read_text().endswith("# mine\n")
+
+
+@pytest.mark.parametrize("mode, taken", [(0o755, False), (0o777, False), (0o700, True), (None, True)])
+def test_dvcs_caches_lie_in_a_folder_for_one_user(project, mode, taken):
+    write(project, stage("a", "raw"))
+    cache = project / ".cache"
+    if mode is not None:
+        cache.mkdir()
+        cache.chmod(mode)
+    _, err = run(project, status=0 if taken else 1)
+    assert (project / "a").exists() == taken
+    if taken:
+        assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    else:
+        assert err.count("\n") == 1
+        assert f"lets others in (mode {mode:04o})" in err and "make install" in err

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from cachezoo.errors import DeviceError
+from cachezoo.private import cache_root, private_folder
 
 SOURCE = Path(__file__).parent / "disk.c"
 FLAGS = ("-std=c11", "-O2", "-shared", "-fPIC")
@@ -42,18 +43,12 @@ def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
         raise DeviceError(message) from error
 
 
-def _cache_folder() -> Path:
-    base = os.environ.get("CACHEZOO_CACHE_DIR")
-    return (Path(base) if base else Path(__file__).resolve().parents[4] / ".cache") / "nbd"
-
-
 def _versions(gcc: str, nbdkit: str) -> str:
     """What the compiled file depends on beside its source."""
     return "\n".join(_run([program, "--version"]).stdout for program in (gcc, nbdkit))
 
 
 def _compile(gcc: str, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.stem}-") as folder:
         made = Path(folder) / target.name
         done = _run([gcc, *FLAGS, str(SOURCE), "-o", str(made), *LIBRARIES])
@@ -70,11 +65,12 @@ def plugin_file() -> Path:
 
     Raises:
         DeviceError: gcc, nbdkit or nbdkit's header is not installed, or the source does not compile.
+        CacheError: others can write to the cache.
     """
     gcc, nbdkit = need("gcc"), need("nbdkit")
     digest = hashlib.sha256(SOURCE.read_bytes())
     digest.update("\n".join((*FLAGS, _versions(gcc, nbdkit))).encode())
-    target = _cache_folder() / f"disk-{digest.hexdigest()[:16]}.so"
+    target = private_folder(cache_root() / "nbd") / f"disk-{digest.hexdigest()[:16]}.so"
     if not target.exists():
         _compile(gcc, target)
     return target
