@@ -27,6 +27,8 @@ def results(as_json: Json = False) -> None:
     elif rows or flash:
         tables = [found.results_table(rows)] * bool(rows) + [found.flash_table(flash)] * bool(flash)
         out().print(*tables, found.bundles_table(bundles))
+        for text in run.summaries():
+            out().print(text, soft_wrap=True, markup=False, highlight=False)
         out().print(found.next_steps(bundles), soft_wrap=True, markup=False, highlight=False)
     else:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")

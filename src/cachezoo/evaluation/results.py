@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
 from cachezoo.bundles.protocol import MANIFEST
-from cachezoo.metrics.base import Measurements
+from cachezoo.metrics.base import Overall
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow
 from cachezoo.metrics.page import CategoryMetrics, PolicyRow
@@ -57,7 +57,7 @@ class Results:
 
     pages: Sequence[CategoryMetrics]
     flashes: Sequence[FlashMetrics]
-    overall: Sequence[Measurements]
+    overall: Sequence[Overall]
 
     def __bool__(self) -> bool:
         """Whether anything was evaluated."""
@@ -92,6 +92,10 @@ class Results:
         for flash in self.flashes:
             found |= {part.model_id: (part.promoted, part.reason) for part in (flash, flash.prefetch)}
         return [BundleResult(name, _bundle_of(name), *verdict) for name, verdict in found.items()]
+
+    def summaries(self) -> list[str]:
+        """A sentence or two of each system whose one model is of all categories."""
+        return [text for metrics in self.overall if (text := metrics.summary())]
 
     def as_json(self) -> dict[str, list[dict[str, Any]]]:
         """JSON values of all of them."""

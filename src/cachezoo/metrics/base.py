@@ -31,7 +31,7 @@ class Shown(Protocol):
 
 
 class Measurements(Protocol):
-    """Metrics of a category, or of a system whose one model is of all categories."""
+    """Metrics of a category or a system."""
 
     @property
     def traces(self) -> Mapping[str, Shown]:
@@ -40,3 +40,10 @@ class Measurements(Protocol):
     @property
     def models(self) -> Mapping[str, Judged]:
         """What was measured of each model, by id."""
+
+
+class Overall(Measurements, Protocol):
+    """Metrics of a system whose one model is of all categories."""
+
+    def summary(self) -> str:
+        """What was found, in a sentence or two; empty where nothing was."""

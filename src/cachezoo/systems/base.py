@@ -129,7 +129,7 @@ class System:
             None where it decides nothing in one.
         page_bundle: (serving object, name, trace, pages, capacity, warmup) to the same of a loaded bundle.
         report: its `ReportSection`; None where the common tables say everything.
-        metrics: (path) to `cachezoo.metrics.base.Measurements`, the reader of metrics/<system>.json; None unless one
+        metrics: (path) to `cachezoo.metrics.base.Overall`, the reader of metrics/<system>.json; None unless one
             model is of `all`.
         plots: files of the report that belong to its models, besides a model's own.
         described: its `Described`; None leaves open in the data dictionary what its models hold.

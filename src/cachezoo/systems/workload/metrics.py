@@ -7,6 +7,7 @@ from cachezoo.documents import Document, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
+from cachezoo.view import percent
 
 ACCURACY = "windows named rightly"
 INTERVAL = "its 90 % interval; null with fewer windows than blocks"
@@ -91,6 +92,36 @@ class WorkloadMetrics(Document):
     traces: Annotated[dict[str, WorkloadTrace], Each("one test trace", "trace", "trace")]
     mixtures: Annotated[list[Mixture], Each("one mixture of two test traces", "major, minor and share")]
     models: Annotated[dict[str, Classifier], Each("the classifier", "model", "model")]
+
+    def summary(self) -> str:
+        """What the classifier names rightly: windows of single programs, and of two at once."""
+        named = [
+            f"{name} names {percent(own.test.balanced_accuracy)} of the windows of single programs right "
+            f"(a decision tree {percent(own.test.tree_balanced_accuracy)})."
+            for name, own in self.models.items()
+            if isinstance(own.test, Pooled)
+            and own.test.balanced_accuracy is not None
+            and own.test.tree_balanced_accuracy is not None
+        ]
+        return " ".join([*named, self.mixed()] if named else [])
+
+    def mixed(self) -> str:
+        """How often the classifier names the larger of two programs at once, beside always naming the larger stream."""
+        found = [
+            (row.accuracy, mixture.majority_share)
+            for mixture in self.mixtures
+            for row in mixture.rows
+            if row.kind == "model" and row.accuracy is not None and mixture.majority_share is not None
+        ]
+        if not found:
+            return ""
+        mean, constant = (sum(column) / len(found) for column in zip(*found, strict=True))
+        better = sum(own > share for own, share in found)
+        return (
+            f"Of windows of two programs at once it names the larger one in {percent(mean)}, on the mean of "
+            f"{len(found)} mixtures; always naming the program that is larger over the whole would be right in {percent(constant)}, "
+            f"and it does better than that in {better} of {len(found)}."
+        )
 
 
 def read_metrics(path: Path) -> WorkloadMetrics:
