@@ -145,7 +145,9 @@ def test_metadata_that_is_no_text_is_refused(canonical, entry):
     table = pq.read_table(canonical)
     known = {key: value for key, value in pq.read_metadata(canonical).metadata.items() if key != b"ARROW:schema"}
     pq.write_table(table.replace_schema_metadata({**known, **entry}), canonical)
-    with pytest.raises(TraceError, match=r"a\.parquet: its metadata is no text in UTF-8 \(b'.*xffree'\); write") as error:
+    with pytest.raises(
+        TraceError, match=r"a\.parquet: its metadata is no text in UTF-8 \(b'.*xffree'\); write"
+    ) as error:
         read_trace(canonical)
     assert "\n" not in str(error.value)
 

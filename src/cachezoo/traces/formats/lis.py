@@ -18,7 +18,12 @@ from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
 
 LAYOUT = Layout(
-    (Column("start", "int"), Column("count", "int"), Column("ignored", "skip"), Column("request", "skip", optional=True)),
+    (
+        Column("start", "int"),
+        Column("count", "int"),
+        Column("ignored", "skip"),
+        Column("request", "skip", optional=True),
+    ),
     delimiter=" ",
 )
 
