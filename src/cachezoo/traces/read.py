@@ -95,7 +95,7 @@ class OpenTrace:
         """Provenance after a pass; a canonical Parquet file's own is kept."""
         asked, extra = self.files, self._extra()
         if self.format.id == "parquet" and len(self.sources) == 1:
-            own = read_meta(self.sources[0].path)
+            own = read_meta(self.sources[0].stored)
             category = own.category if asked.category == "unknown" else asked.category
             return replace(
                 own, trace_id=asked.trace_id or own.trace_id, category=category, extra={**own.extra, **extra}
