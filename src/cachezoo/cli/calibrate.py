@@ -49,7 +49,9 @@ def _from_trace(path: Path) -> Taken:
     from cachezoo.devices.samples import read_disk_trace
     from cachezoo.io import sha256_file
     from cachezoo.traces.read import OpenTrace, TraceFiles, read_any, silent
+    from cachezoo.traces.source import refuse_pipe
 
+    refuse_pipe(path)
     form = OpenTrace(TraceFiles([path]), silent).format.id
     if form == "disksim_validate":  # its times have fractions, and are service times by definition
         samples = read_disk_trace(path)

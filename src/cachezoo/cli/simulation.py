@@ -75,11 +75,14 @@ def _known(ids: list[str]) -> list[str]:
 
 
 def _present(traces: list[Path]) -> None:
-    """A trace that is not there is refused before the others run."""
+    """A trace that is not there, or cannot be read more than once, is refused before the others run."""
+    from cachezoo.traces.source import refuse_pipe
+
     for path in traces:
         if not path.exists():
             message = f"{path}: no such file"
             raise TraceError(message)
+        refuse_pipe(path)
 
 
 def _bench(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
@@ -158,6 +161,7 @@ def compare(
     if bundle and (asked.writes, asked.unit) != ("back", "page"):
         message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
         raise ConfigError(message)
+    _present([trace])
     bench = _bench(trace, asked, capacities)
     models = [_bundle_rows(path, bench, capacities, asked) for path in bundle or []]
     rows = _all_rows(trace, ids, capacities, replace(asked, decision_us=0.0), workers)

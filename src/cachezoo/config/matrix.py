@@ -148,7 +148,9 @@ def _table(text: str, new: NewTrace) -> str:
 def _look(new: NewTrace, table: str) -> tuple[str, list[str]]:
     """The id of the file's format, its first requests read; and what they give to say."""
     from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+    from cachezoo.traces.source import refuse_pipe
 
+    refuse_pipe(new.file)
     options = dict(new.options or {})
     given = OpenTrace(TraceFiles([new.file], new.fmt, new.category, new.key, options, new.skip_bad_rows), silent)
     first = next(given.chunks())

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cachezoo.coded import Coded
 from cachezoo.console import Advance
+from cachezoo.errors import TraceError
 from cachezoo.io import ROW_GROUP_ROWS, held
 from cachezoo.traces.pages import PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
@@ -45,13 +46,13 @@ def ingest(
         What `cachezoo.traces.stats` says of it.
 
     Raises:
-        TraceError: as `cachezoo.traces.read.read_files`.
+        TraceError: as `cachezoo.traces.read.read_files`, or an unsorted trace cannot be spilled beside the output.
     """
     given = OpenTrace(files, advance)
     bounds = None if part == WHOLE else _bounds(sum(len(chunk) for chunk in given.chunks()), part)
     try:
         with trace_writer(output) as writer:
-            return _streamed(given, _Sink(writer), bounds)
+            figures = _streamed(given, _Sink(writer), bounds)
     except _Unsorted:
         output.parent.mkdir(parents=True, exist_ok=True)
         with (
@@ -59,7 +60,9 @@ def ingest(
             tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.", suffix=".spill") as folder,
             held(Path(folder)),
         ):
-            return _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
+            figures = _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
+    given.warn()
+    return figures
 
 
 def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, Any]:
@@ -72,6 +75,7 @@ def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, An
     stitcher = Stitcher(given.meta())
     for group in _groups(given.chunks()):
         sink.add(stitcher.piece(group, 0))
+    given.warn()
     return sink.close(given.meta())
 
 
@@ -153,7 +157,11 @@ class _Spill:
         self._maps: dict[str, mmap.mmap] = {}
 
     def add(self, piece: Trace) -> None:
-        """Append a piece's columns."""
+        """Append a piece's columns.
+
+        Raises:
+            TraceError: a file cannot be written, as where the disk is full.
+        """
         columns = {name: getattr(piece, name) for name in NUMBER_COLUMNS}
         for name in CODED_COLUMNS:
             coded: Coded | None = getattr(piece, name)
@@ -163,8 +171,15 @@ class _Spill:
         for name, values in columns.items():
             if values is not None:
                 self._types[name] = values.dtype
-                with (self._folder / name).open("ab") as file:
-                    values.tofile(file)
+                try:
+                    with (self._folder / name).open("ab") as file:
+                        file.write(values)
+                except OSError as error:
+                    message = (
+                        f"{self._folder / name}: cannot be written ({error.strerror}); an unsorted trace is sorted in "
+                        f"files beside the output: make room in {self._folder.parent}, or name an output elsewhere"
+                    )
+                    raise TraceError(message) from error
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """A column, mapped."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.coded import Coded
-from cachezoo.console import Advance
+from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import format_of, options_of, recognise
 from cachezoo.traces.formats.base import Format, Options
@@ -95,7 +95,7 @@ class OpenTrace:
         """Provenance after a pass; a canonical Parquet file's own is kept."""
         asked, extra = self.files, self._extra()
         if self.format.id == "parquet" and len(self.sources) == 1:
-            own = read_meta(self.sources[0].path)
+            own = read_meta(self.sources[0].stored)
             category = own.category if asked.category == "unknown" else asked.category
             return replace(
                 own, trace_id=asked.trace_id or own.trace_id, category=category, extra={**own.extra, **extra}
@@ -113,7 +113,23 @@ class OpenTrace:
             said["skipped_rows"] = str(len(self.reading.skipped))
         if self.backwards:
             said["out_of_order_rows"] = str(self.backwards)
+        if jump := self.reading.first_jump:
+            said["time_jumps"] = str(self.reading.jumps)
+            file = f"file {self.sources.index(jump.source) + 1}, " if len(self.sources) > 1 else ""
+            way = "back" if jump.step_us < 0 else "on"
+            said["first_time_jump"] = f"{file}row {jump.row}: {jump.years:.1f} years {way}"
         return said
+
+    def warn(self) -> None:
+        """Say on standard error, after a pass, what the trace's times make doubtful."""
+        if jump := self.reading.first_jump:
+            said = f"{jump.years:.1f} years {'before' if jump.step_us < 0 else 'after'} the last row's"
+            more = f", and there are {self.reading.jumps} jumps of more than a year" if self.reading.jumps > 1 else ""
+            text = (
+                f"warning: {jump.source.path}: row {jump.row}: its time is {said}{more}; all times count from the "
+                "earliest: fix or drop the row if it is wrong"
+            )
+            err().print(text, soft_wrap=True, markup=False)
 
 
 class Stitcher:
@@ -160,6 +176,7 @@ def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
     """
     given = OpenTrace(files, advance)
     chunks = list(given.chunks())
+    given.warn()
     origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
     trace = Stitcher(given.meta()).piece(chunks, origin_us)
     if given.backwards:

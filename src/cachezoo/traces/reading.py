@@ -17,6 +17,8 @@ BAD_OP = 255
 SECTOR_BYTES = 512
 READ_OR_WRITE = {"r": 0, "read": 0, "w": 1, "write": 1}
 BAD_TIME = np.iinfo(np.int64).min
+MOST_TIME_US = 2**62  # the difference of two times fits 64 bits
+YEAR_US = 365 * 86_400_000_000
 PER_UNIT_US = {"ns": 1e-3, "100ns": 0.1, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -103,10 +105,30 @@ class Chunk:
         if self.count is not None and len(self) and self.count.min() < 1:
             for index in np.flatnonzero(self.count < 1).tolist():
                 found[index] = "its count is no number of accesses from 1 to 2147483647: fix or drop the row"
-        if len(self) and self.time_us.min() == BAD_TIME:
-            for index in np.flatnonzero(self.time_us == BAD_TIME).tolist():
+        if len(self) and not -MOST_TIME_US < self.time_us.min() <= self.time_us.max() < MOST_TIME_US:
+            for index in np.flatnonzero((self.time_us <= -MOST_TIME_US) | (self.time_us >= MOST_TIME_US)).tolist():
                 found[index] = "its time lies before the trace's start, or is no number of microseconds: check the unit"
         return sorted(found.items())
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A step of more than a year from the row before.
+
+    Attributes:
+        source: the file.
+        row: the row's number.
+        step_us: microseconds, below 0 backwards.
+    """
+
+    source: Source
+    row: int
+    step_us: float
+
+    @property
+    def years(self) -> float:
+        """Its length, whatever its direction."""
+        return abs(self.step_us) / YEAR_US
 
 
 @dataclass
@@ -119,6 +141,8 @@ class Reading:
         skipped: the bad rows skipped so far, `FILE: row N: …` each.
         left_out: records that are no reads or writes of data (flushes, discards …), counted by kind.
         notes: what the reader found out, such as an inferred unit of time; goes into the trace's metadata.
+        first_jump: the first jump of years in time, of `jumps`; a single wild time shifts all others, which count from
+            the earliest.
     """
 
     sources: Sequence[Source]
@@ -126,6 +150,9 @@ class Reading:
     skipped: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
+    first_jump: Jump | None = field(default=None, init=False)
+    jumps: int = field(default=0, init=False)
+    _last_us: int | None = field(default=None, init=False)
 
     def bad(self, source: Source, row: int, said: str) -> None:
         """Count a row that cannot be used.
@@ -165,13 +192,28 @@ class Reading:
             TraceError: more rows are bad than may be skipped.
         """
         found = chunk.bad_rows()
-        if not found:
-            return chunk
-        kept = np.ones(len(chunk), bool)
-        for index, said in found:
-            self.bad(source, int(chunk.row[index]), said)
-            kept[index] = False
-        return chunk.where(kept)
+        if found:
+            kept = np.ones(len(chunk), bool)
+            for index, said in found:
+                self.bad(source, int(chunk.row[index]), said)
+                kept[index] = False
+            chunk = chunk.where(kept)
+        if len(chunk):
+            self._watch(source, chunk)
+        return chunk
+
+    def _watch(self, source: Source, chunk: Chunk) -> None:
+        """Note jumps of years between a chunk's rows, and from the last chunk to it."""
+        time_us = chunk.time_us
+        before = int(time_us[0]) if self._last_us is None else self._last_us
+        self._last_us = int(time_us[-1])
+        if max(before, int(time_us.max())) - min(before, int(time_us.min())) <= YEAR_US:
+            return
+        steps = np.diff(time_us, prepend=before)
+        jumps = np.flatnonzero(np.abs(steps) > YEAR_US)
+        if self.first_jump is None and len(jumps):
+            self.first_jump = Jump(source, int(chunk.row[jumps[0]]), float(steps[jumps[0]]))
+        self.jumps += len(jumps)
 
 
 class Names:

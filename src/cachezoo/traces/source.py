@@ -3,6 +3,10 @@
 import bz2
 import gzip
 import lzma
+import shutil
+import stat
+import tempfile
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,9 +53,20 @@ def _decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
     return raw
 
 
+def refuse_pipe(path: Path) -> None:
+    """Refuse a pipe where a trace is read more than once.
+
+    Raises:
+        TraceError: it is one.
+    """
+    if path.is_fifo() or path.is_socket():
+        message = f"{path}: is a pipe, but is needed more than once; save the trace to a file first"
+        raise TraceError(message)
+
+
 @dataclass
 class Source:
-    """One file of a trace.
+    """One file of a trace, or a pipe, which is copied to a temporary file when it is first looked at.
 
     Attributes:
         path: the file; errors name it so.
@@ -60,6 +75,44 @@ class Source:
 
     path: Path
     consumed: int = field(default=0, init=False)
+
+    @cached_property
+    def stored(self) -> Path:
+        """Where the bytes lie: the file, or the copy of a pipe, which goes with this object or the process.
+
+        Raises:
+            TraceError: there is no such file, or it is neither file nor pipe, or a pipe cannot be copied.
+        """
+        try:
+            mode = self.path.stat().st_mode
+        except FileNotFoundError as error:
+            message = f"{self.path}: no such file"
+            raise TraceError(message) from error
+        if stat.S_ISREG(mode):
+            return self.path
+        if stat.S_ISDIR(mode):
+            message = f"{self.path}: is a folder; name the trace's files"
+            raise TraceError(message)
+        if not stat.S_ISFIFO(mode) and not stat.S_ISSOCK(mode):
+            message = f"{self.path}: is neither a file nor a pipe; name the trace's files"
+            raise TraceError(message)
+        return self._copied()
+
+    def _copied(self) -> Path:
+        """A pipe's bytes in a temporary file: a trace is read more than once, its beginning to begin with."""
+        folder = tempfile.gettempdir()
+        try:
+            with tempfile.NamedTemporaryFile(prefix=f"cachezoo.{self.path.name}.", dir=folder, delete=False) as copy:
+                weakref.finalize(self, Path(copy.name).unlink)
+                with self.path.open("rb") as pipe:
+                    shutil.copyfileobj(pipe, copy, READ_BYTES)
+                return Path(copy.name)
+        except OSError as error:
+            message = (
+                f"{self.path}: is a pipe, which is copied to {folder} to be read, and cannot be ({error.strerror}); "
+                "make room there, or set TMPDIR to a folder with more"
+            )
+            raise TraceError(message) from error
 
     @cached_property
     def compression(self) -> str:
@@ -71,12 +124,12 @@ class Source:
     @cached_property
     def sha256(self) -> str:
         """Hex sha256 of the file as stored."""
-        return sha256_file(self.path)
+        return sha256_file(self.stored)
 
     @property
     def size(self) -> int:
         """Bytes of the file as stored."""
-        return self.path.stat().st_size
+        return self.stored.stat().st_size
 
     @property
     def stem(self) -> str:
@@ -88,15 +141,8 @@ class Source:
 
     @contextmanager
     def _raw(self) -> Iterator[BinaryIO]:
-        try:
-            with self.path.open("rb") as raw:
-                yield raw
-        except FileNotFoundError as error:
-            message = f"{self.path}: no such file"
-            raise TraceError(message) from error
-        except IsADirectoryError as error:
-            message = f"{self.path}: is a folder; name the trace's files"
-            raise TraceError(message) from error
+        with self.stored.open("rb") as raw:
+            yield raw
 
     @contextmanager
     def _stream(self) -> Iterator[BinaryIO]:

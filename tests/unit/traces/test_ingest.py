@@ -1,6 +1,9 @@
 """Streamed ingest against the trace read whole: the same rows, pages, provenance and bytes."""
 
 import gzip
+import re
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.ingest import describe_files, ingest
+from cachezoo.traces.ingest import _Spill, describe_files, ingest
 from cachezoo.traces.pages import PageNumbers, expand_pages
 from cachezoo.traces.read import TraceFiles, read_files
 from cachezoo.traces.source import Source
@@ -179,3 +182,38 @@ def test_pages_of_pieces_are_those_of_the_whole():
     parts = [numbers.number(trace.take(np.arange(a, b))) for a, b in pairwise(cuts)]
     assert np.concatenate([part.page_ids for part in parts]).tolist() == whole.page_ids.tolist()
     assert parts[-1].n_pages == whole.n_pages
+
+
+def test_a_full_disk_under_the_sort_names_the_file_and_the_folder(tmp_path):
+    spill = _Spill(tmp_path / "spill")
+    (tmp_path / "spill").mkdir()
+    (tmp_path / "spill" / "offset").symlink_to("/dev/full")
+    said = (
+        rf"spill/offset: cannot be written \(No space left on device\); .* make room in {tmp_path}, or name an output"
+    )
+    with pytest.raises(TraceError, match=said):
+        spill.add(seeded_trace(2000, 60, 4))
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from cachezoo.errors import TraceError
+from cachezoo.traces.ingest import ingest
+from cachezoo.traces.read import TraceFiles
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    ingest(TraceFiles([Path(sys.argv[1])]), Path(sys.argv[2]))
+except TraceError as error:
+    print(error)
+"""
+
+
+def test_a_spill_that_cannot_be_written_leaves_nothing(tmp_path):
+    raw, out = tmp_path / "t.csv", tmp_path / "deep" / "o.parquet"
+    raw.write_text("".join(msr_rows(20_000, 3, shuffled=60_000)))
+    done = subprocess.run([sys.executable, "-c", LIMITED, raw, out], capture_output=True, text=True, check=True)
+    assert re.fullmatch(
+        rf"{out.parent}/\.o\.parquet\..*\.spill/\w+: cannot be written \(File too large\); .*\n", done.stdout
+    )
+    assert list(out.parent.iterdir()) == []

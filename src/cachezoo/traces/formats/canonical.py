@@ -115,7 +115,7 @@ def read_parquet(reading: Reading, options: Options) -> Iterator[Chunk]:
     """Requests of canonical Parquet files."""
     del options
     for source in reading.sources:
-        for first, trace in trace_pieces(source.path):
+        for first, trace in trace_pieces(source.stored):
             coded = {name: column for name in CODED_COLUMNS if (column := getattr(trace, name)) is not None}
             chunk = Chunk(
                 row=np.arange(first, first + len(trace)),

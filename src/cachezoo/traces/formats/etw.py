@@ -21,7 +21,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited, merged
 from cachezoo.traces.formats.base import Fit, Format, Head, Options
-from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.reading import BAD_TIME, Chunk, Reading, microseconds
 from cachezoo.traces.source import Source, line_feeds
 from cachezoo.traces.table import I64, OP_READ, OP_WRITE
 
@@ -116,10 +116,11 @@ def read(reading: Reading, options: Options) -> Iterator[Chunk]:
         op, text = rows.op("Event", OPS)
         process = rows.coded("Process Name")
         user = merged(Coded(process.codes, tuple(process_name(name) for name in process.names)))
-        elapsed_us = rows.ints("ElapsedTime")
+        ended_us, elapsed_us = (microseconds(rows.ints(name), "us") for name in ("TimeStamp", "ElapsedTime"))
+        known = (ended_us != BAD_TIME) & (elapsed_us != BAD_TIME)
         chunk = Chunk(
             row=rows.row,
-            time_us=rows.ints("TimeStamp") - elapsed_us,
+            time_us=np.where(known, ended_us - elapsed_us, BAD_TIME),
             op=op,
             offset=rows.ints("ByteOffset"),
             size=rows.ints("IOSize"),
