@@ -1,5 +1,6 @@
 """Seeded requests for the flash cache's tests: reuse, overwrites, scans and block-crossing ranges."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,6 @@ FLASH = FlashPolicy(
     window_min_s=600,
     window_min_reads=1000,
     min_windows=20,
-    bootstrap_samples=100,
     min_gap=0.02,
     disks=None,
 )
@@ -131,6 +131,13 @@ def lone_segments(n: int, seed: int, name: str = "lone") -> Trace:
     """One segment of each block is read, some blocks' more often than others'."""
     block = np.minimum(np.random.default_rng(seed).zipf(1.2, n), 2000)
     return _reads((block * 64 + block % 64) * 4096, name)
+
+
+def read_twice(n: int, name: str = "twice") -> Trace:
+    """One segment of each block is read, and once more 80 reads later: the second miss comes too late to admit."""
+    place = np.concatenate([2 * np.arange(n // 2), 2 * np.arange(n // 2) + 81])
+    block = np.tile(np.arange(n // 2), 2)[np.argsort(place)]
+    return replace(_reads(block * 64 * 4096, name), volume=Coded(np.zeros(2 * (n // 2), np.int32), ("vda",)))
 
 
 @st.composite

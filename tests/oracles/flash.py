@@ -4,6 +4,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cachezoo.kernels.segments import Geometry
+
+Requests = tuple[list[int], list[int], list[int], list[int]]
 Ranges = list[tuple[int, int]]
 
 
@@ -85,3 +88,24 @@ def naive_rejectx(window: int) -> Callable[[int, int], bool]:
         return known
 
     return accept
+
+
+def addresses(requests: Requests, geometry: Geometry) -> list[tuple[int, list[int]]]:
+    """(op, segments) by address: unlike dense ids, these name what a prefetch may reach."""
+    rows = []
+    for volume, op, offset, size in zip(*requests, strict=True):
+        low, high = offset // geometry.segment_bytes, (offset + size - 1) // geometry.segment_bytes
+        rows.append((op, [(volume << 40) + s for s in range(low, high + 1)]))
+    return rows
+
+
+def naive_next(requests: list[tuple[int, list[int]]], count: int, per_block: int) -> Ranges:
+    """Read-ahead: for each request the `count` segments behind it that its first segment's block still has."""
+    ranges = []
+    for _, segments in requests:
+        ahead = []
+        for s in range(segments[-1] + 1, segments[-1] + 1 + count):
+            if s // per_block == segments[0] // per_block:
+                ahead.append(s)
+        ranges.append((ahead[0], ahead[-1] + 1) if ahead else (0, 0))
+    return ranges

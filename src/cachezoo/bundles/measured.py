@@ -80,14 +80,18 @@ def _comparison(trained: TrainedModel, flash: FlashMetrics) -> Callable[[FlashTr
 
 
 def _flash(comparison: Comparison) -> dict[str, Any]:
-    """Read disk-head time with the shipped threshold: the model's, and each other policy's at its writes."""
+    """Read disk-head time with the shipped threshold: the model's, and each other policy's at its writes.
+
+    What is saved stands flat against RejectX, and after `best_` against the best policy without a model.
+    """
     out: dict[str, Any] = {}
     for policy, row in comparison.rows.items():
         prefix = "" if policy == FLASH_MODEL else f"{policy}_"
-        load, ends = row.read_dt, row.read_dt_interval
-        out |= {f"{prefix}peak_dt": load.peak, f"{prefix}peak_dt_interval": list(ends.peak)}
-        out |= {f"{prefix}mean_dt": load.mean, f"{prefix}mean_dt_interval": list(ends.mean)}
-    return {**out, **comparison.gap.model_dump(mode="json")}
+        load = row.read_dt
+        out |= {f"{prefix}peak_dt": load.peak, f"{prefix}mean_dt": load.mean}
+        out[f"{prefix}mean_dt_interval"] = list(row.read_dt_mean_interval)
+    best = {f"best_{name}": value for name, value in comparison.best.model_dump(mode="json").items()}
+    return {**out, **comparison.gap.model_dump(mode="json"), "best_policy": comparison.best_policy, **best}
 
 
 def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:

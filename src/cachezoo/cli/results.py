@@ -25,7 +25,7 @@ def results(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(run.as_json(), allow_nan=False))
     elif rows or flash:
-        tables = [found.results_table(rows)] * bool(rows) + [found.flash_table(flash)] * bool(flash)
+        tables = [found.results_table(rows)] * bool(rows) + [found.flash_table(flash, run.flash_saved())] * bool(flash)
         out().print(*tables, found.bundles_table(bundles))
         for text in run.summaries():
             out().print(text, soft_wrap=True, markup=False, highlight=False)

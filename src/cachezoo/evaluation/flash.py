@@ -1,8 +1,9 @@
 """Baleen on the test traces: admission and prefetch, next to AcceptAll, CoinFlip, RejectX and OPT.
 
 All run in the same flash simulator. A policy's prefetch mode is chosen on validation, the baselines' as well as the
-model's; OPT, a bound, takes the mode that is best on the very trace. Three comparisons, since a threshold chosen on
-validation need not meet the budget on a test trace:
+model's; OPT, a bound, takes the mode that is best on the very trace. The headline is the mean read disk-head time saved
+against the best policy without a model: of the baselines with a budget, each in its mode, the one with the lowest mean
+on validation. Three comparisons, since a threshold chosen on validation need not meet the budget on a test trace:
 
 - `deployed`: admission and prefetch as shipped, mode and threshold untouched (the prefetch model's where it ships,
   else the admission's plain mode); the others are given their segment writes, which they meet within
@@ -11,10 +12,10 @@ validation need not meet the budget on a test trace:
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 
-The gap is compared at no more writes than RejectX makes: where the model is ahead of it within the tolerance, its
-threshold is raised for the gap until it writes no more.
+A rival is compared with at no more writes than it makes: where the model is ahead of it within the tolerance, its
+threshold is raised until it writes no more.
 
-Source: Baleen post, "Evaluation"; the share of the RejectX to OPT gap is ours.
+Source: Baleen post, "Evaluation"; the best policy without a model, and the share of the gap to OPT, are ours.
 """
 
 from collections.abc import Mapping
@@ -23,17 +24,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.evaluation.flash_bench import (
-    BASELINES,
-    MODEL,
-    REJECTX,
-    Bench,
-    Decisions,
-    baseline,
-)
+from cachezoo.evaluation.flash_bench import MODEL, Baselines, Bench, Decisions
 from cachezoo.flash.geometry import label_of
-from cachezoo.flash.policies import ModeChoice, choose_mode, plain_prefetches
+from cachezoo.flash.modes import NONE, is_plain
+from cachezoo.flash.policies import (
+    BASELINES,
+    BUDGETED,
+    REJECTX,
+    ModeChoice,
+    baseline,
+    beside,
+    best_of,
+    choose_mode,
+    modes_of,
+)
 from cachezoo.flash.problem import FlashProblem, flash_problem
+from cachezoo.kernels.flash import Prefetch
 from cachezoo.labels.episode_file import describe
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
 from cachezoo.metrics.flash import (
@@ -105,11 +111,11 @@ class Models:
     def decide(self, trace: Trace, problem: FlashProblem) -> Decisions:
         """Their decisions on a trace, from a fresh history."""
         admits = load_admission(self._folders[0])[1]
-        plain = plain_prefetches(problem)
-        prefetch = plain.get(self.mode)
-        ranges = load_prefetch(self._folders[1])[1] if self.mode not in plain else None
+        ranges = None if is_plain(self.mode) else load_prefetch(self._folders[1])[1]
         if ranges is not None:
-            prefetch = ranges.prefetch(serve_trace(ranges, trace))
+            prefetch: Prefetch | None = ranges.prefetch(serve_trace(ranges, trace))
+        else:
+            prefetch = beside(problem, self.mode)
         setting = self.prefetch.calibration if self.ranged else self.admission.calibration["with_prefetch"]
         scores = admits.scores(serve_trace(admits, trace))
         return Decisions(scores, float(setting["threshold"]), admits.threshold, self.mode, prefetch)
@@ -118,23 +124,30 @@ class Models:
 def choose_baseline_modes(traces: Mapping[str, Trace], settings: Settings) -> dict[str, ModeChoice]:
     """Each baseline's prefetch mode, its knob set to the budget in each mode on each of these traces."""
     problems = [flash_problem(trace, settings.label, settings.flash) for trace in traces.values()]
-    plain = [plain_prefetches(problem) for problem in problems]
-    prefetches = {mode: [own[mode] for own in plain] for mode in plain[0]}
 
     def choice(name: str) -> ModeChoice:
         policies = [baseline(name, settings.seed, trace.meta.trace_id) for trace in traces.values()]
-        return choose_mode(problems, prefetches, policies)
+        return choose_mode(problems, policies, modes_of(problems))
 
     return {name: choice(name) for name in BASELINES}
 
 
-def evaluate_test(trace: Trace, models: Models, modes: Mapping[str, str], settings: Settings) -> FlashTrace:
+def chosen_baselines(choices: Mapping[str, ModeChoice]) -> Baselines:
+    """The baselines' modes, and which of those with a budget are best."""
+    return Baselines(
+        {name: choice.mode for name, choice in choices.items()},
+        best_of({name: choices[name].figures[choices[name].mode] for name in BUDGETED}),
+        best_of({name: choices[name].figures[NONE] for name in BUDGETED}),
+    )
+
+
+def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Settings) -> FlashTrace:
     """One test trace.
 
     Args:
         trace: the requests.
         models: the trained models.
-        modes: the baselines' prefetch modes, by policy.
+        chosen: what validation chose for the baselines.
         settings: parameters.
 
     Raises:
@@ -143,7 +156,7 @@ def evaluate_test(trace: Trace, models: Models, modes: Mapping[str, str], settin
     label, flash = settings.label, settings.flash
     problem = flash_problem(trace, label, flash)
     opt = {mode: label_problem(problem, label, mode) for mode in OPT_MODES}
-    bench = Bench(trace, problem, opt, models.decide(trace, problem), modes, flash, settings.seed)
+    bench = Bench(trace, problem, opt, models.decide(trace, problem), chosen, flash, settings.seed)
     shipped = bench.shipped()
     at_budget = bench.compare(problem.budget, None)
     reference = at_budget.rows[REJECTX]
@@ -171,9 +184,8 @@ def evaluate_models(
 ) -> FlashMetrics:
     """Evaluate a category's models.
 
-    The headline is `traces[key].deployed.gap.peak_gap_closed`: (RejectX - model) / (RejectX - OPT) on peak read
-    disk-head time, each with its prefetch, None where that gap is below `min_gap` of RejectX's peak or the model wrote
-    more than RejectX could.
+    The headline is `traces[key].deployed.best.mean_dt_saved`: (rival - model) / rival on mean read disk-head time, the
+    rival being the best policy without a model, each with its prefetch.
 
     Args:
         category: theirs.
@@ -183,8 +195,8 @@ def evaluate_models(
         settings: parameters.
     """
     choices = choose_baseline_modes(validation, settings)
-    modes = {name: choice.mode for name, choice in choices.items()}
-    traces = {key: evaluate_test(trace, models, modes, settings) for key, trace in tests.items()}
+    chosen = chosen_baselines(choices)
+    traces = {key: evaluate_test(trace, models, chosen, settings) for key, trace in tests.items()}
     rows = [row for trace in traces.values() for row in trace.deployed.rows.values()]
     few = bool(rows) and max(row.transfer_share for row in rows) < FEW_TRANSFERS
     tried = [TriedMode.model_validate(row) for row in models.prefetch.calibration["modes"]]
@@ -197,6 +209,8 @@ def evaluate_models(
             **{name: _modes(choice) for name, choice in choices.items()},
             MODEL: ModelModes(mode=models.mode, figures=tried),
         },
+        best_without_model=chosen.best,
+        best_without_prefetch=chosen.best_alone,
         modes_chosen_on=sorted(validation),
         traces=traces,
     )

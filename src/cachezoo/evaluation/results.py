@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
 from cachezoo.bundles.protocol import MANIFEST
+from cachezoo.documents import Interval
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow
@@ -15,6 +16,10 @@ from cachezoo.systems.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+PLAIN = "rejectx_no_prefetch"
+SAVED = {"best": "saved against the best without a model", "plain": f"saved against {PLAIN}"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,27 @@ class FlashResult:
     trace: str
     policy: str
     row: FlashRow
+
+
+@dataclass(frozen=True)
+class FlashSaved:
+    """What the models as shipped save on a test trace against a rival.
+
+    Attributes:
+        trace: the trace.
+        rival: `best`, the best policy without a model on validation, or `plain`, RejectX without prefetch.
+        policy: which that is.
+        mean: share of its mean read disk-head time.
+        interval: 90 %, of that share.
+        peak: share of its peak.
+    """
+
+    trace: str
+    rival: str
+    policy: str
+    mean: float
+    interval: Interval
+    peak: float
 
 
 @dataclass(frozen=True)
@@ -84,6 +110,17 @@ class Results:
             for policy, row in {**trace.deployed.rows, "accept_all": trace.accept_all}.items()
         ]
 
+    def flash_saved(self) -> list[FlashSaved]:
+        """What the models save on every test trace in the flash cache, against the two rivals."""
+        found = []
+        for metrics in self.flashes:
+            for key, trace in metrics.traces.items():
+                own = trace.deployed
+                for rival, policy, gap in (("best", own.best_policy, own.best), ("plain", PLAIN, own.plain)):
+                    saved = gap.mean_dt_saved, gap.mean_dt_saved_interval, gap.peak_dt_saved
+                    found.append(FlashSaved(key, rival, policy, *saved))
+        return found
+
     def bundles(self) -> list[BundleResult]:
         """Every evaluated model."""
         found: dict[str, tuple[bool, str]] = {}
@@ -107,7 +144,12 @@ class Results:
             {"trace": found.trace, "policy": found.policy, **found.row.model_dump(mode="json")}
             for found in self.flash_rows()
         ]
-        return {"rows": pages, "flash": flashes, "bundles": [vars(found) for found in self.bundles()]}
+        return {
+            "rows": pages,
+            "flash": flashes,
+            "flash_saved": [vars(found) for found in self.flash_saved()],
+            "bundles": [vars(found) for found in self.bundles()],
+        }
 
 
 def _bundle_of(model_id: str) -> str | None:
@@ -135,8 +177,8 @@ def read_results(categories: Sequence[str] | None) -> Results:
     )
 
 
-def flash_table(rows: Sequence[FlashResult]) -> "Table":
-    """Peak and mean read disk-head time of each policy (rows) on each test trace (columns)."""
+def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Table":
+    """Peak and mean read disk-head time of each policy (rows) on each test trace (columns), and what baleen saves."""
     from rich.table import Table
 
     traces = list(dict.fromkeys(found.trace for found in rows))
@@ -144,14 +186,26 @@ def flash_table(rows: Sequence[FlashResult]) -> "Table":
     table = Table(
         title="flash cache: peak (mean) read disk-head time, disk-head seconds per second",
         caption="baleen: admission and prefetch as shipped; the others write no more, accept_all without a budget; "
-        "prefetch modes as chosen on validation",
+        "prefetch modes as chosen on validation; saved: of the mean, with its 90 % interval",
     )
     table.add_column("policy", no_wrap=True)
     for trace in traces:
         table.add_column(trace, justify="right")
     for policy in dict.fromkeys(found.policy for found in rows):
         table.add_row(policy, *(_load_cell(by_place.get((policy, trace))) for trace in traces))
+    table.add_section()
+    shares = {(found.rival, found.trace): found for found in saved}
+    for rival, title in SAVED.items():
+        table.add_row(title, *(_saved_cell(shares.get((rival, trace)), rival) for trace in traces))
     return table
+
+
+def _saved_cell(found: FlashSaved | None, rival: str) -> str:
+    if found is None:
+        return "-"
+    low, high = found.interval
+    name = f" {found.policy}" if rival == "best" else ""
+    return f"{100 * found.mean:.0f} % ({100 * low:.0f} to {100 * high:.0f}){name}"
 
 
 def _load_cell(row: FlashRow | None) -> str:

@@ -5,8 +5,9 @@ tree ensemble in float32 takes the same branches as LightGBM in float64.
 
 Formulas (`Feature.formula`):
     request.op              0 read, 1 write
-    code.namespace          encoding of the namespace (the volume where a trace names none), -1 unknown
-    code.user               encoding of the process name up to its first "/" or ":", -1 unknown
+    code.namespace          code of the namespace (the volume where a trace names none), -1 unknown
+    code.user               code of the process name up to its first "/" or ":", -1 unknown
+                            codes are by falling count of reads, and compared as numbers (an ordinal encoding)
     block.start             index of the request's first segment within its block
     block.end               index of its last segment, counted from the same block's start
     request.segments        segments touched
@@ -35,8 +36,8 @@ CHUNK_REQUESTS = 1 << 16
 COMPACT_KEYS = 1 << 16
 STATIC = (
     ("op", "request.op", "0 read, 1 write", "number"),
-    ("namespace", "code.namespace", "code", "categorical"),
-    ("user", "code.user", "code", "categorical"),
+    ("namespace", "code.namespace", "code", "ordinal"),
+    ("user", "code.user", "code", "ordinal"),
     ("start", "block.start", "segments", "number"),
     ("end", "block.end", "segments", "number"),
     ("size", "request.segments", "segments", "number"),

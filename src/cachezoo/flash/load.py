@@ -1,7 +1,7 @@
 """Load of the backend disk over time: what a flash cache's run costs, in disk-head seconds per second.
 
-Source: Baleen post, "Bulk storage limited by disk-head time": the peak is what is provisioned for. Windows,
-their shortest length and the time-block bootstrap are as `policy.flash` in params.yaml says.
+Source: Baleen post, "Bulk storage limited by disk-head time": the peak is what is provisioned for. Windows
+and their shortest length are as `policy.flash` in params.yaml says.
 """
 
 from dataclasses import dataclass
@@ -94,8 +94,3 @@ def load_curve(dt: F64, windows: LoadWindows) -> F64:
     """
     total = np.bincount(windows.of, dt[windows.warmup :], minlength=windows.count)
     return total.astype(np.float64) / windows.seconds
-
-
-def resamples(count: int, samples: int, seed: int) -> I64:
-    """Windows drawn with replacement, int64[samples, count]; one draw serves all policies (paired)."""
-    return np.random.default_rng(seed).integers(0, count, (samples, count))

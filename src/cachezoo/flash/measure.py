@@ -1,6 +1,7 @@
 """A run of the flash cache in figures."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,27 +9,25 @@ import numpy.typing as npt
 from cachezoo.flash.load import LoadWindows, load_curve
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
-from cachezoo.measures.bootstrap import interval
-from cachezoo.metrics.flash import Load, Statistic, Statistics, StatisticsIntervals
+from cachezoo.measures.serial import mean_interval
+from cachezoo.metrics.flash import Load, Statistic, Statistics
 
 F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-STATISTICS: dict[Statistic, Callable[[F64], F64]] = {
-    "peak": lambda curves: np.max(curves, axis=-1),
-    "p95": lambda curves: np.quantile(curves, 0.95, axis=-1),
-    "mean": lambda curves: np.mean(curves, axis=-1),
-    "median": lambda curves: np.median(curves, axis=-1),
+STATISTICS: dict[Statistic, Callable[[F64], np.floating[Any]]] = {
+    "peak": np.max,
+    "p95": lambda curve: np.quantile(curve, 0.95),
+    "mean": np.mean,
+    "median": np.median,
 }
 
 
-def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I64, disks: int | None = None) -> Load:
+def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: int | None = None) -> Load:
     """A policy's figures after the warm-up; flash writes count from the first request.
 
     Args:
         problem: the cache and the requests.
         run: the policy's run.
         windows: the cut.
-        draws: `cachezoo.flash.load.resamples` for the intervals.
         disks: backend disks, None where none are configured.
     """
     after = slice(windows.warmup, None)
@@ -40,7 +39,7 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I
     prefetched = int(run.prefetched.sum(dtype=np.int64))
     return Load(
         read_dt=_statistics(curve),
-        read_dt_interval=_intervals(curve[draws]),
+        read_dt_mean_interval=mean_interval(curve),
         write_dt=_statistics(write_curve),
         total_dt=_statistics(curve + write_curve),
         io_hit_ratio=1.0 - float(np.count_nonzero(ios)) / max(1, int(read.sum())),
@@ -62,8 +61,3 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, draws: I
 
 def _statistics(curve: F64) -> Statistics:
     return Statistics(**{name: float(statistic(curve)) for name, statistic in STATISTICS.items()})
-
-
-def _intervals(curves: F64) -> StatisticsIntervals:
-    """Of resampled curves, float64[samples, windows]."""
-    return StatisticsIntervals(**{name: interval(statistic(curves)) for name, statistic in STATISTICS.items()})

@@ -1,26 +1,59 @@
-"""Prefetch modes of the flash cache, and those of them that ask no model."""
+"""Prefetch modes of the flash cache, and those of them that ask no model.
 
-from typing import Literal, get_args
+`next(n)` is plain read-ahead: the n segments after the request, as far as its block goes. The n that are tried are the
+powers of two below the block's segments, and all of them.
+"""
+
+import re
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.flash import Prefetch
 
-Mode = Literal["none", "all_on_miss", "all_on_partial", "ml_range", "ml_range_when"]
-MODES: tuple[Mode, ...] = get_args(Mode)
-PLAIN_MODES: tuple[Mode, ...] = ("none", "all_on_miss", "all_on_partial")
-ML_MODES: tuple[Mode, ...] = ("ml_range", "ml_range_when")
+NONE, ALL_ON_MISS, ALL_ON_PARTIAL = "none", "all_on_miss", "all_on_partial"
+ML_MODES = ("ml_range", "ml_range_when")
+NEXT = re.compile(r"next\(([1-9][0-9]{0,8})\)")
+ALL = f"{NONE}, {ALL_ON_MISS}, {ALL_ON_PARTIAL}, next(n), {' or '.join(ML_MODES)}"
 
 
-def plain_prefetch(mode: Mode, n: int, per_block: int) -> Prefetch:
-    """What a mode that asks no model fetches, for n requests: nothing, or the whole block.
+def plain_modes(per_block: int) -> tuple[str, ...]:
+    """The modes that ask no model and are tried with blocks of so many segments."""
+    powers = [1 << bit for bit in range(per_block.bit_length()) if 1 << bit < per_block]
+    return (NONE, ALL_ON_MISS, ALL_ON_PARTIAL, *(f"next({n})" for n in (*powers, per_block)))
+
+
+def is_plain(mode: str) -> bool:
+    """Whether this is a mode that asks no model."""
+    return mode in (NONE, ALL_ON_MISS, ALL_ON_PARTIAL) or NEXT.fullmatch(mode) is not None
+
+
+def is_mode(mode: str) -> bool:
+    """Whether this is a mode at all."""
+    return mode in ML_MODES or is_plain(mode)
+
+
+def plain_prefetch(mode: str, last: npt.NDArray[Any], per_block: int) -> Prefetch:
+    """What a mode that asks no model fetches with each of n requests.
+
+    Args:
+        mode: `none`, `all_on_miss` (the whole block), `all_on_partial` (the same, where some of the request was
+            resident) or `next(n)`.
+        last: [n] the request's last segment, counted from its block's start; it may lie beyond the block.
+        per_block: segments to a block.
 
     Raises:
-        ConfigError: the mode asks a model.
+        ConfigError: the mode asks a model, or is none.
     """
-    if mode not in PLAIN_MODES:
-        message = f"prefetch mode {mode} asks a model; without one there are {', '.join(PLAIN_MODES)}"
+    if not is_plain(mode):
+        message = f"prefetch mode {mode} asks a model; without one there are {', '.join(plain_modes(per_block))}"
         raise ConfigError(message)
-    high = np.full(n, 0 if mode == "none" else per_block, np.int32)
-    return Prefetch(np.zeros(n, np.int32), high, mode == "all_on_partial")
+    low, high = np.zeros(len(last), np.int32), np.zeros(len(last), np.int32)
+    if (ahead := NEXT.fullmatch(mode)) is not None:
+        low = np.minimum(last.astype(np.int64) + 1, per_block).astype(np.int32)
+        high = np.minimum(low.astype(np.int64) + int(ahead[1]), per_block).astype(np.int32)
+    elif mode != NONE:
+        high[:] = per_block
+    return Prefetch(low, high, mode == ALL_ON_PARTIAL)

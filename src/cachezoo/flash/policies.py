@@ -2,6 +2,8 @@
 
 A knob is set together with what the policy's misses prefetch. Which prefetch mode a policy takes is chosen on
 validation traces, for the baselines as for the model.
+
+A policy *without a model* is an admission of `BUDGETED` in a mode that asks no model: the rivals of ours.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.flash.budget import BudgetSetting, meet_budget
-from cachezoo.flash.modes import PLAIN_MODES, plain_prefetch
+from cachezoo.flash.modes import NONE, plain_modes, plain_prefetch
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch, coin_flips
+from cachezoo.metrics.flash import TITLES
+from cachezoo.seeds import derive_seed
 
 F64 = npt.NDArray[np.float64]
 COIN_STEPS = 1 << 12
+ACCEPT_ALL, COIN_FLIP, REJECTX = "accept_all", "coin_flip", "rejectx"
+BASELINES = (ACCEPT_ALL, COIN_FLIP, REJECTX)
+BUDGETED = (COIN_FLIP, REJECTX)
 
 
 @dataclass(frozen=True)
@@ -85,10 +92,10 @@ def threshold_for_budget(
     reads = [score[problem.read] for problem, score in zip(problems, scores, strict=True)]
     steps = thresholds(np.concatenate(reads))
     steps = np.concatenate([[steps[0] + 1.0], steps])
-    beside = [None] * len(problems) if prefetches is None else prefetches
+    fetched = [None] * len(problems) if prefetches is None else prefetches
 
     def writes_at(index: int) -> int:
-        cases = zip(problems, scores, beside, strict=True)
+        cases = zip(problems, scores, fetched, strict=True)
         return sum(problem.run(score >= steps[index], prefetch).segment_writes for problem, score, prefetch in cases)
 
     budget = sum(problem.budget for problem in problems)
@@ -102,14 +109,31 @@ def learned(problem: FlashProblem, scores: F64, prefetch: Prefetch | None = None
     return Tuned(problem.run(scores >= threshold, prefetch), threshold, found.reached)
 
 
-Prefetches = Sequence[Prefetch | None]
 Policy = Callable[[FlashProblem, Prefetch | None], Tuned]
 
 
-def plain_prefetches(problem: FlashProblem) -> dict[str, Prefetch | None]:
-    """What each mode that asks no model fetches beside, None for `none`."""
-    n, per_block = len(problem), problem.accesses.per_block
-    return {mode: None if mode == "none" else plain_prefetch(mode, n, per_block) for mode in PLAIN_MODES}
+def baseline(name: str, seed: int, trace_id: str) -> Policy:
+    """One of `BASELINES`; CoinFlip's draws depend on the seed and the trace alone."""
+    if name == COIN_FLIP:
+        coin_seed = derive_seed(seed, COIN_FLIP, trace_id)
+        return lambda problem, prefetch: coin_flip(problem, coin_seed, prefetch)
+    return {ACCEPT_ALL: accept_all, REJECTX: rejectx}[name]
+
+
+def beside(problem: FlashProblem, mode: str) -> Prefetch | None:
+    """What a mode that asks no model fetches beside each request of a part; None for `none`.
+
+    Raises:
+        ConfigError: the mode asks a model.
+    """
+    accesses = problem.accesses
+    last = accesses.first.astype(np.int64) + accesses.sizes - 1
+    return None if mode == NONE else plain_prefetch(mode, last, accesses.per_block)
+
+
+def modes_of(problems: Sequence[FlashProblem]) -> tuple[str, ...]:
+    """The modes that ask no model and are tried on some parts of one geometry."""
+    return plain_modes(problems[0].accesses.per_block)
 
 
 @dataclass(frozen=True)
@@ -143,20 +167,76 @@ class ModeChoice:
 
 
 def choose_mode(
-    problems: Sequence[FlashProblem], prefetches: Mapping[str, Prefetches], policies: Sequence[Policy]
+    problems: Sequence[FlashProblem],
+    policies: Sequence[Policy],
+    modes: Sequence[str],
+    prefetch: Callable[[FlashProblem, str], Prefetch | None] = beside,
 ) -> ModeChoice:
     """Choose a policy's prefetch mode on validation traces, its knob set to the budget in each mode on each trace.
 
     Args:
         problems: the parts to choose on, never those that are tested.
-        prefetches: for each mode what it fetches on each part.
         policies: the policy on each part (CoinFlip has draws of its own on each).
+        modes: to choose from.
+        prefetch: what a mode fetches on a part.
     """
     figures = {}
-    for mode, beside in prefetches.items():
-        parts = zip(policies, problems, beside, strict=True)
-        figures[mode] = _figures(problems, [policy(problem, prefetch) for policy, problem, prefetch in parts])
-    return ModeChoice(min(figures, key=lambda mode: (figures[mode].mean_dt, figures[mode].writes)), figures)
+    for mode in modes:
+        parts = zip(policies, problems, strict=True)
+        figures[mode] = _figures(problems, [policy(problem, prefetch(problem, mode)) for policy, problem in parts])
+    return ModeChoice(best_of(figures), figures)
+
+
+def best_of(figures: Mapping[str, ModeFigures]) -> str:
+    """Which of some policies has the lowest mean read disk-head time; ties go to fewer writes, then to the first."""
+    return min(figures, key=lambda name: (figures[name].mean_dt, figures[name].writes))
+
+
+@dataclass(frozen=True)
+class WithoutModel:
+    """A policy without a model at the budgets of some parts.
+
+    Attributes:
+        policy: one of `BUDGETED`.
+        mode: its prefetch mode.
+        tuned: its run on each part.
+        figures: over the parts.
+    """
+
+    policy: str
+    mode: str
+    tuned: list[Tuned]
+    figures: ModeFigures
+
+    @property
+    def runs(self) -> list[FlashRun]:
+        """Of each part."""
+        return [own.run for own in self.tuned]
+
+    def __str__(self) -> str:
+        """Its name for people."""
+        return TITLES[self.policy] + ("" if self.mode == NONE else f" with prefetch {self.mode}")
+
+
+def best_without_model(
+    problems: Sequence[FlashProblem], trace_ids: Sequence[str], seed: int, names: Sequence[str] = BUDGETED
+) -> WithoutModel:
+    """The best policy without a model: of each in each mode, its knob set to the budget of every part.
+
+    Args:
+        problems: the parts.
+        trace_ids: of their traces.
+        seed: of CoinFlip's draws.
+        names: policies to choose from.
+    """
+
+    def tried(name: str, mode: str) -> WithoutModel:
+        parts = zip(problems, trace_ids, strict=True)
+        tuned = [baseline(name, seed, trace_id)(problem, beside(problem, mode)) for problem, trace_id in parts]
+        return WithoutModel(name, mode, tuned, _figures(problems, tuned))
+
+    every = (tried(name, mode) for name in names for mode in modes_of(problems))
+    return min(every, key=lambda own: (own.figures.mean_dt, own.figures.writes))
 
 
 def _figures(problems: Sequence[FlashProblem], tuned: list[Tuned]) -> ModeFigures:

@@ -1,4 +1,8 @@
-"""metrics/flash/<category>.json: admission and prefetch in the flash cache, beside RejectX and OPT."""
+"""metrics/flash/<category>.json: admission and prefetch in the flash cache, beside policies without a model and OPT.
+
+Means over the windows have 90 % intervals. A peak has none, nor has the 95th percentile: one or a few windows decide
+it (`cachezoo.measures.serial`).
+"""
 
 from typing import Annotated, Literal
 
@@ -8,32 +12,24 @@ from cachezoo.metrics.episodes import EpisodeFigures
 
 LOAD = "disk-head s/s"
 WRITES = "share of AcceptAll's writes"
+TITLES = {"accept_all": "AcceptAll", "coin_flip": "CoinFlip", "rejectx": "RejectX"}
 Statistic = Literal["peak", "p95", "mean", "median"]
 
 
 class Statistics(Document):
     """Of a load over the windows."""
 
-    peak: Annotated[float, Means("largest of the windows")]
-    p95: Annotated[float, Means("95th percentile of the windows")]
+    peak: Annotated[float, Means("largest of the windows; of this trace, without an interval")]
+    p95: Annotated[float, Means("95th percentile of the windows; of this trace, without an interval")]
     mean: Annotated[float, Means("mean of the windows")]
     median: Annotated[float, Means("median of the windows")]
-
-
-class StatisticsIntervals(Document):
-    """The 90 % interval of each of `Statistics`."""
-
-    peak: Annotated[Interval, Means("of the largest")]
-    p95: Annotated[Interval, Means("of the 95th percentile")]
-    mean: Annotated[Interval, Means("of the mean")]
-    median: Annotated[Interval, Means("of the median")]
 
 
 class Load(Document):
     """A run of the flash cache after the warm-up; its writes from the first request on."""
 
     read_dt: Annotated[Statistics, Means("load of reads over the windows", LOAD)]
-    read_dt_interval: Annotated[StatisticsIntervals, Means("its 90 % intervals, bootstrap of windows", LOAD)]
+    read_dt_mean_interval: Annotated[Interval, Means("90 % interval of its mean over the windows", LOAD)]
     write_dt: Annotated[Statistics, Means("load of backend writes over the windows", LOAD)]
     total_dt: Annotated[Statistics, Means("load of both over the windows", LOAD)]
     io_hit_ratio: Annotated[float, Means("reads without a backend I/O", "ratio")]
@@ -69,22 +65,26 @@ class FlashRow(Load):
 
 
 class Gap(Document):
-    """The share of the gap from RejectX to OPT that the model closes, at no more writes than RejectX makes."""
+    """What the model saves against a rival, and its share of the gap from the rival to OPT, at no more writes."""
 
-    no_more_writes: Annotated[bool, Means("the model writes no more than RejectX")]
+    no_more_writes: Annotated[bool, Means("the model writes no more than the rival")]
     gap_segment_writes: Annotated[int, Means("written by the model in this comparison", "segments")]
     peak_gap_closed: Annotated[
         float | None,
-        Means("of the gap from RejectX to OPT in peak read disk-head time; null where there is hardly one", "share"),
+        Means("of the gap from the rival to OPT in peak read disk-head time; null where there is hardly one", "share"),
     ]
-    peak_gap_closed_interval: Annotated[Interval | None, Means("its 90 % interval", "share")]
-    peak_dt_saved: Annotated[float, Means("of RejectX's peak", "share")]
-    peak_opt_dt_saved: Annotated[float, Means("of RejectX's peak, by OPT", "share")]
+    peak_dt_saved: Annotated[float, Means("of the rival's peak", "share")]
+    peak_opt_dt_saved: Annotated[float, Means("of the rival's peak, by OPT", "share")]
     mean_gap_closed: Annotated[float | None, Means("as peak_gap_closed, for the mean", "share")]
-    mean_gap_closed_interval: Annotated[Interval | None, Means("its 90 % interval", "share")]
-    mean_dt_saved: Annotated[float, Means("of RejectX's mean", "share")]
-    mean_opt_dt_saved: Annotated[float, Means("of RejectX's mean, by OPT", "share")]
+    mean_gap_closed_interval: Annotated[
+        Interval | None, Means("its 90 % interval; null where that of the gap reaches 0", "share")
+    ]
+    mean_dt_saved: Annotated[float, Means("of the rival's mean", "share")]
+    mean_opt_dt_saved: Annotated[float, Means("of the rival's mean, by OPT", "share")]
     mean_dt_saved_interval: Annotated[Interval, Means("90 % interval of mean_dt_saved", "share")]
+
+
+RIVAL = Each("one rival at equal writes", "trace, comparison and rival")
 
 
 class Comparison(Document):
@@ -92,7 +92,14 @@ class Comparison(Document):
 
     budget_writes: Annotated[float, Means("writes allowed", "segments")]
     rows: Annotated[dict[str, FlashRow], Each("one policy in a comparison", "trace, comparison and policy", "policy")]
-    gap: Annotated[Gap, Each("one comparison at equal writes", "trace and comparison")]
+    best_policy: Annotated[
+        str,
+        Each("one comparison at equal writes", "trace and comparison"),
+        Means("admission without a model that was best on validation"),
+    ]
+    best: Annotated[Gap, RIVAL, Means("the headline: against best_policy in its prefetch mode")]
+    gap: Annotated[Gap, RIVAL, Means("against RejectX in its prefetch mode")]
+    plain: Annotated[Gap, RIVAL, Means("against RejectX without prefetch, which is the paper's baseline")]
 
 
 class Windows(Document):
@@ -155,7 +162,7 @@ class PolicyModes(Document):
 class TriedMode(Document):
     """A prefetch mode with the admission model, as its judge tried it; see the prefetch model's train.json."""
 
-    mode: Annotated[str, Means("none, all_on_miss, all_on_partial, ml_range or ml_range_when")]
+    mode: Annotated[str, Means("none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when")]
     threshold: Annotated[float, Means("admission threshold at which it meets the budget", "log-odds")]
     writes: Annotated[float, Means("segments written", WRITES)]
     unreached: Annotated[bool, Means("no threshold makes that many writes")]
@@ -179,7 +186,8 @@ class FlashVerdict(Document):
     model_id: Annotated[str, Means("model")]
     trained: Annotated[bool, Means("training moved the model")]
     beats_baseline: Annotated[
-        bool, Means("better on validation than RejectX, or than the best prefetch mode without a model")
+        bool,
+        Means("better on validation than the best policy without a model; a prefetch than the best plain mode too"),
     ]
     reason: Annotated[str, Means("the verdict in one line")]
 
@@ -197,5 +205,7 @@ class FlashMetrics(FlashVerdict):
     prefetch: Annotated[FlashVerdict, Each("the category's prefetch model", "prefetch.model_id")]
     transfer_note: Annotated[str | None, Means("says so where disk-head time amounts to an I/O count")]
     modes: Annotated[dict[str, PolicyModes | ModelModes], Each("one policy", "policy", "policy")]
+    best_without_model: Annotated[str, Means("admission without a model that was best on validation in its mode")]
+    best_without_prefetch: Annotated[str, Means("the same of those that prefetch nothing")]
     modes_chosen_on: Annotated[list[str], Means("traces that chose the prefetch modes")]
     traces: Annotated[dict[str, FlashTrace], Each("one test trace", "trace", "trace")]

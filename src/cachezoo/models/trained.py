@@ -23,12 +23,17 @@ M = TypeVar("M", "FittedModel", "TrainedModel")
 
 
 class Feature(Document):
-    """One model input: `formula` is an id that `cachezoo.features` defines and documents."""
+    """One model input: `formula` is an id that `cachezoo.features` defines and documents.
+
+    `ordinal` is a name's code, which the model compares as a number. Earlier bundles say `categorical` for that.
+    """
 
     name: Annotated[str, Means("input")]
     formula: Annotated[str, Means("id of the formula in cachezoo.features")]
     unit: Annotated[str, Means("unit of the input")]
-    encoding: Annotated[Literal["number", "categorical"], Means("number or categorical")] = "number"
+    encoding: Annotated[
+        Literal["number", "ordinal"], Means("number, or ordinal: a name's code, compared as a number")
+    ] = "number"
     mean: Annotated[float, Means("taken off to normalise", "unit of the input")] = 0.0
     scale: Annotated[float, Means("divided by to normalise", "unit of the input"), Field(gt=0)] = 1.0
 
@@ -51,7 +56,7 @@ class _Model(Document):
         category: of workload; None where it is of all.
         arch: architecture parameters enough to rebuild the network (layers, units, heads …) or the booster.
         features: model inputs in order.
-        encodings: categorical encodings, e.g. {"user": {"postgres": 0}}.
+        encodings: codes of names, e.g. {"user": {"postgres": 0}}.
         geometry: page, block and segment bytes that the model was trained for.
         traces: what the model was trained and validated on.
         inputs: sha256 of the declared inputs of both stages, by path.
@@ -67,7 +72,7 @@ class _Model(Document):
     encodings: Annotated[
         dict[str, dict[str, int]],
         Each(
-            "one name of a categorical column",
+            "one name of a coded column",
             "column and name",
             "column.name",
             "code of the name",

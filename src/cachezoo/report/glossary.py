@@ -42,12 +42,13 @@ TERMS = (
     (
         "disk-head time",
         "Seconds that the disk behind a flash cache is busy with a read: a seek, then the transfer. Peak: the "
-        "busiest window, which the disks must be bought for.",
+        "busiest window, which the disks must be bought for; one window decides it, so it has no interval.",
     ),
     (
-        "RejectX, OPT",
-        "RejectX admits on the second miss. OPT admits the best episodes, knowing the future. All are held to the "
-        "same flash writes.",
+        "RejectX, CoinFlip, OPT",
+        "RejectX admits on the second miss, CoinFlip by chance. OPT admits the best episodes, knowing the future. All "
+        "are held to the same flash writes. The best policy without a model is RejectX or CoinFlip with the prefetch "
+        "that validation chose.",
     ),
     (
         "promoted, champion",

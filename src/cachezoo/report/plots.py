@@ -186,14 +186,14 @@ def flash_figure(category: Category, folder: Path) -> Figure | None:
         named = flash_policies(trace)
         rows, colours = list(named.values()), [colour_of(name.removesuffix(WITHOUT)) for name in named]
         labels = [_with_mode(name, row) for name, row in named.items()]
-        means, ends = [row.read_dt.mean for row in rows], [row.read_dt_interval.mean for row in rows]
+        means, ends = [row.read_dt.mean for row in rows], [row.read_dt_mean_interval for row in rows]
         _bars(line[0], labels, means, ends, colours, key, "mean read disk-head s/s", 2)
-        peaks, ends = [row.read_dt.peak for row in rows], [row.read_dt_interval.peak for row in rows]
-        _bars(line[1], [""] * len(rows), peaks, ends, colours, "", "peak read disk-head s/s", 2)
+        peaks = [row.read_dt.peak for row in rows]
+        _bars(line[1], [""] * len(rows), peaks, [None] * len(rows), colours, "", "peak read disk-head s/s", 2)
     file = names.flash_plot(category.name)
     save(canvas, folder, file)
     alt = f"Bars of mean and peak read disk-head time of every policy on {words(list(tests))}, as tabled."
-    caption = f"{category.name}: load of the disk behind the flash cache, lowest mean first; 90 % intervals."
+    caption = f"{category.name}: load of the disk behind the flash cache, lowest mean first; means with 90 % intervals."
     return Figure(file, alt, caption)
 
 

@@ -84,7 +84,6 @@ class FlashPolicy(Strict):
         window_min_s: shortest window of the load curve, seconds.
         window_min_reads: windows are widened until they hold this many reads on average.
         min_windows: windows that a short trace must still give.
-        bootstrap_samples: resamples of the time-block bootstrap.
         min_gap: smallest RejectX to OPT gap, as a part of RejectX's load, on which a share is reported.
         disks: backend disks that share the load, for their utilisation; None where that is not known.
     """
@@ -95,6 +94,5 @@ class FlashPolicy(Strict):
     window_min_s: float = Field(gt=0)
     window_min_reads: int = Field(ge=1)
     min_windows: int = Field(ge=20)
-    bootstrap_samples: int = Field(ge=100)
     min_gap: float = Field(ge=0)
     disks: int | None = Field(default=None, ge=1)

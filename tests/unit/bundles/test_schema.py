@@ -46,6 +46,14 @@ def test_schema_states_exactly_what_writers_produce(bundle_dir: Path) -> None:
         assert set(feature) == set(rules["$defs"]["feature"]["properties"])
 
 
+@pytest.mark.parametrize("word", ["number", "ordinal", "categorical"])
+def test_a_feature_s_encoding_is_one_of_the_written_words(bundle_dir: Path, word: str) -> None:
+    manifest = json.loads((bundle_dir / "manifest.json").read_text())
+    check_manifest(put(manifest, ("features", 0, "encoding"), word), "m")
+    with pytest.raises(BundleError, match="encoding"):
+        check_manifest(put(manifest, ("features", 0, "encoding"), word + "s"), "m")
+
+
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_own_checker_agrees_with_jsonschema(bundle_dir: Path, data: st.DataObject) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from cachezoo.errors import TraceError
 from cachezoo.evaluation import flash
-from cachezoo.evaluation.flash import Models, Settings, choose_baseline_modes, evaluate_models
-from cachezoo.evaluation.flash_bench import Bench, Decisions
+from cachezoo.evaluation.flash import Models, Settings, choose_baseline_modes, chosen_baselines, evaluate_models
+from cachezoo.evaluation.flash_bench import Baselines, Bench, Decisions
 from cachezoo.flash.policies import learned
 from cachezoo.flash.problem import FlashProblem, flash_problem
-from cachezoo.kernels.flash import Prefetch
+from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import OPT_MODES, choose_episodes, label_problem
 from cachezoo.models.trained import TrainedModel
 from cachezoo.systems.admission.model import load_admission
@@ -22,6 +22,7 @@ TEST = make_trace(N, 3, "test")
 VALIDATION = {"validation": make_trace(N, 2, "validation")}
 NAMES = {"coin_flip", "rejectx", "opt", "baleen"}
 PLAIN = {"coin_flip": "none", "rejectx": "none", "accept_all": "none"}
+CHOSEN = Baselines(PLAIN, "coin_flip", "rejectx")
 
 
 def prefetch_model(admission: TrainedModel, mode: str, threshold: float = 0.0) -> TrainedModel:
@@ -75,8 +76,9 @@ def test_result(folder: Path) -> None:
         for row in rows.values():
             assert not row.reached or abs(row.segment_writes - budget) <= 0.025 * budget
             assert (row.prefetch == "none") == (row.prefetched_segments == 0)
-            low, high = row.read_dt_interval.mean
-            assert low <= row.read_dt.mean <= high
+            low, high = row.read_dt_mean_interval
+            assert low < row.read_dt.mean < high
+            assert low + high == pytest.approx(2 * row.read_dt.mean)
         if name != "admission_alone":
             assert rows["opt"].read_dt.mean <= rows["opt_no_prefetch"].read_dt.mean
             for policy in ("rejectx", "coin_flip"):
@@ -120,10 +122,10 @@ def test_a_learned_mode_asks_the_model(folder: Path, monkeypatch: pytest.MonkeyP
     assert set(decisions.prefetch.low) == {3} and set(decisions.prefetch.high) == {9}
 
 
-def bench_of(trace, decisions: Decisions, modes: dict[str, str] | None = None) -> Bench:
+def bench_of(trace, decisions: Decisions, chosen: Baselines = CHOSEN) -> Bench:
     problem = flash_problem(trace, LABEL, FLASH)
     opt = {mode: label_problem(problem, LABEL, mode) for mode in OPT_MODES}
-    return Bench(trace, problem, opt, decisions, modes or PLAIN, FLASH, 7)
+    return Bench(trace, problem, opt, decisions, chosen, FLASH, 7)
 
 
 def oracle_decisions(trace, mode: str) -> tuple[FlashProblem, Decisions]:
@@ -136,20 +138,62 @@ def oracle_decisions(trace, mode: str) -> tuple[FlashProblem, Decisions]:
     return problem, own
 
 
-def test_the_gap_is_the_share_of_rejectx_to_opt(folder: Path) -> None:
+def test_rivals_are_the_best_without_a_model_rejectx_and_plain_rejectx() -> None:
+    _, own = oracle_decisions(TEST, "none")
+    modes = {"accept_all": "none", "coin_flip": "next(4)", "rejectx": "next(2)"}
+    bench = bench_of(TEST, own, Baselines(modes, "coin_flip", "rejectx"))
+    found = bench.compare(flash_problem(TEST, LABEL, FLASH).budget, None)
+    rows = found.rows
+    assert (rows["coin_flip"].prefetch, rows["rejectx"].prefetch) == ("next(4)", "next(2)")
+    assert found.best_policy == "coin_flip"
+    for gap, rival in ((found.best, "coin_flip"), (found.gap, "rejectx"), (found.plain, "rejectx_no_prefetch")):
+        ours, theirs = bench.curve(bench_run(bench, gap.gap_segment_writes)), rows[rival].read_dt
+        assert gap.gap_segment_writes <= rows[rival].segment_writes
+        assert gap.mean_dt_saved == pytest.approx((theirs.mean - ours.mean()) / theirs.mean)
+        assert gap.peak_dt_saved == pytest.approx((theirs.peak - ours.max()) / theirs.peak)
+        low, high = gap.mean_dt_saved_interval
+        assert low < gap.mean_dt_saved < high and low + high == pytest.approx(2 * gap.mean_dt_saved)
+    alone = bench.compare_alone()
+    assert alone.best_policy == "rejectx" and alone.best == alone.gap == alone.plain
+    assert {row.prefetch for row in alone.rows.values()} == {"none"}
+
+
+def bench_run(bench: Bench, writes: int) -> FlashRun:
+    """The model's run that writes so much, by trying every threshold."""
+    scores, problem = bench.scores, bench.problem
+    for threshold in np.unique(scores[problem.read])[::-1]:
+        run = problem.run(scores >= threshold)
+        if run.segment_writes == writes:
+            return run
+    message = f"no threshold writes {writes} segments"
+    raise AssertionError(message)
+
+
+def test_the_gap_is_the_share_of_a_rival_to_opt() -> None:
     _, own = oracle_decisions(TEST, "none")
     comparison = bench_of(TEST, own).compare(flash_problem(TEST, LABEL, FLASH).budget, None)
     rows, gap = comparison.rows, comparison.gap
-    closed = {"peak": gap.peak_gap_closed, "mean": gap.mean_gap_closed}
-    for name, share in closed.items():
-        ours, theirs, ideal = (getattr(rows[policy].read_dt, name) for policy in ("baleen", "rejectx", "opt"))
-        if share is None:
-            assert theirs - ideal < FLASH.min_gap * theirs
-        elif gap.gap_segment_writes == rows["baleen"].segment_writes:
-            assert share == pytest.approx((theirs - ours) / (theirs - ideal))
-    assert gap.mean_gap_closed > 0
+    ours = {"peak": 1 - gap.peak_dt_saved, "mean": 1 - gap.mean_dt_saved}  # of RejectX's
+    for name, share in (("peak", gap.peak_gap_closed), ("mean", gap.mean_gap_closed)):
+        theirs, ideal = (getattr(rows[policy].read_dt, name) for policy in ("rejectx", "opt"))
+        assert (share is None) == (theirs - ideal < FLASH.min_gap * theirs)
+        assert share is None or share == pytest.approx((1 - ours[name]) / (1 - ideal / theirs))
+    assert gap.mean_gap_closed is not None and gap.mean_gap_closed > 0 and gap.mean_gap_closed_interval is not None
     low, high = gap.mean_gap_closed_interval
-    assert low < high and low <= gap.mean_gap_closed + 0.2
+    assert low < gap.mean_gap_closed < high
+
+
+def test_the_share_of_a_gap_that_may_be_none_has_no_interval() -> None:
+    """A rival whose load is OPT's but for luck."""
+    problem, own = oracle_decisions(TEST, "none")
+    bench = bench_of(TEST, own)
+    ideal = choose_episodes(problem, label_problem(problem, LABEL).episodes).run
+    window = np.append(np.full(bench.windows.warmup, -1), bench.windows.of)
+    rival = ideal.io_segments.copy()
+    rival[problem.read & (window == 8)] += 400  # one window was bad
+    theirs = replace(ideal, io_segments=rival)
+    gap = bench.gap(ideal, theirs, ideal, None)
+    assert gap.mean_gap_closed == pytest.approx(1.0) and gap.mean_gap_closed_interval is None
 
 
 def test_the_gap_is_compared_at_no_more_writes_than_the_rival_makes(folder: Path) -> None:
@@ -169,8 +213,14 @@ def test_the_gap_is_compared_at_no_more_writes_than_the_rival_makes(folder: Path
 def test_modes_follow_the_workload() -> None:
     scans = choose_baseline_modes({key: partial_scans(6000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
     lone = choose_baseline_modes({key: lone_segments(6000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
-    assert {name: choice.mode for name, choice in scans.items()} == dict.fromkeys(PLAIN, "all_on_miss")
+    assert scans["rejectx"].mode == scans["coin_flip"].mode == "next(32)"
     assert lone["rejectx"].mode == lone["coin_flip"].mode == "none"
+    for choices in (scans, lone):
+        found = chosen_baselines(choices)
+        assert found.modes == {name: choice.mode for name, choice in choices.items()}
+        best = {name: choices[name].figures for name in ("coin_flip", "rejectx")}
+        assert found.best == min(best, key=lambda name: best[name][found.modes[name]].mean_dt)
+        assert found.best_alone == min(best, key=lambda name: best[name]["none"].mean_dt)
 
 
 def test_opt_takes_the_mode_that_is_best_on_the_trace() -> None:
@@ -188,7 +238,11 @@ def test_opt_takes_the_mode_that_is_best_on_the_trace() -> None:
 def test_prefetch_on_scans_saves_what_admission_alone_cannot() -> None:
     trace = partial_scans(6000, 5)
     problem, own = oracle_decisions(trace, "all_on_miss")
-    rows = bench_of(trace, own, dict.fromkeys(PLAIN, "all_on_miss")).compare(problem.budget, None).rows
+    rows = (
+        bench_of(trace, own, replace(CHOSEN, modes=dict.fromkeys(PLAIN, "all_on_miss")))
+        .compare(problem.budget, None)
+        .rows
+    )
     assert rows["baleen"].read_dt.mean < 0.95 * rows["baleen_no_prefetch"].read_dt.mean
     assert rows["rejectx"].read_dt.mean < 0.85 * rows["rejectx_no_prefetch"].read_dt.mean
     assert rows["baleen"].prefetch_accuracy > 0.5

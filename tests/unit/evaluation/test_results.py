@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,8 @@ def test_flash_caches_have_a_table_and_their_models_a_verdict(project: Path) -> 
     assert "blob_test" in shown and "3.21 (1.23)" in shown and "belady_bypass" in shown
     assert "accept_all" in shown and "4.50 (1.50) all_on_miss" in shown
     assert "saves nothing" in shown and "none of prefetch.blob.lgbm" in shown
+    assert re.search(r"saved against the best without a model │ +5 % \(4 to 6\) rejectx", shown)
+    assert re.search(r"saved against rejectx_no_prefetch │ +14 % \(13 to 15\)", shown)
     (project / "metrics/web.json").unlink()
     assert "3.21 (1.23)" in CliRunner().invoke(app, ["results"]).stdout
 
@@ -90,6 +93,7 @@ def test_json(project: Path) -> None:
     told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
     assert [row["policy"] for row in told["rows"]] == [row.policy for row in TEST.rows]
     assert {row["trace"] for row in told["rows"]} == {"web_test"}
+    assert told["flash"] == told["flash_saved"] == []
     assert {row["policy"]: row["promoted"] for row in told["rows"] if row["kind"] == "model"} == {
         CACHING: True,
         ADMISSION: False,
@@ -99,6 +103,18 @@ def test_json(project: Path) -> None:
         CACHING: "models/bundles/caching.web.lstm8",
         CLASSIFIER: "models/bundles/workload.lstm8",
     }
+
+
+def test_json_of_what_is_saved_in_flash_caches(project: Path) -> None:
+    flash = flash_metrics("admission.blob.lgbm", prefetch="prefetch.blob.lgbm", traces={"blob_test": flash_trace()})
+    write(project / "metrics/flash/blob.json", flash)
+    told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)["flash_saved"]
+    assert [(one["trace"], one["rival"], one["policy"]) for one in told] == [
+        ("blob_test", "best", "rejectx"),
+        ("blob_test", "plain", "rejectx_no_prefetch"),
+    ]
+    assert [one["mean"] for one in told] == pytest.approx([0.05, 0.14])
+    assert told[0]["interval"] == pytest.approx([0.04, 0.06]) and told[0]["peak"] == 0.02
 
 
 def test_nothing_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

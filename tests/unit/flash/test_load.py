@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.flash.load import load_curve, load_windows, resamples, time_scale
+from cachezoo.flash.load import load_curve, load_windows, time_scale
 from cachezoo.flash.problem import flash_problem
 from tests.baleen_data import FLASH, LABEL, make_trace
 
@@ -28,4 +28,3 @@ def test_windows() -> None:
     assert (time_scale(TEST), time_scale(replace(TEST, meta=meta))) == (1.0, 144.0)
     with pytest.raises(TraceError, match="time_scale"):
         time_scale(replace(TEST, meta=replace(TEST.meta, extra={"time_scale": "a day"})))
-    assert (resamples(20, 5, 1) == resamples(20, 5, 1)).all()

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from cachezoo.flash.load import load_windows, resamples
+from cachezoo.flash.load import load_curve, load_windows
 from cachezoo.flash.measure import measure
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
+from cachezoo.measures.serial import mean_interval
 from tests.baleen_data import FLASH, LABEL, make_trace
 
 TEST = make_trace(15_000, 3, "test")
@@ -15,7 +16,7 @@ def test_measured_by_hand() -> None:
     windows = load_windows(TEST.time_us, problem, FLASH, scale=1e5)
     n = len(TEST)
     run = problem.run(np.ones(n, bool), Prefetch(np.zeros(n, np.int32), np.full(n, 64, np.int32)))
-    row = measure(problem, run, windows, resamples(windows.count, 50, 1), disks=2)
+    row = measure(problem, run, windows, disks=2)
     after = slice(windows.warmup, None)
     seconds = [0.0, 0.0]
     for op, ios, size in zip(TEST.op[after], run.io_segments[after], problem.accesses.sizes[after], strict=True):
@@ -28,11 +29,12 @@ def test_measured_by_hand() -> None:
         load = getattr(row, name)
         assert load.mean == pytest.approx(total / span)
         assert load.median <= load.p95 <= load.peak
+    assert row.read_dt_mean_interval == mean_interval(load_curve(problem.dt_seconds(run), windows))
     assert row.utilisation.mean == pytest.approx(sum(seconds) / span / 2)
     assert row.prefetched_segments == run.prefetched.sum() > 0
     assert row.prefetch_accuracy == run.prefetched_used / run.prefetched.sum()
     days = (TEST.time_us[-1] - TEST.time_us[0]) / 1e6 * 1e5 / 86400
     assert row.dwpd == pytest.approx(run.written.sum() / problem.capacity / days)
     short = load_windows(TEST.time_us, problem, FLASH)
-    plain = measure(problem, problem.accept_all, short, resamples(short.count, 50, 1))
+    plain = measure(problem, problem.accept_all, short)
     assert plain.dwpd is plain.utilisation is plain.prefetch_accuracy is None

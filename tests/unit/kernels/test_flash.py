@@ -9,7 +9,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, coin_flips, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from tests.baleen_data import make_trace, small_requests
-from tests.oracles.flash import NaiveRun, Ranges, naive_flash, naive_rejectx
+from tests.oracles.flash import NaiveRun, Ranges, addresses, naive_flash, naive_rejectx
 
 Requests = tuple[list[int], list[int], list[int], list[int]]
 TINY = Geometry(64, 16)
@@ -48,15 +48,6 @@ def test_rejectx_matches_the_naive_loop(requests: Requests, capacity: int, lru: 
     accesses, read, naive = expand(requests)
     run = simulate_rejectx(accesses, read, window, capacity, lru=lru)
     check(run, naive_flash(naive, naive_rejectx(window), capacity, lru))
-
-
-def addresses(requests: Requests, geometry: Geometry) -> list[tuple[int, list[int]]]:
-    """(op, segments) by address: unlike dense ids, these name what a prefetch may reach."""
-    rows = []
-    for volume, op, offset, size in zip(*requests, strict=True):
-        low, high = offset // geometry.segment_bytes, (offset + size - 1) // geometry.segment_bytes
-        rows.append((op, [(volume << 40) + s for s in range(low, high + 1)]))
-    return rows
 
 
 def ranges_of(naive: list[tuple[int, list[int]]], low: np.ndarray, high: np.ndarray, per_block: int) -> Ranges:

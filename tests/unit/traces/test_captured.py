@@ -9,7 +9,7 @@ import yaml
 
 from cachezoo.capture.recipe import load_recipe
 from cachezoo.config.load import load_params
-from cachezoo.flash.load import load_windows, resamples, time_scale
+from cachezoo.flash.load import load_windows, time_scale
 from cachezoo.flash.measure import measure
 from cachezoo.flash.policies import rejectx
 from cachezoo.flash.problem import flash_problem
@@ -115,10 +115,9 @@ def test_admission_to_a_flash_cache_has_something_to_gain(blobs: Trace) -> None:
     assert footprint(blobs, problem.geometry)[0] >= 1000
     assert len(labels.episodes) >= 2000
     windows = load_windows(blobs.time_us, problem, PARAMS.policy.flash, time_scale(blobs))
-    draws = resamples(windows.count, 1, 0)
-    everything = measure(problem, problem.accept_all, windows, draws)
+    everything = measure(problem, problem.accept_all, windows)
     assert everything.byte_hit_ratio > 0.1
-    optimum = measure(problem, labels.choice.run, windows, draws)
-    reject = measure(problem, rejectx(problem).run, windows, draws)
+    optimum = measure(problem, labels.choice.run, windows)
+    reject = measure(problem, rejectx(problem).run, windows)
     assert optimum.read_dt_s <= 0.96 * reject.read_dt_s
     assert optimum.byte_hit_ratio > everything.byte_hit_ratio + 0.05

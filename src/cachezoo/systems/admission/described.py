@@ -65,6 +65,20 @@ DESCRIBED = Described(
             "number or null", Means("saving of the mean against RejectX: lower end of the 90 % interval", LOAD)
         ),
         "mean_dt_saved_high": Column("number or null", Means("its upper end", LOAD)),
+        "rival_mean_dt": Column(
+            "number or null", Means("the best policy without a model at the same writes, or its most: mean", LOAD)
+        ),
+        "rival_peak_dt": Column("number or null", Means("the same: peak", LOAD)),
+        "rival_dt_saved_low": Column(
+            "number or null",
+            Means("saving of the mean against it, which the verdict goes by: lower end of the 90 % interval", LOAD),
+        ),
+        "rival_dt_saved_high": Column("number or null", Means("its upper end", LOAD)),
+        "mean_dt_at_rival_writes": Column(
+            "number or null",
+            Means("mean at the most that it can write; null where it reaches the model's writes", LOAD),
+        ),
+        "rival_writes_over_ours": Column("number or null", Means("its writes over the model's", "ratio")),
         "mean_dt_at_rejectx_writes": Column(
             "number or null",
             Means("mean at the most that RejectX can write; null where it reaches the model's writes", LOAD),

@@ -1,12 +1,12 @@
-"""Judges a category's admission model: its thresholds, and whether it beats RejectX on validation.
+"""Judges a category's admission model: its thresholds, and whether it beats what asks no model on validation.
 
 The threshold meets the write budget in simulation on the validation traces, without prefetch and in the plain prefetch
-mode that is best there.
+mode (one that asks no model) that is best there.
 
-Both prefetch in the plain mode (one that asks no model) that is best for them there. A model beats RejectX when the
-90 % interval of the paired saving of mean read disk-head time lies above 0 and its peak is no higher, with RejectX at
-the writes that the model makes. Where RejectX cannot write that much, it runs at its maximum, and the model has to
-beat it at those fewer writes as well.
+The rival is the best policy without a model there: RejectX or CoinFlip, in any plain mode, with its knob at the writes
+that the model makes. A model beats it when the 90 % interval of the paired saving of mean read disk-head time lies
+above 0 and its peak is no higher. Where the rival cannot write that much, it runs at its maximum, and the model has to
+beat it at those fewer writes as well. Figures against RejectX, the post's baseline, stand beside.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,23 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.flash.budget import BudgetSetting
 from cachezoo.flash.geometry import label_of
-from cachezoo.flash.load import load_curve, load_windows, resamples, time_scale
-from cachezoo.flash.policies import Tuned, learned, plain_prefetches, rejectx, threshold_curve, threshold_for_budget
+from cachezoo.flash.load import load_curve, load_windows, time_scale
+from cachezoo.flash.modes import NONE
+from cachezoo.flash.policies import (
+    BUDGETED,
+    REJECTX,
+    WithoutModel,
+    beside,
+    best_without_model,
+    learned,
+    modes_of,
+    threshold_curve,
+    threshold_for_budget,
+)
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import label_problem
-from cachezoo.measures.bootstrap import interval
+from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
@@ -87,13 +98,12 @@ class PlainSetting:
 def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[PlainSetting]:
     """Every plain mode at the budget, the lowest mean read disk-head time first, ties by fewer writes."""
     settings = []
-    plain = [plain_prefetches(problem) for problem in problems]
-    for mode in plain[0]:
-        beside = [own[mode] for own in plain]
-        threshold, found = threshold_for_budget(problems, scores, beside)
-        parts = zip(problems, scores, beside, strict=True)
+    for mode in modes_of(problems):
+        fetched = [beside(problem, mode) for problem in problems]
+        threshold, found = threshold_for_budget(problems, scores, fetched)
+        parts = zip(problems, scores, fetched, strict=True)
         runs = [problem.run(score >= threshold, prefetch) for problem, score, prefetch in parts]
-        settings.append(PlainSetting(mode, threshold, found, beside, runs))
+        settings.append(PlainSetting(mode, threshold, found, fetched, runs))
     return sorted(settings, key=lambda one: (_seconds(problems, one.runs), one.found.writes))
 
 
@@ -104,11 +114,11 @@ def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
 
 @dataclass(frozen=True)
 class Duel:
-    """Load of the model and of RejectX in the same windows.
+    """Load of the model and of a rival in the same windows.
 
     Attributes:
         ours: float64[w] disk-head seconds per second with the model.
-        theirs: float64[w] with RejectX.
+        theirs: float64[w] with the rival.
         low: lower end of the 90 % interval of the paired saving of the mean.
         high: its upper end.
     """
@@ -132,6 +142,43 @@ class Duel:
         )
 
 
+@dataclass(frozen=True)
+class Against:
+    """A model held against a rival.
+
+    Attributes:
+        rival: at the writes of the model, or its most.
+        duel: so.
+        fewer: the duel at the rival's writes, where it cannot write as much as the model.
+        writes: the rival's over the model's.
+    """
+
+    rival: WithoutModel
+    duel: Duel
+    fewer: Duel | None
+    writes: float | None
+
+    @property
+    def won(self) -> bool:
+        """Every duel."""
+        return self.duel.won and (self.fewer is None or self.fewer.won)
+
+    def describe(self) -> str:
+        """How it was compared, and the last duel, in words."""
+        if self.fewer is None:
+            return f"at equal writes: {self.duel.describe()}"
+        return f"at the most that it can write: {self.fewer.describe()}"
+
+    def figures(self, name: str) -> dict[str, float | None]:
+        """For train.json, the rival being called so."""
+        return {
+            f"{name}_peak_dt": float(self.duel.theirs.max()),
+            f"{name}_mean_dt": float(self.duel.theirs.mean()),
+            f"{name}_writes_over_ours": self.writes,
+            f"mean_dt_at_{name}_writes": None if self.fewer is None else float(self.fewer.ours.mean()),
+        }
+
+
 def _load(parts: list[JudgedTrace], runs: list[FlashRun], flash: FlashPolicy) -> F64:
     """Load in each window of each part."""
     curves = []
@@ -141,80 +188,72 @@ def _load(parts: list[JudgedTrace], runs: list[FlashRun], flash: FlashPolicy) ->
     return np.concatenate(curves)
 
 
-def _duel(
-    parts: list[JudgedTrace], ours: list[FlashRun], theirs: list[FlashRun], flash: FlashPolicy, seed: int
-) -> Duel:
+def _duel(parts: list[JudgedTrace], ours: list[FlashRun], theirs: list[FlashRun], flash: FlashPolicy) -> Duel:
     mine, baseline = _load(parts, ours, flash), _load(parts, theirs, flash)
-    draws = resamples(len(mine), flash.bootstrap_samples, seed)
-    low, high = interval((baseline - mine)[draws].mean(axis=1))
-    return Duel(mine, baseline, low, high)
+    low, high = saving_interval(mine, baseline)
+    mean = float(baseline.mean())
+    return Duel(mine, baseline, mean * low, mean * high)
 
 
-def _rivals(parts: list[JudgedTrace], runs: list[FlashRun]) -> tuple[str, list[Tuned]]:
-    """RejectX at the writes of these runs, in its best plain mode."""
-    problems = [replace(part.problem, budget=float(run.segment_writes)) for part, run in zip(parts, runs, strict=True)]
-    plain = [plain_prefetches(problem) for problem in problems]
-    found = {
-        mode: [rejectx(problem, own[mode]) for problem, own in zip(problems, plain, strict=True)] for mode in plain[0]
-    }
-    mode = min(found, key=lambda mode: _seconds(problems, [tuned.run for tuned in found[mode]]))
-    return mode, found[mode]
+def _against(parts: list[JudgedTrace], ours: PlainSetting, rival: WithoutModel, flash: FlashPolicy) -> Against:
+    written = sum(run.segment_writes for run in ours.runs)
+    fewer = None
+    if not all(own.reached for own in rival.tuned):
+        fewer = _duel(parts, _at_their_writes(parts, ours, rival.runs), rival.runs, flash)
+    ratio = sum(run.segment_writes for run in rival.runs) / written if written else None
+    return Against(rival, _duel(parts, ours.runs, rival.runs, flash), fewer, ratio)
 
 
-def duel_with_rejectx(
+def _at_their_writes(parts: list[JudgedTrace], setting: PlainSetting, theirs: list[FlashRun]) -> list[FlashRun]:
+    """The model's runs with its threshold raised until it writes no more than the rival does."""
+    ours = []
+    for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
+        problem = replace(part.problem, budget=float(run.segment_writes))
+        ours.append(learned(problem, part.scores, prefetch).run)
+    return ours
+
+
+def duel_without_model(
     parts: list[JudgedTrace], ours: PlainSetting, flash: FlashPolicy, seed: int
 ) -> tuple[dict[str, float | None], bool, str]:
-    """Hold a model in a plain mode against RejectX.
+    """Hold a model in a plain mode against the best policy without a model, and against RejectX.
 
     Args:
         parts: what to judge on.
         ours: the model's mode, with its runs.
         flash: `policy.flash`.
-        seed: the bootstrap's seed.
+        seed: of CoinFlip's draws.
 
     Returns:
-        Figures, whether the model beats RejectX, and the reason in one line.
+        Figures, whether the model beats the best policy without a model, and the reason in one line.
     """
-    their_mode, tuned = _rivals(parts, ours.runs)
-    theirs = [own.run for own in tuned]
-    duel = _duel(parts, ours.runs, theirs, flash, seed)
-    best = _load(parts, [part.opt for part in parts], flash)
-    beats, note = duel.won, "at equal writes"
+    problems = [
+        replace(part.problem, budget=float(run.segment_writes)) for part, run in zip(parts, ours.runs, strict=True)
+    ]
+    trace_ids = [part.trace.meta.trace_id for part in parts]
+    best = best_without_model(problems, trace_ids, seed, BUDGETED)
+    found = _against(parts, ours, best, flash)
+    post = found
+    if best.policy != REJECTX:
+        post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,)), flash)
+    bound = _load(parts, [part.opt for part in parts], flash)
     figures: dict[str, float | None] = {
-        "peak_dt": float(duel.ours.max()),
-        "mean_dt": float(duel.ours.mean()),
-        "rejectx_peak_dt": float(duel.theirs.max()),
-        "rejectx_mean_dt": float(duel.theirs.mean()),
-        "opt_peak_dt": float(best.max()),
-        "opt_mean_dt": float(best.mean()),
-        "mean_dt_saved_low": duel.low,
-        "mean_dt_saved_high": duel.high,
-        "rejectx_writes_over_ours": _ratio(baseline_runs=theirs, runs=ours.runs),
-        "mean_dt_at_rejectx_writes": None,
+        "peak_dt": float(found.duel.ours.max()),
+        "mean_dt": float(found.duel.ours.mean()),
+        "opt_peak_dt": float(bound.max()),
+        "opt_mean_dt": float(bound.mean()),
+        **found.figures("rival"),
+        "rival_dt_saved_low": found.duel.low,
+        "rival_dt_saved_high": found.duel.high,
+        **post.figures(REJECTX),
+        "mean_dt_saved_low": post.duel.low,
+        "mean_dt_saved_high": post.duel.high,
     }
-    if not all(own.reached for own in tuned):
-        duel = _at_their_writes(parts, ours, theirs, flash, seed)
-        figures["mean_dt_at_rejectx_writes"] = float(duel.ours.mean())
-        beats, note = beats and duel.won, "at the most that RejectX can write"
-    verdict = "beats" if beats else "does not beat"
-    modes = f"prefetch {ours.mode} against its {their_mode}"
-    return figures, beats, f"{verdict} RejectX on validation; {modes}, {note}: {duel.describe()}"
-
-
-def _ratio(baseline_runs: list[FlashRun], runs: list[FlashRun]) -> float | None:
-    ours = sum(run.segment_writes for run in runs)
-    return sum(run.segment_writes for run in baseline_runs) / ours if ours else None
-
-
-def _at_their_writes(
-    parts: list[JudgedTrace], setting: PlainSetting, theirs: list[FlashRun], flash: FlashPolicy, seed: int
-) -> Duel:
-    """The duel with the model's threshold raised until it writes no more than RejectX does."""
-    ours = []
-    for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
-        problem = replace(part.problem, budget=float(run.segment_writes))
-        ours.append(learned(problem, part.scores, prefetch).run)
-    return _duel(parts, ours, theirs, flash, seed)
+    verdict = "beats" if found.won else "does not beat"
+    reason = (
+        f"{verdict} the best policy without a model on validation, {best}; prefetch {ours.mode}, {found.describe()}"
+    )
+    return figures, found.won, reason
 
 
 def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: bool, settings: Settings) -> Verdict:
@@ -235,7 +274,7 @@ def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: b
         JudgedTrace(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
         for part, problem, score in zip(parts, problems, scores, strict=True)
     ]
-    figures, beats, reason = duel_with_rejectx(facing, plain[0], settings.flash, model.seeds[CONTEXT])
+    figures, beats, reason = duel_without_model(facing, plain[0], settings.flash, model.seeds[CONTEXT])
     if not held_out:
         beats, reason = (
             False,
@@ -264,7 +303,7 @@ def _calibration(problems: list[FlashProblem], plain: list[PlainSetting]) -> dic
     def values(one: PlainSetting) -> dict[str, Any]:
         return {"threshold": one.threshold, "writes": one.found.writes / accept_all, "unreached": not one.found.reached}
 
-    alone = next(one for one in plain if one.mode == "none")
+    alone = next(one for one in plain if one.mode == NONE)
     return {
         **values(alone),
         "with_prefetch": {"mode": plain[0].mode, **values(plain[0])},
@@ -280,7 +319,8 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
         "score": "log-odds that the episode is worth its flash writes",
         "decide": "a read's missing segments are admitted iff score >= calibration.threshold",
         "prefetch": "a cache that prefetches by calibration.with_prefetch.mode (all_on_miss: a miss's whole block; "
-        "all_on_partial: the same where some of the request was resident) takes the threshold that stands there",
+        "all_on_partial: the same where some of the request was resident; next(n): the n segments after the request "
+        "in its block) takes the threshold that stands there",
         "writes": "not cached; they invalidate what they overwrite; pass them to the features",
         "eviction": flash.eviction,
         "cache_fraction": label.cache_fraction,

@@ -46,7 +46,7 @@ DESCRIBED = Described(
         "modes": Rows(
             Each("one prefetch mode", "mode"),
             {
-                "mode": Column("text", Means("none, all_on_miss, all_on_partial, ml_range or ml_range_when")),
+                "mode": Column("text", Means("none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when")),
                 "threshold": Column("number", Means("admission threshold at which it meets the budget", "log-odds")),
                 "writes": Column("number", Means("segments written", OF_ACCEPT_ALL)),
                 "unreached": Column("bool", Means("no threshold makes that many writes")),
@@ -72,11 +72,24 @@ DESCRIBED = Described(
         "plain_mean_dt": Column("number or null", Means("best mode without a model, at the same writes: mean", LOAD)),
         "plain_peak_dt": Column("number or null", Means("the same: peak", LOAD), "sometimes"),
         "mean_dt_saved_low": Column(
-            "number or null", Means("saving of the mean: lower end of the 90 % interval", LOAD), "sometimes"
+            "number or null", Means("saving of the mean against it: lower end of the 90 % interval", LOAD), "sometimes"
         ),
         "mean_dt_saved_high": Column("number or null", Means("its upper end", LOAD), "sometimes"),
         "plain_writes_over_ours": Column(
             "number or null", Means("writes of the plain mode over the learned one's", "ratio"), "sometimes"
+        ),
+        "rival_mean_dt": Column(
+            "number or null",
+            Means("the best policy without any model, at the same writes or its most: mean", LOAD),
+            "sometimes",
+        ),
+        "rival_peak_dt": Column("number or null", Means("the same: peak", LOAD), "sometimes"),
+        "rival_dt_saved_low": Column(
+            "number or null", Means("saving of the mean against it: lower end of the 90 % interval", LOAD), "sometimes"
+        ),
+        "rival_dt_saved_high": Column("number or null", Means("its upper end", LOAD), "sometimes"),
+        "rival_writes_over_ours": Column(
+            "number or null", Means("its writes over the learned one's", "ratio"), "sometimes"
         ),
     },
     files={

@@ -2,10 +2,12 @@
 
 Each mode gets its own admission threshold, at which admission and prefetch together meet the write budget. Time is cut
 into windows; every other one chooses the best learned and the best plain mode by mean read disk-head time, the verdict
-is spoken on the rest, so that the choice cannot flatter it. The learned mode then meets the plain one, recalibrated to
-the very writes that the learned one makes: it beats it where the 90 % interval of the paired saving lies above 0. It is
-the mode to run where it was the best of all on the choosing windows and beats the plain one on the others; else the
-plain one is. Source: Baleen post, "Evaluation"; the choice on windows of their own is ours.
+is spoken on the rest, so that the choice cannot flatter it. The learned mode then meets two rivals: the plain mode with
+the same admission, recalibrated to the very writes that the learned one makes, and the best policy without any model
+(RejectX or CoinFlip in a plain mode, the best on all windows) at these writes. It beats them where the 90 % interval of
+the paired saving lies above 0 for both. It is the mode to run where it was the best of all on the choosing windows and
+beats both on the others; else the plain one is. Source: Baleen post, "Evaluation"; the choice on windows of their own
+is ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +20,13 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.flash.budget import BudgetSetting
 from cachezoo.flash.geometry import label_of
-from cachezoo.flash.load import LoadWindows, load_curve, load_windows, resamples, time_scale
-from cachezoo.flash.modes import ML_MODES, MODES, PLAIN_MODES, Mode, plain_prefetch
-from cachezoo.flash.policies import threshold_curve, threshold_for_budget
+from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
+from cachezoo.flash.modes import ML_MODES, NONE, is_plain, plain_modes
+from cachezoo.flash.policies import WithoutModel, beside, best_without_model, threshold_curve, threshold_for_budget
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
-from cachezoo.measures.bootstrap import interval
+from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
@@ -69,7 +71,7 @@ class JudgedTrace:
     trace: Trace
     problem: FlashProblem
     scores: F64
-    prefetches: Mapping[Mode, Prefetch]
+    prefetches: Mapping[str, Prefetch | None]
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Choice:
         reason: one line.
     """
 
-    mode: Mode
+    mode: str
     threshold: float
     calibration: BudgetSetting
     modes: list[dict[str, Any]]
@@ -99,7 +101,7 @@ class Choice:
 class _Tried:
     """A mode at its threshold: runs of each part, load in every window of all parts."""
 
-    mode: Mode
+    mode: str
     threshold: float
     found: BudgetSetting
     runs: list[FlashRun]
@@ -110,15 +112,19 @@ class _Tried:
         return sum(run.segment_writes for run in self.runs)
 
 
-def _try(parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], mode: Mode, budgets: Sequence[float]) -> _Tried:
+def _try(parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], mode: str, budgets: Sequence[float]) -> _Tried:
     problems = [replace(part.problem, budget=budget) for part, budget in zip(parts, budgets, strict=True)]
-    beside = [part.prefetches[mode] if mode != "none" else None for part in parts]
-    threshold, found = threshold_for_budget(problems, [part.scores for part in parts], beside)
-    cases = zip(parts, beside, strict=True)
+    fetched = [part.prefetches[mode] for part in parts]
+    threshold, found = threshold_for_budget(problems, [part.scores for part in parts], fetched)
+    cases = zip(parts, fetched, strict=True)
     runs = [part.problem.run(part.scores >= threshold, prefetch) for part, prefetch in cases]
+    return _Tried(mode, threshold, found, runs, _load(parts, windows, runs))
+
+
+def _load(parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], runs: Sequence[FlashRun]) -> F64:
+    """Load in every window of all parts."""
     trios = zip(parts, runs, windows, strict=True)
-    load = np.concatenate([load_curve(part.problem.dt_seconds(run), cut) for part, run, cut in trios])
-    return _Tried(mode, threshold, found, runs, load)
+    return np.concatenate([load_curve(part.problem.dt_seconds(run), cut) for part, run, cut in trios])
 
 
 def _row(tried: _Tried, choosing: Bool, accept_all: int) -> dict[str, Any]:
@@ -141,10 +147,10 @@ def choose(parts: Sequence[JudgedTrace], flash: FlashPolicy, seed: int, *, held_
     """Choose the mode and hold the best learned one against the best plain one.
 
     Args:
-        parts: what to judge on; all know the same modes, of which `PLAIN_MODES` are some.
+        parts: what to judge on; all know the same modes, of which some ask no model.
         flash: `policy.flash`; the windows are half as long as the evaluation's where the trace allows no more of them,
             since half of them choose.
-        seed: the bootstrap's seed.
+        seed: of CoinFlip's draws.
         held_out: False where these are the train traces, for want of others: then a plain mode is the one to run.
     """
     finer = flash.model_copy(update={"min_windows": 2 * flash.min_windows})
@@ -153,18 +159,17 @@ def choose(parts: Sequence[JudgedTrace], flash: FlashPolicy, seed: int, *, held_
     budgets = [part.problem.budget for part in parts]
     tried = {mode: _try(parts, windows, mode, budgets) for mode in parts[0].prefetches}
 
-    def best_of(modes: Sequence[Mode]) -> _Tried:
+    def best_of(modes: Sequence[str]) -> _Tried:
         return min((tried[mode] for mode in modes if mode in tried), key=lambda one: one.load[choosing].mean())
 
-    best, plain = best_of(tuple(tried)), best_of(PLAIN_MODES)
+    best, plain = best_of(tuple(tried)), best_of([mode for mode in tried if is_plain(mode)])
     accept_all = sum(part.problem.accept_all.segment_writes for part in parts)
     rows = [_row(one, choosing, accept_all) for one in tried.values()]
     figures: dict[str, float | None] = {"plain_mean_dt": float(plain.load[~choosing].mean())}
     chosen, reason = plain, f"no learned mode to judge; the best plain one is {plain.mode}"
     if any(mode in tried for mode in ML_MODES):
         ours = best_of(ML_MODES)
-        rival = _try(parts, windows, plain.mode, [float(run.segment_writes) for run in ours.runs])
-        more, won, reason = _duel(ours, rival, ~choosing, flash, seed)
+        more, won, reason = _duels(parts, windows, ours, plain.mode, ~choosing, seed)
         figures |= more
         if won and best is not ours:
             reason = f"{best.mode} was better on the choosing windows; {reason}"
@@ -175,28 +180,78 @@ def choose(parts: Sequence[JudgedTrace], flash: FlashPolicy, seed: int, *, held_
     return Choice(chosen.mode, chosen.threshold, chosen.found, rows, figures, beats, reason)
 
 
-def _duel(
-    ours: _Tried, rival: _Tried, judging: Bool, flash: FlashPolicy, seed: int
+def _duels(
+    parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], ours: _Tried, plain: str, judging: Bool, seed: int
 ) -> tuple[dict[str, float | None], bool, str]:
-    """Figures, whether the learned mode's saving is above 0 with confidence, and that in words."""
-    mine, theirs = ours.load[judging], rival.load[judging]
-    draws = resamples(len(mine), flash.bootstrap_samples, seed)
-    low, high = interval((theirs - mine)[draws].mean(axis=1))
-    figures: dict[str, float | None] = {
-        "mean_dt": float(mine.mean()),
-        "peak_dt": float(mine.max()),
-        "plain_mean_dt": float(theirs.mean()),
-        "plain_peak_dt": float(theirs.max()),
-        "mean_dt_saved_low": low,
-        "mean_dt_saved_high": high,
-        "plain_writes_over_ours": rival.writes / ours.writes if ours.writes else None,
-    }
-    reason = (
-        f"{ours.mode} {'beats' if low > 0 else 'does not beat'} {rival.mode} on the judging windows of validation: "
-        f"mean read disk-head time {mine.mean():.4f} against {theirs.mean():.4f}, 90 % interval of the saving "
-        f"[{low:.4f}, {high:.4f}], peak {mine.max():.4f} against {theirs.max():.4f} (disk-head seconds per second)"
+    """Figures, whether the learned mode's savings against both rivals are above 0 with confidence, and that in words.
+
+    A rival without a model that cannot write as much as the learned mode is met at its own writes.
+    """
+    written = [float(run.segment_writes) for run in ours.runs]
+    same = _try(parts, windows, plain, written)
+    problems = [replace(part.problem, budget=budget) for part, budget in zip(parts, written, strict=True)]
+    rival = best_without_model(problems, [part.trace.meta.trace_id for part in parts], seed)
+    equal = ours
+    if not all(own.reached for own in rival.tuned):
+        equal = _try(parts, windows, ours.mode, [float(run.segment_writes) for run in rival.runs])
+    duels = (
+        _Duel(plain, ours.load[judging], same.load[judging]),
+        _Duel(str(rival), equal.load[judging], _load(parts, windows, rival.runs)[judging]),
     )
-    return figures, bool(low > 0), reason
+    figures: dict[str, float | None] = {
+        **duels[0].figures("plain", "mean_dt_saved"),
+        "plain_writes_over_ours": same.writes / ours.writes if ours.writes else None,
+        **duels[1].figures("rival", "rival_dt_saved"),
+        "rival_writes_over_ours": _writes(rival) / ours.writes if ours.writes else None,
+        "mean_dt": float(ours.load[judging].mean()),
+        "peak_dt": float(ours.load[judging].max()),
+    }
+    won = all(duel.low > 0 for duel in duels)
+    said = "; ".join(f"{ours.mode} {duel.describe()}" for duel in duels)
+    return figures, won, f"on the judging windows of validation {said} (disk-head seconds per second)"
+
+
+def _writes(rival: WithoutModel) -> int:
+    return sum(run.segment_writes for run in rival.runs)
+
+
+@dataclass(frozen=True)
+class _Duel:
+    """Load of the learned mode and of a rival in the same windows, float64[w] each."""
+
+    rival: str
+    ours: F64
+    theirs: F64
+
+    @property
+    def saved(self) -> tuple[float, float]:
+        """The 90 % interval of the paired saving of the mean."""
+        low, high = saving_interval(self.ours, self.theirs)
+        mean = float(self.theirs.mean())
+        return mean * low, mean * high
+
+    @property
+    def low(self) -> float:
+        """Its lower end."""
+        return self.saved[0]
+
+    def figures(self, name: str, saving: str) -> dict[str, float | None]:
+        """For train.json, the rival and the saving being called so."""
+        return {
+            f"{name}_mean_dt": float(self.theirs.mean()),
+            f"{name}_peak_dt": float(self.theirs.max()),
+            f"{saving}_low": self.saved[0],
+            f"{saving}_high": self.saved[1],
+        }
+
+    def describe(self) -> str:
+        """In words."""
+        low, high = self.saved
+        return (
+            f"{'beats' if low > 0 else 'does not beat'} {self.rival}: mean read disk-head time {self.ours.mean():.4f} "
+            f"against {self.theirs.mean():.4f}, 90 % interval of the saving [{low:.4f}, {high:.4f}], peak "
+            f"{self.ours.max():.4f} against {self.theirs.max():.4f}"
+        )
 
 
 def judge(
@@ -236,9 +291,8 @@ def _judged(
     """What every mode prefetches on a part; the modes that ask the model only where there is one."""
     problem = flash_problem(part.trace, label, flash)
     rows = serve_trace(history_of(model), part.trace)
-    prefetches: dict[Mode, Prefetch] = {
-        mode: plain_prefetch(mode, len(rows), problem.geometry.per_block) for mode in PLAIN_MODES
-    }
+    modes = plain_modes(problem.accesses.per_block)
+    prefetches: dict[str, Prefetch | None] = {mode: beside(problem, mode) for mode in modes}
     if infer is not None:
         values = model.model_dump(mode="json")
         serving = PrefetchServing(
@@ -246,10 +300,10 @@ def _judged(
             encodings=values["encodings"],
             geometry=values["geometry"],
             calibration={"worth": EVEN_ODDS, "threshold": EVEN_ODDS},
-            policy={"history": model.learned["history"], "mode": "none"},
+            policy={"history": model.learned["history"], "mode": NONE},
             infer=infer,
         )
-        prefetches = {mode: serving.prefetch(rows, mode) for mode in MODES}
+        prefetches |= {mode: serving.prefetch(rows, mode) for mode in ML_MODES}
     return JudgedTrace(part.trace, problem, admits(rows), prefetches)
 
 

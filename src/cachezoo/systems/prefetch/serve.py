@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.features.history import AdmissionFeatures, Bool
-from cachezoo.flash.modes import MODES, PLAIN_MODES, Mode, plain_prefetch
+from cachezoo.flash.modes import ALL, is_mode, is_plain, plain_prefetch
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import I32, I64, Geometry
 from cachezoo.systems.admission.serve import HistoryServing
@@ -32,7 +32,7 @@ class PrefetchServing(HistoryServing):
     Its inputs are those of the category's admission model: a runtime that has both computes the rows once, by either.
 
     Attributes:
-        mode: how it prefetches, one of `MODES`.
+        mode: how it prefetches, see `cachezoo.flash.modes`.
         threshold: of the admission model's scores, in place of its own: with it, admission and prefetch together meet
             the write budget.
     """
@@ -82,11 +82,10 @@ class PrefetchServing(HistoryServing):
         self._infer = infer
 
     @staticmethod
-    def _known(mode: object) -> Mode:
-        for known in MODES:
-            if mode == known:
-                return known
-        message = f"prefetch mode {mode} is unknown to this release; known are {', '.join(MODES)}"
+    def _known(mode: object) -> str:
+        if isinstance(mode, str) and is_mode(mode):
+            return mode
+        message = f"prefetch mode {mode} is unknown to this release; known are {ALL}"
         raise ConfigError(message)
 
     def outputs(self, features: F32) -> F64:
@@ -111,7 +110,7 @@ class PrefetchServing(HistoryServing):
         worth: F64 = self.outputs(features)[:, OUTPUTS.index("worth")]
         return worth
 
-    def prefetch(self, features: F32, mode: Mode | None = None) -> Prefetch:
+    def prefetch(self, features: F32, mode: str | None = None) -> Prefetch:
         """What the cache fetches beside what a read misses, where that is admitted; n requests.
 
         In the modes that ask the model a request gets its whole range, or nothing where that holds itself alone.
@@ -121,15 +120,15 @@ class PrefetchServing(HistoryServing):
             mode: None takes the model's own.
         """
         mode = self.mode if mode is None else self._known(mode)
-        if mode in PLAIN_MODES:
-            return plain_prefetch(mode, len(features), self._per_block)
+        if is_plain(mode):
+            return plain_prefetch(mode, features[:, self._last], self._per_block)
         outputs = self.outputs(features)
         low, high = self._ranges(features, outputs)
         own = np.minimum(features[:, self._last] + 1, self._per_block) - features[:, self._first]
         asked = (high - low > own) & self._asked(outputs, mode)
         return Prefetch(np.where(asked, low, 0).astype(np.int32), np.where(asked, high, 0).astype(np.int32))
 
-    def _asked(self, outputs: F64, mode: Mode) -> Bool:
+    def _asked(self, outputs: F64, mode: str) -> Bool:
         if mode == "ml_range":
             return np.ones(len(outputs), np.bool_)
         wanted: Bool = outputs[:, OUTPUTS.index("worth")] >= self._worth

@@ -1,6 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 
@@ -52,6 +54,29 @@ def test_what_fit_json_says(part: Prepared, fitted: Path) -> None:
     assert model.learned["eviction_age"] == part.labels.figures.eviction_age
     assert model.learned["history"]["windows"] == FIT.history.windows
     assert model.geometry == {"block_bytes": LABEL.block_bytes, "segment_bytes": LABEL.segment_bytes}
+
+
+def test_codes_are_declared_as_they_are_learned(fitted: Path) -> None:
+    """LightGBM compares codes as numbers, as ONNX does: that is an ordinal encoding, and no categorical one."""
+    model = read_fitted(fitted, "admission")
+    told = {feature.name: feature.encoding for feature in model.features}
+    assert {name for name, encoding in told.items() if encoding != "number"} == {"namespace", "user"}
+    dump = lgb.Booster(model_file=str(fitted / "model.lgb.txt")).dump_model()
+    splits = splits_of([tree["tree_structure"] for tree in dump["tree_info"]])
+    kinds = {"<=": "ordinal", "==": "categorical"}
+    by = {(told[dump["feature_names"][node["split_feature"]]], kinds[node["decision_type"]]) for node in splits}
+    assert by == {("number", "ordinal"), ("ordinal", "ordinal")}
+
+
+def splits_of(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every split of some trees."""
+    found = []
+    while nodes:
+        node = nodes.pop()
+        if "split_feature" in node:
+            found.append(node)
+            nodes += [node["left_child"], node["right_child"]]
+    return found
 
 
 def test_unsettled_episodes_and_later_accesses_are_no_rows(part: Prepared, fitted: Path) -> None:

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,11 +6,14 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles.measured import Metrics, measured, promotion
-from cachezoo.flash.policies import rejectx
+from cachezoo.flash.load import load_curve, load_windows
+from cachezoo.flash.modes import plain_modes
+from cachezoo.flash.policies import best_without_model, rejectx
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.labels.episodes import label_problem
 from cachezoo.models.trained import read_trained
-from cachezoo.systems.admission.judge import JudgedTrace, duel_with_rejectx, plain_settings
+from cachezoo.systems.admission import judge
+from cachezoo.systems.admission.judge import JudgedTrace, duel_without_model, plain_settings
 from cachezoo.systems.admission.model import load_admission
 from cachezoo.systems.admission.serve import serve_trace
 from cachezoo.traces.table import Trace
@@ -23,6 +27,7 @@ from tests.baleen_data import (
     lone_segments,
     make_trace,
     partial_scans,
+    read_twice,
 )
 from tests.trained_data import digest
 
@@ -38,27 +43,50 @@ def verdict(
 ) -> tuple[dict[str, float | None], bool, str]:
     problem = replace(problem, budget=budget)
     ours = plain_settings([problem], [scores])[0]
-    return duel_with_rejectx([JudgedTrace(trace, problem, scores, LABELS.choice.run)], ours, FLASH, 1)
+    return duel_without_model([JudgedTrace(trace, problem, scores, LABELS.choice.run)], ours, FLASH, 1)
 
 
-def test_opt_beats_rejectx_and_noise_does_not() -> None:
+def test_opt_beats_what_asks_no_model_and_noise_does_not() -> None:
     figures, beats, reason = verdict(SCORES, PROBLEM.budget)
-    assert beats and reason.startswith("beats RejectX") and "at equal writes" in reason
-    assert figures["mean_dt_saved_low"] > 0 and figures["mean_dt"] < figures["rejectx_mean_dt"]
+    assert beats and reason.startswith("beats the best policy without a model") and "at equal writes" in reason
+    assert figures["rival_dt_saved_low"] > 0 and figures["mean_dt"] < figures["rival_mean_dt"]
+    assert figures["mean_dt_saved_low"] > 0 and figures["rival_mean_dt"] <= figures["rejectx_mean_dt"]
     _, beats, reason = verdict(NOISE, PROBLEM.budget)
-    assert not beats and reason.startswith("does not beat")
+    assert not beats and reason.startswith("does not beat the best policy without a model")
 
 
-def test_winning_by_more_writes_is_no_win() -> None:
+def test_the_rival_is_the_best_admission_in_the_best_mode_at_our_writes() -> None:
+    trace = read_twice(9000)
+    problem = flash_problem(trace, LABEL, FLASH)
+    scores = np.random.default_rng(5).random(9000)
+    ours = plain_settings([problem], [scores])[0]
+    figures, beats, reason = duel_without_model(
+        [JudgedTrace(trace, problem, scores, problem.accept_all)], ours, FLASH, 1
+    )
+    at_ours = replace(problem, budget=float(ours.runs[0].segment_writes))
+    best = best_without_model([at_ours], [trace.meta.trace_id], 1)
+    windows = load_windows(trace.time_us, problem, FLASH)
+    curve = load_curve(problem.dt_seconds(best.runs[0]), windows)
+    assert (figures["rival_mean_dt"], figures["rival_peak_dt"]) == (curve.mean(), curve.max())
+    assert f"without a model on validation, {best};" in reason
+    rejectx_alone = best_without_model([at_ours], [trace.meta.trace_id], 1, ["rejectx"])
+    assert figures["rejectx_mean_dt"] == load_curve(problem.dt_seconds(rejectx_alone.runs[0]), windows).mean()
+    assert best.policy == "coin_flip" and figures["rival_mean_dt"] < figures["rejectx_mean_dt"]
+    assert not beats and figures["rival_dt_saved_low"] < 0
+
+
+def test_winning_by_more_writes_is_no_win(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = lone_segments(15_000, 2)  # nothing to prefetch, which would let RejectX write more
     problem = flash_problem(trace, LABEL, FLASH)
     most = rejectx(replace(problem, budget=1e12))
     assert not most.reached
+    monkeypatch.setattr(judge, "BUDGETED", ("rejectx",))  # CoinFlip can write anything
     budget = 1.2 * most.run.segment_writes
     assert budget < problem.accept_all.segment_writes
     figures, beats, reason = verdict(NOISE, budget, trace, problem)
-    assert not beats and "at the most that RejectX can write" in reason
+    assert not beats and "at the most that it can write" in reason
     assert figures["mean_dt_at_rejectx_writes"] is not None and figures["rejectx_writes_over_ours"] < 0.9
+    assert figures["mean_dt_at_rival_writes"] == figures["mean_dt_at_rejectx_writes"]
 
 
 def test_both_prefetch_in_their_best_plain_mode() -> None:
@@ -67,11 +95,12 @@ def test_both_prefetch_in_their_best_plain_mode() -> None:
     scores = np.random.default_rng(5).random(6000)
     settings = plain_settings([problem], [scores])
     seconds = [float(problem.dt_seconds(one.runs[0])[problem.warmup :].sum()) for one in settings]
-    assert seconds == sorted(seconds) and {one.mode for one in settings} == {"none", "all_on_miss", "all_on_partial"}
+    assert seconds == sorted(seconds) and {one.mode for one in settings} == set(plain_modes(64))
     for one in settings:
         assert problem.run(scores >= one.threshold, one.prefetches[0]).segment_writes == one.found.writes
-    reason = duel_with_rejectx([JudgedTrace(trace, problem, scores, problem.accept_all)], settings[0], FLASH, 1)[2]
-    assert settings[0].mode == "all_on_miss" and "prefetch all_on_miss against its all_on_miss" in reason
+    reason = duel_without_model([JudgedTrace(trace, problem, scores, problem.accept_all)], settings[0], FLASH, 1)[2]
+    assert settings[0].mode == "next(32)"
+    assert re.search(r"validation, \w+ with prefetch next\(\d+\); prefetch next\(32\), at equal writes", reason)
 
 
 @pytest.fixture(scope="module")
@@ -114,12 +143,23 @@ def test_what_train_json_says(trained: Path) -> None:
         ("train", "train"),
         ("validation", "validation"),
     ]
-    assert "RejectX" in model.reason
-    assert model.beats_baseline == (model.reason.startswith("beats"))
+    assert model.beats_baseline == (model.reason.startswith("beats the best policy without a model"))
     assert promotion(measured(model, Metrics())) == (model.promoted, model.reason)
     figures = model.validation
-    if model.beats_baseline:
-        assert figures["peak_dt"] <= figures["rejectx_peak_dt"] and figures["mean_dt_saved_low"] > 0
+    duel = figures["rival_dt_saved_low"] > 0 and figures["peak_dt"] <= figures["rival_peak_dt"]
+    assert model.beats_baseline == (duel and model.validation["mean_dt_at_rival_writes"] is None)
+
+
+@pytest.mark.parametrize(
+    ("scores", "beats"), [pytest.param(SCORES, True, id="opt"), pytest.param(NOISE, False, id="noise")]
+)
+def test_the_verdict_follows_from_its_figures(scores: np.ndarray, beats: bool) -> None:
+    figures, won, _ = verdict(scores, PROBLEM.budget)
+    assert won == beats == (figures["rival_dt_saved_low"] > 0 and figures["peak_dt"] <= figures["rival_peak_dt"])
+    assert figures["mean_dt_at_rival_writes"] is None
+    assert (
+        figures["rival_dt_saved_low"] < figures["rival_mean_dt"] - figures["mean_dt"] < figures["rival_dt_saved_high"]
+    )
 
 
 def test_without_validation_nothing_is_claimed(parts: list[Prepared]) -> None:

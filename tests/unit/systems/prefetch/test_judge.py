@@ -1,16 +1,19 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cachezoo.flash.modes import ML_MODES, MODES, PLAIN_MODES, plain_prefetch
+from cachezoo.flash.modes import ML_MODES, is_plain, plain_modes
+from cachezoo.flash.policies import ModeFigures, Tuned, WithoutModel, beside, best_without_model
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.labels.episodes import label_problem, opt_range
 from cachezoo.models.trained import read_trained
 from cachezoo.systems.admission.model import load_admission
 from cachezoo.systems.admission.serve import serve_trace
+from cachezoo.systems.prefetch import judge
 from cachezoo.systems.prefetch.judge import JudgedTrace, choose
 from cachezoo.systems.prefetch.model import MODEL_FILES, load_prefetch
 from cachezoo.training.episodes import Prepared
@@ -32,11 +35,13 @@ from tests.trained_data import MadeForests, digest
 TRACE = make_trace(12_000, 2)
 PROBLEM = flash_problem(TRACE, LABEL, FLASH)
 LABELS = label_problem(PROBLEM, LABEL)
-# OPT's scores, every episode's made distinct, so that thresholds meet budgets closely.
-SCORES = np.append(LABELS.score, -1.0)[LABELS.episodes.episode] + 1e-9 * (LABELS.episodes.episode + 2)
+# OPT's scores, every episode's made distinct at random, so that thresholds meet budgets closely at all times.
+APART = 1e-9 * np.append(np.random.default_rng(3).permutation(len(LABELS.score)), 0)
+SCORES = (np.append(LABELS.score, -1.0) + APART)[LABELS.episodes.episode]
 TRUE_RANGE = opt_range(LABELS.episodes, PROBLEM.geometry)
 NOWHERE = Prefetch(np.zeros(len(TRACE), np.int32), np.zeros(len(TRACE), np.int32))
-PLAIN = {mode: plain_prefetch(mode, len(TRACE), PER_BLOCK) for mode in PLAIN_MODES}
+PLAIN_MODES = plain_modes(PER_BLOCK)
+PLAIN = {mode: beside(PROBLEM, mode) for mode in PLAIN_MODES}
 
 
 def judged(**learned: Prefetch) -> JudgedTrace:
@@ -45,12 +50,37 @@ def judged(**learned: Prefetch) -> JudgedTrace:
 
 def test_the_true_ranges_beat_the_plain_modes() -> None:
     found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 1)
-    assert found.beats and found.mode == "ml_range" and found.reason.startswith("ml_range beats none")
+    assert found.beats and found.mode == "ml_range"
+    assert "ml_range beats none" in found.reason and re.search(r"; ml_range beats (CoinFlip|RejectX)", found.reason)
     assert found.figures["mean_dt_saved_low"] > 0 and found.figures["mean_dt"] < found.figures["plain_mean_dt"]
+    assert found.figures["rival_dt_saved_low"] > 0 and found.figures["mean_dt"] < found.figures["rival_mean_dt"]
     rows = {row["mode"]: row for row in found.modes}
     assert rows["ml_range"]["prefetch_accuracy"] > rows["all_on_miss"]["prefetch_accuracy"]
     assert rows["ml_range_when"]["mean_dt"] == rows["none"]["mean_dt"]
     assert found.threshold == rows["ml_range"]["threshold"]
+
+
+def test_ranges_that_beat_the_plain_modes_must_beat_what_asks_no_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = judged(ml_range=TRUE_RANGE)
+    row = next(row for row in choose([part], FLASH, 1).modes if row["mode"] == "ml_range")
+    equal = Tuned(PROBLEM.run(SCORES >= row["threshold"], TRUE_RANGE), 1.0, True)
+    strong = WithoutModel("rejectx", "next(2)", [equal], ModeFigures(0.0, 0.25, 1.0, True))
+    monkeypatch.setattr(judge, "best_without_model", lambda *_: strong)
+    found = choose([part], FLASH, 1)
+    assert "ml_range beats none" in found.reason
+    assert "; ml_range does not beat RejectX with prefetch next(2)" in found.reason
+    assert found.figures["mean_dt_saved_low"] > 0 == found.figures["rival_dt_saved_low"]
+    assert not found.beats and found.mode == "none"
+
+
+def test_the_rival_without_a_model_writes_what_the_learned_mode_writes() -> None:
+    found = choose([judged(ml_range=TRUE_RANGE)], FLASH, 1)
+    writes = next(row["writes"] for row in found.modes if row["mode"] == "ml_range")
+    same = replace(PROBLEM, budget=writes * PROBLEM.accept_all.segment_writes)
+    rival = best_without_model([same], [TRACE.meta.trace_id], 1)
+    assert found.figures["rival_writes_over_ours"] == pytest.approx(rival.figures.writes / writes)
+    assert found.figures["rival_writes_over_ours"] == pytest.approx(1.0, abs=0.03)
+    assert f"beats {rival}:" in found.reason
 
 
 def test_fetching_nothing_is_no_win() -> None:
@@ -130,7 +160,7 @@ def test_each_mode_has_a_threshold_that_keeps_to_the_budget(parts: list[Prepared
     model, serving = load_prefetch(trained)
     assert serving is not None
     modes = {row["mode"]: row for row in model.calibration["modes"]}
-    assert tuple(modes) == MODES
+    assert tuple(modes) == (*PLAIN_MODES, *ML_MODES)
     problem = flash_problem(parts[1].trace, LABEL, FLASH)
     _, admits = load_admission(trained.parent / "admission")
     rows = serve_trace(serving, parts[1].trace)
@@ -173,7 +203,7 @@ def test_two_verdicts_give_the_same_bytes(
 def test_without_validation_nothing_is_claimed(parts: list[Prepared], admitting: MadeForests) -> None:
     model = fit_and_judge(admitting, parts[:1], []).trained
     assert model.trained and not model.beats_baseline and "no validation trace" in model.reason
-    assert model.calibration["calibrated_on"] == "train" and model.policy["mode"] in PLAIN_MODES
+    assert model.calibration["calibrated_on"] == "train" and is_plain(model.policy["mode"])
 
 
 def test_an_untrained_model_is_written_without_forests(

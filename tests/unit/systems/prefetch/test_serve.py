@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
 from cachezoo.features.history import feature_list
-from cachezoo.flash.modes import MODES, plain_prefetch
+from cachezoo.flash.modes import ML_MODES, plain_modes, plain_prefetch
+from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.systems.prefetch.serve import PrefetchServing, predicted_range
 from tests.baleen_data import make_trace
@@ -76,7 +77,7 @@ def test_any_split_into_calls_prefetches_the_same_bit_for_bit(seed: int, cuts: l
     for low, high in itertools.pairwise(edges):
         chunks.append(parts.features(batch_of(trace).part(low, high)))
     assert np.concatenate(chunks).tobytes() == rows.tobytes()
-    for mode in MODES:
+    for mode in (*plain_modes(PER_BLOCK), *ML_MODES):
         one, many = whole.prefetch(rows, mode), [parts.prefetch(chunk, mode) for chunk in chunks]
         np.testing.assert_array_equal(one.low, np.concatenate([part.low for part in many]))
         np.testing.assert_array_equal(one.high, np.concatenate([part.high for part in many]))
@@ -98,16 +99,16 @@ def test_modes() -> None:
     assert serving.threshold == 0.5 and serving.mode == "ml_range_when"
 
 
-def test_modes_without_a_model() -> None:
-    none, miss, partial = (plain_prefetch(mode, 3, 64) for mode in ("none", "all_on_miss", "all_on_partial"))
-    assert not (none.low < none.high).any()
-    assert miss.low.tolist() == [0, 0, 0] and miss.high.tolist() == [64, 64, 64] and not miss.on_partial
-    assert partial.high.tolist() == [64, 64, 64] and partial.on_partial
-    serving = PrefetchServing(**{**PLAIN, "policy": {**PLAIN["policy"], "mode": "all_on_partial"}}, infer=history_infer)
-    rows = serving.features(batch(3, 1))
-    assert serving.prefetch(rows).on_partial and serving.prefetch(rows).high.tolist() == [64, 64, 64]
-    with pytest.raises(ConfigError, match="ml_range asks a model"):
-        plain_prefetch("ml_range", 3, 64)
+def test_modes_without_a_model_fetch_what_the_simulator_does() -> None:
+    requests = batch(300, 1)
+    accesses = expand_segments(requests.volume.codes, requests.offset, requests.size, Geometry())
+    for mode in plain_modes(PER_BLOCK):
+        serving = PrefetchServing(**{**PLAIN, "policy": {**PLAIN["policy"], "mode": mode}}, infer=history_infer)
+        got = serving.prefetch(serving.features(requests))
+        want = plain_prefetch(mode, accesses.first + accesses.sizes - 1, PER_BLOCK)
+        np.testing.assert_array_equal(got.low, want.low)
+        np.testing.assert_array_equal(got.high, want.high)
+        assert serving.mode == mode and got.on_partial == want.on_partial == (mode == "all_on_partial")
 
 
 @pytest.mark.parametrize(
