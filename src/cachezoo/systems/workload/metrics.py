@@ -119,8 +119,8 @@ class WorkloadMetrics(Document):
         better = sum(own > share for own, share in found)
         return (
             f"Of windows of two programs at once it names the larger one in {percent(mean)}, on the mean of "
-            f"{len(found)} mixtures; always naming the program that is larger over the whole would be right in {percent(constant)}, "
-            f"and it does better than that in {better} of {len(found)}."
+            f"{len(found)} mixtures; always naming the program that is larger over the whole would be right in "
+            f"{percent(constant)}, and it does better than that in {better} of {len(found)}."
         )
 
 
