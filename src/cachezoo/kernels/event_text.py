@@ -280,22 +280,29 @@ def scan(data: U8, blkparse: bool) -> I64:
         blkparse: of blkparse; else of the kernel's trace text.
 
     Returns:
-        int64[lines, COLUMNS]: start and end in the data; the kind of event, `PASSED`, `NOTHING`, `UNKNOWN` or
-        `DAMAGED`; nanoseconds, device (major << 20 | minor), sector, sectors (-1: a command that is no data
-        request), error, and where the letters of the operation and the process name start and end.
+        int64[lines, COLUMNS], without the empty lines: start and end in the data; the kind of event, `PASSED`,
+        `NOTHING`, `UNKNOWN` or `DAMAGED`; nanoseconds, device (major << 20 | minor), sector, sectors (-1: a command
+        that is no data request), error, and where the letters of the operation and the process name start and end.
     """
     ends = np.flatnonzero(data == 10)
-    lines = len(ends)
     if len(data) and data[len(data) - 1] != 10:
-        lines += 1
+        ends = np.append(ends, len(data))
+    lines = 0
+    for i in range(len(ends)):
+        lines += ends[i] > (ends[i - 1] + 1 if i else 0)
     found = np.zeros((lines, COLUMNS), np.int64)
     at = 0
-    for i in range(lines):
-        stop = ends[i] if i < len(ends) else len(data)
+    line = 0
+    for i in range(len(ends)):
+        stop = ends[i]
+        if stop == at:
+            at = stop + 1
+            continue
         end = stop
         while end > at and (data[end - 1] == 32 or data[end - 1] == 13 or data[end - 1] == 9):
             end -= 1
-        fields = found[i]
+        fields = found[line]
+        line += 1
         fields[START] = at
         fields[END] = end
         if at == end or data[at] == 35:

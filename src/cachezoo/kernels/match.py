@@ -19,6 +19,8 @@ QUEUE = 3  # a step before the issue, for those who join requests from there
 REQUEUED = 0
 FAILED = 1
 UNMATCHED_COMPLETE = 2
+NO_ROOM = 3
+SLOT_BYTES = 60  # of a table's slot, and half of one of the table that it grew from
 _DEVICE = 0
 _SECTOR = 1
 _LENGTH = 2
@@ -122,7 +124,9 @@ def _oldest(table: I64, after: I32, left: I32, at: int, sectors: int) -> tuple[i
 
 
 @njit
-def join(kind: U8, device: I32, sector: I64, sectors: I32, error: I32) -> tuple[I64, I64, I64]:
+def join(
+    kind: U8, device: I32, sector: I64, sectors: I32, error: I32, most_slots: int = 1 << 62
+) -> tuple[I64, I64, I64]:
     """Join issues with completions.
 
     A completion, or a requeue, takes the oldest request at its address of exactly its length, else the oldest longer
@@ -135,15 +139,17 @@ def join(kind: U8, device: I32, sector: I64, sectors: I32, error: I32) -> tuple[
         sector: int64[n] address.
         sectors: int32[n] length, at least 1.
         error: int32[n] 0 but for failed completions.
+        most_slots: how many slots, at least twice as many as requests are under way at once, the tables may have.
 
     Returns:
         int64[r] the event of each request's first issue; int64[r] the event that completed its last part, -1 none;
-        int64[3] counts by `REQUEUED`, `FAILED`, `UNMATCHED_COMPLETE`.
+        int64[4] counts by `REQUEUED`, `FAILED`, `UNMATCHED_COMPLETE`, and `NO_ROOM`, 1 where it stopped for want of
+        slots.
     """
     n = len(kind)
     first = np.empty(n, np.int64)
     last = np.empty(n, np.int64)
-    counts = np.zeros(3, np.int64)
+    counts = np.zeros(4, np.int64)
     pending = np.full((_FIRST_SLOTS, 5), -1, np.int64)
     waiting = np.full((_FIRST_SLOTS, 5), -1, np.int64)
     pending_keys = 0
@@ -154,9 +160,15 @@ def join(kind: U8, device: I32, sector: I64, sectors: I32, error: I32) -> tuple[
     owner = np.empty(n, np.int32)
     left = np.empty(n, np.int32)
     for i in range(n):
-        if 2 * pending_keys >= len(pending):
+        grow_pending = 2 * pending_keys >= len(pending)
+        grow_waiting = 2 * waiting_keys >= len(waiting)
+        slots = len(pending) * (1 + grow_pending) + len(waiting) * (1 + grow_waiting)
+        if (grow_pending or grow_waiting) and slots > most_slots:
+            counts[NO_ROOM] = 1
+            break
+        if grow_pending:
             pending = _grown(pending)
-        if 2 * waiting_keys >= len(waiting):
+        if grow_waiting:
             waiting = _grown(waiting)
         where = int(device[i])
         length = int(sectors[i])

@@ -1,6 +1,7 @@
 """Events from text: blkparse's output and the kernel's trace text."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ class Line:
         return None if found is None else int(found[1] or found[2])
 
 
-def scan(block: bytes, blkparse: bool, first_row: int) -> tuple[Events, I64, list[Line], int]:
+def scan(block: bytes, blkparse: bool, first_row: int) -> tuple[Events, I64, Iterator[Line], int]:
     """The events of whole lines of text.
 
     Args:
@@ -45,21 +46,23 @@ def scan(block: bytes, blkparse: bool, first_row: int) -> tuple[Events, I64, lis
         first_row: number of its first line that is neither blank nor a comment.
 
     Returns:
-        The events; their rows; the lines that are none; the number of the next line.
+        The events; their rows; the lines that are none, made as they are asked for, as there may be millions; the
+        number of the next line.
     """
     data = np.frombuffer(block, np.uint8)
     lines = kernel.scan(data, blkparse)
-    lines = lines[lines[:, kernel.FOUND] != kernel.NOTHING]
+    if (nothing := lines[:, kernel.FOUND] == kernel.NOTHING).any():
+        lines = lines[~nothing]
     found = lines[:, kernel.FOUND]
-    odd = [
+    odd = (
         Line(
-            first_row + index,
+            int(first_row + index),
             block[lines[index, kernel.START] : lines[index, kernel.END]].decode("utf-8", "replace").strip(),
             bool(found[index] == kernel.DAMAGED),
             block[lines[index, kernel.END] : lines[index, kernel.END] + 200],
         )
-        for index in np.flatnonzero(found <= kernel.UNKNOWN).tolist()
-    ]
+        for index in np.flatnonzero(found <= kernel.UNKNOWN)
+    )
     is_event = (found >= 0) & (found != kernel.PASSED)
     kept = lines[is_event]
     sectors = np.minimum(kept[:, kernel.SECTORS], 2**31 - 1)

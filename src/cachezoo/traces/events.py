@@ -1,22 +1,40 @@
 """Events of a block device's requests, and the requests they make.
 
 A request is issued, perhaps requeued and issued again, and completed whole or in parts; an event log holds each step
-by itself. In memory an event takes 37 bytes, and up to 150 while events are put in order and joined.
+by itself. In memory an event takes 37 bytes, and up to `EVENT_BYTES` while events are put in order and joined; a trace
+of more than there is memory for is refused before it takes it.
 """
 
-from collections.abc import Sequence
+import os
+import resource
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.coded import Coded
-from cachezoo.kernels.match import COMPLETE, FAILED, ISSUE, QUEUE, REQUEUE, REQUEUED, UNMATCHED_COMPLETE, join
+from cachezoo.errors import TraceError
+from cachezoo.kernels.match import (
+    COMPLETE,
+    FAILED,
+    ISSUE,
+    NO_ROOM,
+    QUEUE,
+    REQUEUE,
+    REQUEUED,
+    SLOT_BYTES,
+    UNMATCHED_COMPLETE,
+    join,
+)
 from cachezoo.traces.reading import SECTOR_BYTES, Names, Reading, bytes_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY, bad_rows
 
+EVENT_BYTES = 160  # measured; without the table of what is under way, which may have what memory is left
+NO_LIMIT = 2**62
 FLUSH, DISCARD, OTHER = 2, 3, 4
 LEFT_OUT = {FLUSH: "flush", DISCARD: "discard", OTHER: "other"}
 # Which events end what each kind begins.
@@ -126,6 +144,70 @@ def concatenated(parts: Sequence[Events], rwbs: tuple[str, ...], comm: tuple[str
     )
 
 
+def _group_limits() -> Iterator[int]:
+    """Bytes of memory that the control groups of this process may take; none where there is no limit."""
+    groups = Path("/proc/self/cgroup")
+    for line in groups.read_text().splitlines() if groups.is_file() else ():
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):  # version 2, version 1
+            root, name = Path("/sys/fs/cgroup") / controllers, ("limit_in_bytes", "max")[controllers == ""]
+            for file in (root / path.lstrip("/") / f"memory.{name}", root / f"memory.{name}"):
+                if file.is_file() and (text := file.read_text().strip()).isdecimal():
+                    yield int(text)
+
+
+def memory_left() -> int:
+    """Bytes of memory that this process may still take, of the machine, of its control group and of its limits."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    left = [page * os.sysconf("SC_PHYS_PAGES")]
+    meminfo, statm = Path("/proc/meminfo"), Path("/proc/self/statm")
+    if meminfo.is_file():
+        entries = (line.split() for line in meminfo.read_text().splitlines())
+        left += [int(words[1]) << 10 for words in entries if words[0] == "MemAvailable:"]
+    taken = [int(pages) * page for pages in statm.read_text().split()] if statm.is_file() else [0] * 7
+    left += [limit - taken[1] for limit in _group_limits()]
+    for kind, used in ((resource.RLIMIT_AS, taken[0]), (resource.RLIMIT_DATA, taken[5])):
+        limit, _ = resource.getrlimit(kind)
+        left += [limit - used] if limit != resource.RLIM_INFINITY else []
+    return max(min(left), 0)
+
+
+class Room:
+    """Memory for the events of a trace, as much as is left when its reading begins.
+
+    Args:
+        source: the file to name where it does not suffice.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._left = source, memory_left()
+
+    def hold(self, events: int) -> None:
+        """Refuse more events than can be joined.
+
+        Raises:
+            TraceError: they are too many.
+        """
+        if events * EVENT_BYTES > self._left:
+            self.refuse("has more events")
+
+    def slots(self, events: int) -> int:
+        """How many slots the tables of what is under way may have beside so many events."""
+        return max(self._left - events * EVENT_BYTES, 0) // SLOT_BYTES
+
+    def refuse(self, what: str) -> NoReturn:
+        """Say that memory does not suffice.
+
+        Raises:
+            TraceError: always.
+        """
+        message = (
+            f"{self._source.path}: {what} than can be joined in the {self._left >> 20:,} MiB of memory left; cut the "
+            "trace by time, or keep one device (option device=MAJOR,MINOR)"
+        )
+        raise TraceError(message)
+
+
 class EventLog:
     """Collects the events of a trace's files.
 
@@ -134,6 +216,7 @@ class EventLog:
     """
 
     def __init__(self, device: int | None = None) -> None:
+        self.events = 0
         self._device = device
         self._parts: list[Events] = []
         self._rwbs, self._comm = Names(), Names()
@@ -142,6 +225,7 @@ class EventLog:
         """Append events, with names of their own."""
         if self._device is not None:
             part = part.take(part.device == self._device)
+        self.events += len(part)
         comm = Coded(part.comm.codes, tuple(process_name(name) for name in part.comm.names))
         rwbs = Coded(self._rwbs.add(part.rwbs), ())
         self._parts.append(replace(part, rwbs=rwbs, comm=Coded(self._comm.add(comm), ())))
@@ -203,7 +287,7 @@ class JoinedRequests:
         return len(self.time_us)
 
 
-def match_requests(events: Events, maker: int = ISSUE) -> JoinedRequests:
+def match_requests(events: Events, maker: int = ISSUE, room: Room | None = None) -> JoinedRequests:
     """Join issues with completions, first in first out among requests of the same address of a device.
 
     A requeued request keeps its row and its first issue time. Flushes, discards and other operations without
@@ -213,12 +297,19 @@ def match_requests(events: Events, maker: int = ISSUE) -> JoinedRequests:
         events: in the order of time.
         maker: the kind of event that makes a request: `ISSUE`; `QUEUE`, which a completion of the same address ends;
             or `COMPLETE`, which gives no latencies.
+        room: refuses what it has no memory for; default whatever there is.
+
+    Raises:
+        TraceError: more requests are under way at once than there is room for.
     """
     what = events.operation()
     made = events.kind == maker
     counts = {kind: int(np.count_nonzero(made & (what == code))) for code, kind in LEFT_OUT.items()}
-    steps = events.take((made | np.isin(events.kind, ENDS[maker])) & (what <= OP_WRITE))
-    first, last, joined = _join(steps, maker)
+    kept = (made | np.isin(events.kind, ENDS[maker])) & (what <= OP_WRITE)
+    steps = events if kept.all() else events.take(kept)
+    first, last, joined = _join(steps, maker, NO_LIMIT if room is None else room.slots(len(events)))
+    if room is not None and joined[NO_ROOM]:
+        room.refuse("has more requests under way at once")
     issued = steps.take(first)
     time_us = issued.time_ns // 1000
     ended = last >= 0
@@ -242,11 +333,11 @@ def match_requests(events: Events, maker: int = ISSUE) -> JoinedRequests:
     )
 
 
-def _join(steps: Events, maker: int) -> tuple[I64, I64, I64]:
+def _join(steps: Events, maker: int, most_slots: int) -> tuple[I64, I64, I64]:
     """As the kernel, with events of the maker's kind for issues."""
     made = steps.kind == maker
     if made.all():
         # Nothing would ever be taken from the kernel's table, which grows with what is owed.
-        return np.arange(len(steps)), np.full(len(steps), -1), np.zeros(3, np.int64)
+        return np.arange(len(steps)), np.full(len(steps), -1), np.zeros(4, np.int64)
     kind = np.where(made, np.uint8(ISSUE), steps.kind)
-    return join(kind, steps.device, steps.sector, steps.sectors, steps.error)
+    return join(kind, steps.device, steps.sector, steps.sectors, steps.error, most_slots)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.kernels.match import COMPLETE, ISSUE, REQUEUE, join
+from cachezoo.kernels.match import COMPLETE, ISSUE, NO_ROOM, REQUEUE, join
 from tests.oracles.match import naive_join
 
 STEPS = st.lists(
@@ -21,14 +21,15 @@ STEPS = st.lists(
 def joined(steps):
     columns = np.array(steps, np.int64).reshape(-1, 5).T
     kind, device, sector, sectors, error = columns
-    got = join(
+    first, last, counts = join(
         kind.astype(np.uint8),
         device.astype(np.int32),
         sector.copy(),
         sectors.astype(np.int32),
         error.astype(np.int32),
     )
-    return tuple(part.tolist() for part in got)
+    assert not counts[NO_ROOM]
+    return first.tolist(), last.tolist(), counts[:NO_ROOM].tolist()
 
 
 @settings(deadline=None)

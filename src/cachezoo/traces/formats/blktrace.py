@@ -15,7 +15,7 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.kernels import blktrace as kernel
 from cachezoo.traces.delimited import merged
-from cachezoo.traces.events import Events, concatenated, process_name, sound
+from cachezoo.traces.events import Events, Room, concatenated, process_name, sound
 from cachezoo.traces.formats.base import Fit, Format, Head
 from cachezoo.traces.formats.event_requests import EventOptions, request_chunks
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Names, Reading
@@ -79,13 +79,18 @@ def _events(found: I64) -> Events:
 class _Log:
     """Collects records; processes are named at the end, as their names may come from another file."""
 
-    def __init__(self, options: EventOptions) -> None:
-        self.device = options.number
+    def __init__(self, options: EventOptions, room: Room) -> None:
+        self.device, self.room = options.number, room
+        self.events = 0
         self.parts: list[Events] = []
         self.names: dict[int, list[tuple[int, str]]] = {}
 
     def add(self, reading: Reading, source: Source, data: bytes, found: I64) -> None:
-        """Keep a scan's events and names."""
+        """Keep a scan's events and names.
+
+        Raises:
+            TraceError: more rows are bad than may be skipped, or events are too many for memory.
+        """
         is_name = found[:, kernel.KIND] == kernel.NAME
         for row in found[is_name].tolist():
             name = data[row[kernel.PDU] : row[kernel.PDU] + row[kernel.PDU_BYTES]].split(b"\0")[0]
@@ -96,6 +101,8 @@ class _Log:
             is_event &= found[:, kernel.DEVICE] == self.device
         kept = found if is_event.all() else found[is_event]
         self.parts.append(sound(reading, source, kept[:, kernel.RECORD], _events(kept)))
+        self.events += len(self.parts[-1])
+        self.room.hold(self.events)
 
     def close(self) -> Events:
         """All events in the order of time, with the names of their processes."""
@@ -158,10 +165,11 @@ def _read_file(reading: Reading, source: Source, log: _Log) -> None:
 
 def read(reading: Reading, options: EventOptions) -> Iterator[Chunk]:
     """Requests of all files together, in the order of their first issue; `volume` is MAJOR,MINOR."""
-    log = _Log(options)
+    room = Room(reading.sources[0])
+    log = _Log(options, room)
     for source in reading.sources:
         _read_file(reading, source, log)
-    yield from request_chunks(reading, log.close(), options)
+    yield from request_chunks(reading, log.close(), options, room)
 
 
 FORMAT = Format(

@@ -14,6 +14,7 @@ from cachezoo.traces.events import (
     LEFT_OUT,
     EventLog,
     Events,
+    Room,
     device_name,
     device_number,
     match_requests,
@@ -57,15 +58,15 @@ def _maker(reading: Reading, events: Events, asked: str) -> str:
     return asked
 
 
-def request_chunks(reading: Reading, events: Events, options: EventOptions) -> Iterator[Chunk]:
+def request_chunks(reading: Reading, events: Events, options: EventOptions, room: Room) -> Iterator[Chunk]:
     """The requests of a trace's events; what makes none is counted.
 
     Raises:
-        TraceError: there are no events of the kind that is to make requests.
+        TraceError: there are no events of the kind that is to make requests, or no room to join them.
     """
     maker = _maker(reading, events, options.event)
     reading.notes["event"] = maker
-    requests = match_requests(events, MAKERS[maker])
+    requests = match_requests(events, MAKERS[maker], room)
     for kind, count in requests.counts.items():
         if kind in (*LEFT_OUT.values(), "unmatched_complete"):
             reading.left_out[kind] += count
@@ -103,9 +104,9 @@ def read_text(
         judge: makes, for each file, what is called with each line that is no event.
 
     Raises:
-        TraceError: more rows are bad than may be skipped, or no event makes requests.
+        TraceError: more rows are bad than may be skipped, no event makes requests, or they are too many for memory.
     """
-    log = EventLog(options.number)
+    log, room = EventLog(options.number), Room(reading.sources[0])
     for source in reading.sources:
         row = 1
         judged = judge(reading, source)
@@ -114,4 +115,5 @@ def read_text(
             for line in odd:
                 judged(line)
             log.add(sound(reading, source, rows, events))
-    yield from request_chunks(reading, log.close(), options)
+            room.hold(log.events)
+    yield from request_chunks(reading, log.close(), options, room)
