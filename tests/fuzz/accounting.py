@@ -1,7 +1,6 @@
 """How many records a trace's file holds, counted naively: what a reader may not lose without a word."""
 
 import re
-import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ BOM = b"\xef\xbb\xbf"
 TECTONIC = {"block_id": "block", "io_offset": "offset", "io_size": "size", "op_time": "time", "op_name": "op"}
 NO_HEADER: Callable[[str], bool] = lambda line: False  # noqa: E731
 ANY_HEADER: Callable[[str], bool] = lambda line: True  # noqa: E731
+LEAST_SRT = 8
 BLANKS = re.compile(r"[ \t]+")
 ETW_OTHER = re.compile(r"[ \t]*(OS Version\b|BeginHeader\b|\w+[ \t]*,[ \t]*TimeStamp\b)")
 ETW_HEADER = re.compile(r"[ \t]*(BeginHeader|EndHeader)\b")
@@ -62,7 +62,7 @@ def text_rows(data: bytes, header: Callable[[str], bool]) -> int:
 
 def fio_waits(data: bytes) -> int:
     """Rows of a version 2 log that only pass time."""
-    lines = [BLANKS.split(line.strip(" \t\r")) for line in _lines(data)]
+    lines = [[field.strip() for field in BLANKS.split(line.strip(" \t\r"))] for line in _lines(data)]
     return sum(line[1:2] == ["wait"] for line in lines) if lines[:1] == [["fio", "version", "2", "iolog"]] else 0
 
 
@@ -84,7 +84,8 @@ def srt_records(data: bytes) -> int:
     """Records after the header; what is left at the end counts as one."""
     at, count = data.index(b"\f") + 1, 0
     while at < len(data):
-        at += max(struct.unpack_from(">I", data, at)[0], 4) if at + 4 <= len(data) else 4
+        size = int.from_bytes(data[at : at + 4], "big") if at + 4 <= len(data) else 0
+        at = at + size if size >= LEAST_SRT and size % 4 == 0 else len(data)
         count += 1
     return count
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from cachezoo.bundles.archive import archive_bytes, read_archive
 from cachezoo.bundles.inspect import inspect, render
+from cachezoo.bundles.onnx_file import check_graph, read_model
 from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, SEAL, seal
 from cachezoo.bundles.reader import load, open_session
 from cachezoo.bundles.verification import verify
@@ -22,6 +23,8 @@ from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.models.forest import read_forest_text
 from cachezoo.models.weights import WEIGHTS_FILE, read_weights
+from cachezoo.serving.graph import Graph
+from cachezoo.systems.registry import bundling_of
 from tests.fuzz import document_mutators, mutators
 from tests.fuzz.target import Broken, Target
 from tests.fuzz.trace_targets import told
@@ -124,14 +127,30 @@ def check_sealed(data: bytes, folder: Path) -> None:
             told(error, path)
 
 
+@cache
+def _graphs() -> list[tuple[Graph, int]]:
+    """The graphs of the stored bundles, and their numbers of features."""
+    manifests = [json.loads((folder / MANIFEST).read_text()) for folder in STORED]
+    return [(bundling_of(one["kind"]).kind.load().graph(one), len(one["features"])) for one in manifests]
+
+
 def check_onnx(data: bytes, folder: Path) -> None:
-    """A model is refused in one line, or opened."""
+    """A model is refused in one line; one that has the graph of its kind is opened, or refused by the runtime."""
     where = folder / "model.onnx"
     try:
         check_finite(where.name, data, str(where))
-        open_session(data, str(where))
     except BundleError as error:
         told(error, where)
+        return
+    for graph, features in _graphs():
+        try:
+            check_graph(read_model(data), graph, features)
+        except ValueError:
+            continue
+        try:
+            open_session(data, str(where))
+        except BundleError as error:
+            told(error, where)
 
 
 def check_safetensors(data: bytes, folder: Path) -> None:

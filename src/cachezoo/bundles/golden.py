@@ -3,6 +3,7 @@
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,12 @@ from cachezoo.bundles.protocol import (
 from cachezoo.errors import BundleError
 from cachezoo.serving.kind import F32, I32, OUTPUT_TOLERANCE, Recomputed
 from cachezoo.serving.requests import RequestBatch, from_csv, to_csv
+
+# What numpy raises on headers that are no Python literal of the right keys, or name more than there is.
+UNREADABLE = (
+    *(ValueError, TypeError, SyntaxError, TokenError, RecursionError),
+    *(EOFError, OverflowError, MemoryError),
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ def _read_npy(name: str, data: bytes, dtype: str, columns: int, where: str) -> n
     buffer = io.BytesIO(data)
     try:
         array = np.lib.format.read_array(buffer, allow_pickle=False)
-    except (ValueError, EOFError, OverflowError, MemoryError, TypeError, SyntaxError) as error:
+    except UNREADABLE as error:
         message = f"{where}: {name} is not a readable .npy file ({one_line(error)}); export the bundle again"
         raise BundleError(message) from error
     fits = array.dtype == np.dtype(dtype) and array.ndim == 2 and array.shape[1] == columns

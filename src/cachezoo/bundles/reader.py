@@ -17,6 +17,7 @@ from typing import Any
 
 from cachezoo.bundles.golden import Golden, read_golden
 from cachezoo.bundles.integrity import Checked, read_checked
+from cachezoo.bundles.onnx_file import check_graph, read_model
 from cachezoo.bundles.protocol import MODEL, one_line
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, ConfigError
@@ -88,6 +89,7 @@ class Bundle:
         self._kind: Kind = bundling_of(self.kind).kind.load()
         for name, data in checked.files.items():
             check_finite(name, data, self.where)
+        self._check_graph()
         if self.manifest["id"].split(".")[0] != self.kind:
             message = f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again"
             raise BundleError(message)
@@ -113,6 +115,29 @@ class Bundle:
         """The listed files by path."""
         return self._files
 
+    def _check_graph(self) -> None:
+        """Before a runtime sees the model: it has the one graph of its kind and architecture.
+
+        Raises:
+            BundleError: another graph, or a manifest that states none.
+        """
+        try:
+            wanted = self._kind.graph(self.manifest)
+        except (ConfigError, KeyError, TypeError) as error:
+            raise self._no_model(error) from error
+        try:
+            check_graph(read_model(self._files[MODEL]), wanted, len(self.manifest["features"]))
+        except ValueError as error:
+            problem = f"its graph is not that of a {self.kind} model: {one_line(error)}"
+            message = f"{self.where}/{MODEL}: {problem}; export the bundle again"
+            raise BundleError(message) from error
+
+    def _no_model(self, error: Exception) -> BundleError:
+        what = f"no {error}" if isinstance(error, KeyError) else one_line(error)
+        return BundleError(
+            f"{self.where}: the manifest does not describe a {self.kind} model ({what}); export it again"
+        )
+
     @cached_property
     def session(self) -> Session:
         """The onnxruntime session, whose inputs and outputs are those that the manifest states."""
@@ -137,9 +162,7 @@ class Bundle:
         try:
             return self._kind.serve(self.manifest, self.session)
         except (ConfigError, KeyError, ValueError, TypeError, IndexError) as error:
-            what = f"no {error}" if isinstance(error, KeyError) else one_line(error)
-            message = f"{self.where}: the manifest does not describe a {self.kind} model ({what}); export it again"
-            raise BundleError(message) from error
+            raise self._no_model(error) from error
 
     def golden(self) -> Golden:
         """The golden requests with the features, outputs and decisions that they must give.

@@ -1,23 +1,22 @@
 """Finds numbers that are not finite in weights, before a runtime computes with them.
 
-Reads the three files that hold weights with numpy alone: ONNX by walking its protobuf fields, safetensors by
-its header, LightGBM by the lines that hold numbers. What cannot be walked is refused, as is an ONNX tensor
-that points to another file.
+Reads the three files that hold weights with numpy alone: ONNX as `cachezoo.bundles.onnx_file` does, safetensors by
+its header, LightGBM by the lines that hold numbers. What cannot be read is refused.
 """
 
 import json
+import math
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.bundles.onnx_file import finite, read_model
 from cachezoo.bundles.protocol import MODEL, one_line
 from cachezoo.errors import BundleError
 
-DTYPES = {1: "<f4", 10: "<f2", 11: "<f8"}
-INTEGER_TYPES = {2, 3, 4, 5, 6, 7, 9, 12, 13}
 SAFETENSORS_DTYPES = {
     "F64": "<f8",
     "F32": "<f4",
@@ -27,8 +26,6 @@ SAFETENSORS_DTYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-MAX_DEPTH = 16
 NUMBER_LINES = (
     "leaf_value=",
     "threshold=",
@@ -38,17 +35,6 @@ NUMBER_LINES = (
     "split_gain=",
     "shrinkage=",
 )
-# Fields that lead to numbers: ModelProto.graph; GraphProto.node, initializer; NodeProto.attribute;
-# AttributeProto.f, t, g, floats, tensors, graphs.
-MESSAGES = {
-    "model": {7: "graph"},
-    "graph": {1: "node", 5: "tensor"},
-    "node": {5: "attribute"},
-    "attribute": {2: "float", 5: "tensor", 6: "graph", 7: "float", 10: "tensor", 11: "graph"},
-}
-# What could hide numbers and no model here has: training info, functions, sparse tensors.
-REFUSED = {"model": {20, 25}, "graph": {15}, "node": set(), "attribute": {22, 23}}
-TENSOR_TYPE, TENSOR_FLOATS, TENSOR_RAW, TENSOR_DOUBLES, TENSOR_EXTERNAL, TENSOR_LOCATION = 2, 4, 9, 10, 13, 14
 
 
 def check_finite(name: str, data: bytes, where: str) -> None:
@@ -58,15 +44,15 @@ def check_finite(name: str, data: bytes, where: str) -> None:
         BundleError: not finite, or not readable as what its name says.
     """
     checks: dict[str, Callable[[bytes], bool]] = {
-        ".onnx": _onnx_finite,
+        ".onnx": lambda data: finite(read_model(data)),
         ".safetensors": _safetensors_finite,
         ".lgb.txt": _lightgbm_finite,
     }
-    for ending, finite in checks.items():
+    for ending, check in checks.items():
         if name.endswith(ending):
             try:
-                good = finite(data)
-            except (ValueError, IndexError, KeyError, TypeError, struct.error, RecursionError) as error:
+                good = check(data)
+            except (ValueError, IndexError, struct.error, RecursionError) as error:
                 message = f"{where}: {name} is not readable ({one_line(error)}); export the bundle again"
                 raise BundleError(message) from error
             if not good:
@@ -74,111 +60,61 @@ def check_finite(name: str, data: bytes, where: str) -> None:
                 raise BundleError(message)
 
 
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > 63:
-            message = "a protobuf number is too long"
-            raise ValueError(message)
-
-
-def _fields(data: memoryview) -> Iterator[tuple[int, int, int, memoryview]]:
-    """Fields of a protobuf message: number, wire type, value of a varint, bytes of the others."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        number, wire = key >> 3, key & 7
-        value, content = 0, data[:0]
-        if wire == VARINT:
-            value, at = _varint(data, at)
-        else:
-            size = {FIXED64: 8, FIXED32: 4}.get(wire, -1)
-            if wire == BYTES:
-                size, at = _varint(data, at)
-            if size < 0 or at + size > len(data):
-                message = f"protobuf field {number} is damaged"
-                raise ValueError(message)
-            content, at = data[at : at + size], at + size
-        yield number, wire, value, content
-
-
-def _onnx_finite(data: bytes) -> bool:
-    return _message_finite(memoryview(data), "model", 0)
-
-
-def _message_finite(data: memoryview, kind: str, depth: int) -> bool:
-    if depth > MAX_DEPTH:
-        message = "graphs are nested too deeply"
-        raise ValueError(message)
-    if kind == "tensor":
-        return _tensor_finite(data)
-    for number, wire, _, content in _fields(data):
-        if number in REFUSED[kind]:
-            message = f"field {number} of an ONNX {kind} is not allowed in a bundle"
-            raise ValueError(message)
-        inner = MESSAGES[kind].get(number)
-        if inner is None:
-            continue
-        if inner == "float":
-            if wire not in (BYTES, FIXED32) or not np.isfinite(np.frombuffer(content, "<f4")).all():
-                return False
-        elif wire != BYTES or not _message_finite(content, inner, depth + 1):
-            return False
-    return True
-
-
-def _tensor_finite(data: memoryview) -> bool:
-    kind, parts = 0, []
-    for number, _, value, content in _fields(data):
-        if number == TENSOR_TYPE:
-            kind = value
-        elif number == TENSOR_FLOATS:
-            parts.append(("<f4", content))
-        elif number == TENSOR_DOUBLES:
-            parts.append(("<f8", content))
-        elif number == TENSOR_RAW:
-            parts.append(("raw", content))
-        elif number == TENSOR_EXTERNAL or (number == TENSOR_LOCATION and value):
-            message = "a tensor lies in another file"
-            raise ValueError(message)
-    if kind not in DTYPES:
-        if kind not in INTEGER_TYPES:
-            message = f"tensors of ONNX type {kind} are unknown"
-            raise ValueError(message)
-        return True
-    return all(np.isfinite(np.frombuffer(part, DTYPES[kind] if how == "raw" else how)).all() for how, part in parts)
-
-
 def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
     """Tensors of a safetensors file by name.
 
     Raises:
-        ValueError, KeyError, struct.error: damaged.
+        ValueError, struct.error, RecursionError: damaged.
     """
     (length,) = struct.unpack("<Q", data[:8])
     if length > len(data) - 8:
         message = "the header is longer than the file"
         raise ValueError(message)
-    header, body = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
+    header = json.loads(data[8 : 8 + length].decode("utf-8"), object_pairs_hook=_unique)
+    if not isinstance(header, dict):
+        message = "the header is no JSON object"
+        raise ValueError(message)
+    notes = header.pop("__metadata__", {})
+    if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
+        message = "its __metadata__ is no object of texts"
+        raise ValueError(message)
+    body = memoryview(data)[8 + length :]
+    places = {name: _place(name, entry) for name, entry in header.items()}
     tensors, end = {}, 0
-    entries = [(name, entry) for name, entry in header.items() if name != "__metadata__"]
-    for name, entry in sorted(entries, key=lambda item: int(item[1]["data_offsets"][0])):
-        low, high = entry["data_offsets"]
-        if low != end or high < low:
-            message = f"tensor {name} overlaps another or leaves a gap"
+    for name, (low, high, dtype, shape) in sorted(places.items(), key=lambda item: item[1][:2]):
+        if low != end or not low <= high <= len(body) or math.prod(shape) * dtype.itemsize != high - low:
+            message = f"tensor {name[:40]!r} overlaps another, leaves a gap or does not have the bytes of its shape"
             raise ValueError(message)
-        tensors[name] = np.frombuffer(body[low:high], SAFETENSORS_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        tensors[name] = np.frombuffer(body[low:high], dtype).reshape(shape)
         end = high
     if end != len(body):
         message = "bytes are left over after the last tensor"
         raise ValueError(message)
     return tensors
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        message = "a name stands twice in the header"
+        raise ValueError(message)
+    return found
+
+
+def _place(name: str, entry: object) -> tuple[int, int, np.dtype[Any], list[int]]:
+    """First byte, end, type and shape of a tensor, as the header's entry says.
+
+    Raises:
+        ValueError: the entry says anything else.
+    """
+    if isinstance(entry, dict) and set(entry) == {"dtype", "shape", "data_offsets"}:
+        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        sizes = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [None]
+        whole = all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes)
+        if whole and len(offsets) == 2 and isinstance(dtype, str) and dtype in SAFETENSORS_DTYPES:
+            return offsets[0], offsets[1], np.dtype(SAFETENSORS_DTYPES[dtype]), shape
+    message = f"the header's entry {name[:40]!r} is not one dtype, one shape and two data_offsets of a tensor"
+    raise ValueError(message)
 
 
 def _safetensors_finite(data: bytes) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.serving.graph import Graph
 from cachezoo.serving.requests import RequestBatch
 
 F32 = npt.NDArray[np.float32]
@@ -48,6 +49,7 @@ class Kind:
     Attributes:
         outputs: columns of `Recomputed.outputs`, by manifest.
         decisions: columns of `Recomputed.decisions`.
+        graph: the ONNX graph that a model of a manifest has, and no other.
         units: unit of each ONNX input and output, by name.
         wanted: branches that golden rows should pass.
         serve: the serving object of a manifest, with fresh state, on a session.
@@ -57,6 +59,7 @@ class Kind:
 
     outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
     decisions: tuple[str, ...]
+    graph: Callable[[Mapping[str, Any]], Graph]
     units: Mapping[str, str]
     wanted: tuple[str, ...]
     serve: Callable[[Mapping[str, Any], Session], Any]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.serving.graph import forests
 from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.admission.serve import AdmissionServing
@@ -37,6 +38,7 @@ def _recompute(serving: AdmissionServing, batch: RequestBatch, context: Mapping[
 KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("admit",),
+    graph=lambda manifest: forests("score", 1),
     units={
         "features": "as each feature states",
         "score": "log-odds that the episode is worth its flash writes",

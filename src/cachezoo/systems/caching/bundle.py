@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.kernels.manager_limits import Cache
+from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
 from cachezoo.serving.kind import F32, I32, OUTPUT_TOLERANCE, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.caching.serve import OUTPUTS, CachingServing, onnx_infer
@@ -60,8 +61,35 @@ def _recompute(serving: CachingServing, batch: RequestBatch, context: Mapping[st
     return Recomputed(served.features[0], served.outputs[0], decisions, branches, steady)
 
 
+def _graph(manifest: Mapping[str, Any]) -> Graph:
+    """One step: the state of the layers apart, the layers one on the other, the state together, two heads."""
+    layers, units = layers_of(manifest)
+    before = {side: (side,) if layers == 1 else tuple(f"{side}{k}" for k in range(layers)) for side in ("h", "c")}
+    after = {side: tuple(f"{side}_after{k}" for k in range(layers)) for side in ("h", "c")}
+    rows = ("rows", *after["h"])
+    split = {"axis": 0, "num_outputs": layers}
+    nodes = (
+        Node("Unsqueeze", ("features", "first"), ("rows",)),
+        *(Node("Split", (side,), before[side], split) for side in before if layers > 1),
+        *(
+            lstm(k, units, rows[k], (before["h"][k], before["c"][k]), ("", after["h"][k], after["c"][k]))
+            for k in range(layers)
+        ),
+        *(Node("Concat", after[side], (f"{side}_out",), {"axis": 0}) for side in after),
+        Node("Squeeze", (rows[-1], "first"), ("hidden",)),
+        linear("cached", "hidden", "cached_logit"),
+        linear("duration", "hidden", "duration_logits"),
+        Node("Sigmoid", ("cached_logit",), ("cached",)),
+        Node("Softmax", ("duration_logits",), ("duration",), {"axis": 1}),
+    )
+    weights = lstm_weights(layers, len(manifest["features"]), units)
+    heads = linear_weights("cached", units, 1) | linear_weights("duration", units, len(OUTPUTS) - 1)
+    return Graph(nodes, weights | heads, {"first": 0})
+
+
 KIND = Kind(
     outputs=lambda manifest: OUTPUTS,
+    graph=_graph,
     decisions=("queue", "page_hits", "replaced_pages", "dirty_evicted_pages"),
     units={
         "features": "as each feature states, normalised",

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
 from cachezoo.serving.kind import F32, OUTPUT_TOLERANCE, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.workload.serve import UNKNOWN, WorkloadServing
@@ -43,8 +44,28 @@ def _recompute(serving: WorkloadServing, batch: RequestBatch, context: Mapping[s
     return Recomputed(seen.features, seen.probabilities, decisions, counts, steady)
 
 
+def _graph(manifest: Mapping[str, Any]) -> Graph:
+    """A whole window: the layers one on the other, the last one's last state, and a head."""
+    layers, units = layers_of(manifest)
+    last = layers - 1
+    nodes = [Node("Transpose", ("features",), ("rows0",), {"perm": (1, 0, 2)})]
+    for k in range(last):
+        nodes.append(lstm(k, units, f"rows{k}", (), (f"hidden{k}",)))
+        nodes.append(Node("Squeeze", (f"hidden{k}", "direction"), (f"rows{k + 1}",)))
+    nodes += [
+        lstm(last, units, f"rows{last}", (), ("", "after")),
+        Node("Squeeze", ("after", "first"), ("hidden",)),
+        linear("category", "hidden", "logits"),
+        Node("Softmax", ("logits",), ("category",), {"axis": 1}),
+    ]
+    weights = lstm_weights(layers, len(manifest["features"]), units)
+    head = linear_weights("category", units, len(manifest["policy"]["classes"]))
+    return Graph(tuple(nodes), weights | head, {"first": 0, **({"direction": 1} if last else {})})
+
+
 KIND = Kind(
     outputs=lambda manifest: tuple(manifest["policy"]["classes"]),
+    graph=_graph,
     decisions=("class", "vote", "in_force"),
     units={
         "features": "as each feature states, normalised",

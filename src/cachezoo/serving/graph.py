@@ -1,0 +1,123 @@
+"""What a model's ONNX graph is, by kind and architecture: a reader takes this one and no other."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from cachezoo.errors import ConfigError
+
+MOST_LAYERS = 64
+MOST_WIDTH = 1 << 20
+TREES = "ai.onnx.ml:TreeEnsembleRegressor"
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Listed(Enum):
+    """An attribute that is a list, whose length and numbers are the model's own."""
+
+    FLOATS = 6
+    INTS = 7
+    STRINGS = 8
+
+
+Attribute = int | float | str | tuple[int, ...] | Listed
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a graph.
+
+    Attributes:
+        operator: its name; after a domain and a colon where that is not ONNX's own.
+        inputs, outputs: tensors by name; an empty name leaves one out.
+        attributes: by name.
+    """
+
+    operator: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph without branches, loops or functions.
+
+    Attributes:
+        nodes: in order.
+        weights: shape of each tensor of float32, by name.
+        axes: the one number of each tensor of int64, by name.
+    """
+
+    nodes: tuple[Node, ...]
+    weights: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
+
+
+def whole(values: Mapping[str, Any], name: str, most: int) -> int:
+    """A size that a manifest states.
+
+    Raises:
+        ConfigError: it is no whole number from 1 to `most`.
+    """
+    value = values[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        message = f"{name} is {str(value)[:40]}, not a whole number from 1 to {most}"
+        raise ConfigError(message)
+    return value
+
+
+def layers_of(manifest: Mapping[str, Any]) -> tuple[int, int]:
+    """Layers and units of an LSTM.
+
+    Raises:
+        ConfigError: the manifest states no sizes that a network can have.
+    """
+    return whole(manifest["arch"], "layers", MOST_LAYERS), whole(manifest["arch"], "units", MOST_WIDTH)
+
+
+def lstm(layer: int, units: int, rows: str, state: Iterable[str], outputs: tuple[str, ...]) -> Node:
+    """A layer on rows, with the tensors w, r, b of its number; a state, if any, is hidden and cell."""
+    given = tuple(state)
+    inputs = (rows, *(f"{letter}{layer}" for letter in "wrb"), *(("", *given) if given else ()))
+    return Node("LSTM", inputs, outputs, {"hidden_size": units})
+
+
+def lstm_weights(layers: int, width: int, units: int) -> Shapes:
+    """Weights of the layers of an LSTM on `width` inputs."""
+    found: Shapes = {}
+    for layer in range(layers):
+        given = units if layer else width
+        found |= {
+            f"w{layer}": (1, 4 * units, given),
+            f"r{layer}": (1, 4 * units, units),
+            f"b{layer}": (1, 8 * units),
+        }
+    return found
+
+
+def linear(head: str, rows: str, output: str) -> Node:
+    """A head on rows."""
+    return Node("Gemm", (rows, f"{head}.weight", f"{head}.bias"), (output,), {"transB": 1})
+
+
+def linear_weights(head: str, width: int, outputs: int) -> Shapes:
+    """Weights of a head."""
+    return {f"{head}.weight": (outputs, width), f"{head}.bias": (outputs,)}
+
+
+def forests(output: str, targets: int) -> Graph:
+    """One ensemble of trees on `features`, a column of the output for each forest."""
+    ints = ("falsenodeids", "featureids", "nodeids", "treeids", "truenodeids")
+    attributes: dict[str, Attribute] = {
+        "aggregate_function": "SUM",
+        "n_targets": targets,
+        "post_transform": "NONE",
+        **{f"nodes_{name}": Listed.INTS for name in ints},
+        "nodes_modes": Listed.STRINGS,
+        "nodes_values": Listed.FLOATS,
+        **{f"target_{name}": Listed.INTS for name in ("ids", "nodeids", "treeids")},
+        "target_weights": Listed.FLOATS,
+    }
+    return Graph((Node(TREES, ("features",), (output,), attributes),))
