@@ -157,7 +157,7 @@ def test_what_takes_long_begins_first_where_there_are_two_processes(pytester, wo
 
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-SOME = ("capture/test_capture.py", "devices/fio/test_target.py", "devices/nbd/test_build.py", "devices/test_emulated.py")
+SOME = ("capture/test_capture.py", "devices/fio/test_target.py", "devices/nbd", "devices/test_emulated.py")
 
 
 @pytest.mark.slow
