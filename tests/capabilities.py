@@ -35,8 +35,22 @@ def memory_cgroups() -> bool:
 
 
 def loop_devices() -> bool:
-    """Whether files can be used as disks, with a filesystem on them."""
-    return os.path.exists("/dev/loop-control") and programs("losetup", "mkfs.ext4", "mount")()
+    """Whether files can be used as disks, with partitions and a filesystem on them."""
+    return os.path.exists("/dev/loop-control") and programs(*LOOP)()
+
+
+def captured_programs() -> dict[str, str]:
+    """Every program that a capture runs, with the package that has it, as the workloads name them."""
+    from cachezoo.capture.workloads import COMMON_PACKAGES, WORKLOADS
+
+    return COMMON_PACKAGES | {name: package for one in WORKLOADS.values() for name, package in one.packages.items()}
+
+
+def workloads() -> bool:
+    """Whether every workload's programs are there, looked for where a capture looks."""
+    from cachezoo.capture.programs import find_program
+
+    return all(find_program(name) for name in captured_programs())
 
 
 def nbdkit() -> bool:
@@ -45,18 +59,19 @@ def nbdkit() -> bool:
 
 
 TRACES = "CACHEZOO_PUBLIC_TRACES"
+LOOP = ("addpart", "losetup", "mkfs.ext4", "mount", "umount")
+# Debian has no system without these.
+ESSENTIAL = {"coreutils", "grep", "sed", "tar", "util-linux"}
 WORKLOADS = (
-    "dbench", "e2fsprogs", "lighttpd", "mariadb-server", "nginx-light", "postgresql", "postmark", "sysbench", "wrk",
+    "dbench", "e2fsprogs", "lighttpd", "mariadb-server", "mount", "nginx-light", "postgresql", "postmark", "sysbench",
+    "wrk",
 )  # fmt: skip
 CAPABILITIES = {
     "root": Capability(lambda: os.geteuid() == 0, otherwise="run as root"),
     "tracefs": Capability(lambda: os.path.isdir("/sys/kernel/tracing"), otherwise="a kernel with tracefs"),
     "loop": Capability(loop_devices, ("e2fsprogs", "mount"), "a kernel with loop devices"),
     "cgroup": Capability(memory_cgroups, otherwise="a kernel with memory cgroups"),
-    "capture": Capability(
-        programs("pgbench", "mariadbd", "sysbench", "nginx", "lighttpd", "wrk", "postmark", "dbench", "mkfs.ext4"),
-        WORKLOADS,
-    ),
+    "capture": Capability(workloads, WORKLOADS),
     "gcc": Capability(programs("gcc"), ("gcc",)),
     "git": Capability(programs("git"), ("git",)),
     "fio": Capability(programs("fio"), ("fio",)),

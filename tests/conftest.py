@@ -11,6 +11,8 @@ from tests.capabilities import CAPABILITIES, advice, there
 
 # As for stages: where another process wants the cores too, threads that spin while they wait slow everything down.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# `su` without a login leaves a root's PATH without the folders where losetup and mkfs are.
+os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*os.get_exec_path(), "/usr/sbin", "/sbin"]))
 # A run in the background inherits Ctrl-C ignored, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,10 +1,15 @@
 import os
 import re
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.capabilities import CAPABILITIES, TRACES, advice, there
+from cachezoo.capture.disk import call
+from tests.capabilities import CAPABILITIES, ESSENTIAL, LOOP, TRACES, advice, captured_programs, there
 from tests.conftest import LONGEST
 
 pytest_plugins = ["pytester"]
@@ -92,9 +97,9 @@ def test_what_packages_bring_is_missing_where_its_programs_are(monkeypatch, tmp_
     assert not there(name)
 
 
-@pytest.mark.parametrize("absent", ["losetup", "mkfs.ext4", "mount"])
+@pytest.mark.parametrize("absent", LOOP)
 def test_a_loop_device_without_one_of_its_programs_is_none(monkeypatch, tmp_path, absent):
-    for name in {"losetup", "mkfs.ext4", "mount"} - {absent}:
+    for name in set(LOOP) - {absent}:
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -102,6 +107,16 @@ def test_a_loop_device_without_one_of_its_programs_is_none(monkeypatch, tmp_path
     assert not there("loop")
     (tmp_path / absent).symlink_to(next(tmp_path.iterdir()))
     assert there("loop")
+
+
+def test_what_a_capture_runs_is_in_the_packages_that_its_capability_names():
+    assert set(captured_programs().values()) - ESSENTIAL == set(CAPABILITIES["capture"].packages)
+    assert {"losetup", "umount", "postgres", "wrk"} <= set(captured_programs())
+
+
+def test_a_capture_finds_the_systems_programs_where_a_users_path_lacks_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "chroot" in call(["chroot", "--version"])
 
 
 def test_every_capability_says_what_brings_it():
@@ -139,3 +154,31 @@ def test_what_takes_long_begins_first_where_there_are_two_processes(pytester, wo
     done.assert_outcomes(passed=5)
     ran = re.findall(r"^test_(\w)\w*\.py::test_\w+ PASSED", done.stdout.str(), re.MULTILINE)
     assert len(ran) == 5 and "".join(dict.fromkeys(ran)) == order
+
+
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+SOME = ("capture/test_capture.py", "devices/fio/test_target.py", "devices/nbd", "devices/test_emulated.py")
+
+
+@pytest.mark.slow
+def test_a_machine_with_none_of_the_packages_ends_green_and_says_what_they_are(tmp_path):
+    """Its PATH has a shell and what it runs, and no folder of the system's; Ctrl-C is ignored, as in the background."""
+    for name in ("sh", "env", "true", "cat", "sleep", "stat"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    kept = {name: value for name, value in os.environ.items() if name not in (TRACES, "CZ_REQUIRE", "PYTEST_ADDOPTS")}
+    done = subprocess.run(
+        [*PYTEST, f"--basetemp={tmp_path}/inner", *(f"tests/unit/{name}" for name in SOME)],
+        cwd=ROOT,
+        env={**kept, "PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    *before, last = done.stdout.splitlines()
+    assert re.search(r"\d+ passed, \d+ skipped", before[-1])
+    assert last.startswith("tests were skipped for want of capture, ") and "fio, gcc, loop, nbdkit" in last
+    assert "apt-get install dbench e2fsprogs fio gcc" in last
+    assert not [line for line in before if "want of" in line]

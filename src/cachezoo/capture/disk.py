@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from cachezoo.capture.programs import program
 from cachezoo.errors import CaptureError
 
 MIB = 1 << 20
@@ -17,11 +18,16 @@ def call(command: Sequence[str], timeout_s: float = COMMAND_S) -> str:
     """Run a command to its end and return its standard output.
 
     Raises:
-        CaptureError: it fails or takes too long.
+        CaptureError: it is not installed, fails or takes too long.
     """
     try:
         done = subprocess.run(
-            list(command), capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
+            [program(command[0]), *command[1:]],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         message = f"{command[0]} did not end within {timeout_s:.0f} s"
@@ -122,15 +128,16 @@ def unmount(path: Path) -> None:
     for _ in range(50):
         if not path.is_mount():
             return
-        if subprocess.run(["umount", str(path)], capture_output=True, check=False).returncode:
+        if subprocess.run([program("umount"), str(path)], capture_output=True, check=False).returncode:
             time.sleep(0.1)
-    subprocess.run(["umount", "--lazy", str(path)], capture_output=True, check=False)
+    subprocess.run([program("umount"), "--lazy", str(path)], capture_output=True, check=False)
 
 
 def detach_loops(image: Path) -> None:
     """Detach every loop device of an image; harmless when there is none."""
+    losetup = program("losetup")
     listed = subprocess.run(
-        ["losetup", "-n", "-O", "NAME", "-j", str(image)], capture_output=True, text=True, check=False
+        [losetup, "-n", "-O", "NAME", "-j", str(image)], capture_output=True, text=True, check=False
     )
     for device in listed.stdout.split():
-        subprocess.run(["losetup", "-d", device], capture_output=True, check=False)
+        subprocess.run([losetup, "-d", device], capture_output=True, check=False)

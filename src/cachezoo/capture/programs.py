@@ -17,14 +17,14 @@ def find_program(name: str) -> str | None:
 
 
 def program(name: str) -> str:
-    """Path of a program that `check_programs` has seen.
+    """Path of a program; every program is run by it, since a user's PATH may lack the folders of the system's.
 
     Raises:
-        CaptureError: it is gone.
+        CaptureError: it is not installed.
     """
     found = find_program(name)
     if found is None:
-        message = f"{name} is not installed any more"
+        message = f"{name} is not installed; install the Debian package that brings it"
         raise CaptureError(message)
     return found
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cachezoo.capture.cgroup import ROOT, MemoryGroup
 from cachezoo.capture.disk import COMMAND_S, MIB, Disk, call, detach_loops, last_line, unmount
+from cachezoo.capture.programs import program
 from cachezoo.capture.tracefs import MOUNT_POINT, tracefs_sources
 from cachezoo.errors import CaptureError
 
@@ -252,4 +253,4 @@ def sweep(work_root: Path = WORK_ROOT) -> None:
         shutil.rmtree(work_root / name, ignore_errors=True)
     # A capture that runs may use the tracefs that a dead one mounted.
     if len(dead) == len(owners) and set(dead) & set(tracefs_sources()):
-        subprocess.run(["umount", str(MOUNT_POINT)], capture_output=True, check=False)
+        subprocess.run([program("umount"), str(MOUNT_POINT)], capture_output=True, check=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from cachezoo.capture.programs import program
 from cachezoo.errors import CaptureError
 
 MOUNT_POINT = Path("/sys/kernel/tracing")
@@ -32,7 +33,7 @@ def mounted_tracefs(name: str, mount_point: Path = MOUNT_POINT) -> Iterator[Path
         return
     try:
         done = subprocess.run(
-            ["mount", "-t", "tracefs", name, str(mount_point)], capture_output=True, text=True, check=False
+            [program("mount"), "-t", "tracefs", name, str(mount_point)], capture_output=True, text=True, check=False
         )
         if done.returncode:
             message = f"{mount_point}: tracefs does not mount ({done.stderr.strip()}); the kernel needs CONFIG_FTRACE"
@@ -40,7 +41,7 @@ def mounted_tracefs(name: str, mount_point: Path = MOUNT_POINT) -> Iterator[Path
         yield mount_point
     finally:
         # Refused only while somebody else uses it by now; then it is theirs to unmount.
-        subprocess.run(["umount", str(mount_point)], capture_output=True, check=False)
+        subprocess.run([program("umount"), str(mount_point)], capture_output=True, check=False)
 
 
 def tracefs_sources(mount_point: Path = MOUNT_POINT) -> list[str]:

@@ -5,6 +5,7 @@ Paths are relative to the project's root, which is the working folder. ADR 13 ha
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -61,11 +62,21 @@ def recover() -> bool:
     except FileNotFoundError:
         return False
     except (yaml.YAMLError, Invalid):
-        done = subprocess.run(["git", "show", f"HEAD:./{LOCK}"], capture_output=True, check=False)
-        _write(LOCK, done.stdout.decode()) if done.returncode == 0 else LOCK.unlink()
-        sys.stderr.write(f"{LOCK}: was cut short when a run was killed; the committed one is back\n")
+        committed = _committed()
+        _write(LOCK, committed) if committed is not None else LOCK.unlink()
+        now = "it is removed" if committed is None else "the committed one is back"
+        sys.stderr.write(f"{LOCK}: was cut short when a run was killed; {now}\n")
         return True
     return False
+
+
+def _committed() -> str | None:
+    """dvc.lock as Git has it; None where it has none, or there is no Git."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    done = subprocess.run([git, "show", f"HEAD:./{LOCK}"], capture_output=True, check=False)
+    return done.stdout.decode() if done.returncode == 0 else None
 
 
 def entry_text(entry: Mapping[str, Any]) -> str:

@@ -35,15 +35,15 @@ def leftovers():
     """Everything of a capture that can outlive it, on the whole machine."""
     folders = [Path("/var/tmp"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"), MOUNT_POINT / "instances"]
     found = [str(path) for folder in folders for path in folder.glob(f"{PREFIX}*")]
-    loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
     mounts = Path("/proc/self/mounts").read_text()
-    commands = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    processes, loops = Path("/proc").glob("[0-9]*/cmdline"), Path("/sys/block").glob("loop*/loop/backing_file")
+    said = []
+    for path in (*processes, *loops):
         try:
-            commands.append(path.read_bytes().decode(errors="replace"))
+            said.append(path.read_bytes().decode(errors="replace"))
         except OSError:
             continue
-    lines = [*loops.splitlines(), *mounts.splitlines(), *commands]
+    lines = [*mounts.splitlines(), *said]
     return found + [line for line in lines if f"/var/tmp/{PREFIX}" in line]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -254,6 +255,20 @@ def test_a_lock_that_a_killed_dvc_cut_short_is_put_aside(project, share):
     whole = (project / "dvc.lock").read_bytes()
     (project / "dvc.lock").write_bytes(whole[: int(share * len(whole))])
     run(project)
+    assert (project / "dvc.lock").read_bytes() == whole
+
+
+def test_a_lock_that_was_cut_short_is_put_aside_where_there_is_no_git(project, monkeypatch):
+    write(project, stage("a", "raw"))
+    run(project)
+    whole = (project / "dvc.lock").read_bytes()
+    (project / "dvc.lock").write_bytes(b"")
+    (project / "bin").mkdir()
+    for name in ("sh", "bash", "cat"):
+        (project / "bin" / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", str(project / "bin"))
+    _, err = run(project)
+    assert "cut short when a run was killed; it is removed" in err
     assert (project / "dvc.lock").read_bytes() == whole
 
 

@@ -13,7 +13,13 @@ from cachezoo.capture.workloads.mariadb import MariadbWorkload
 from cachezoo.capture.workloads.web import LighttpdWorkload, WebWorkload
 from cachezoo.errors import CaptureError, ConfigError
 
-COMMON_PACKAGES = {"losetup": "mount", "mkfs.ext4": "e2fsprogs", "setpriv": "util-linux"}
+COMMON_PACKAGES = {
+    "losetup": "mount",
+    "mkfs.ext4": "e2fsprogs",
+    "mount": "mount",
+    "setpriv": "util-linux",
+    "umount": "mount",
+}
 
 
 def _registry(*workloads: type[Workload]) -> Mapping[str, type[Workload]]:
