@@ -15,6 +15,9 @@ from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.systems.admission import fit, judge
 from cachezoo.systems.admission.model import MODEL_FILE
 from cachezoo.systems.admission.settings import Fit, Judge, Model
+from cachezoo.traces.ingest import ingest
+from cachezoo.traces.read import TraceFiles
+from cachezoo.traces.store import read_trace, write_trace
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.training.episodes import Prepared
 from cachezoo.training.uses import trace_uses
@@ -56,7 +59,7 @@ FIT = fit.Settings(
         min_data_in_leaf=20,
         lambda_l2=1.0,
     ),
-    fit=Fit(first_accesses=6, holdout_every=5, early_stopping=10, threads=2),
+    fit=Fit(first_accesses=6, open_weight=1.0, holdout_every=5, early_stopping=10, threads=2),
     roles={},
     seed=7,
 )
@@ -81,6 +84,30 @@ def make_trace(n: int, seed: int, name: str = "t") -> Trace:
         user=Coded(user, ("postgres", "backup/1", "kworker/u4:1")),
         meta=TraceMeta(name, "database", "test", "0" * 64, "CC0"),
     )
+
+
+def rewritten_after(trace: Trace, cut: int) -> Trace:
+    """The same rows up to a cut, and others later: addresses, kinds, times, new processes and volumes."""
+    n = len(trace)
+    other, after = make_trace(n, 77), np.arange(n) >= cut
+    columns = {name: np.where(after, getattr(other, name), getattr(trace, name)) for name in ("op", "offset", "size")}
+    times = np.where(after, trace.time_us[cut - 1] + 5 * (np.arange(n) - cut + 1), trace.time_us)
+    assert trace.user is not None
+    user = Coded(np.where(after, len(trace.user.names), trace.user.codes).astype(np.int32), (*trace.user.names, "new"))
+    volume = Coded(
+        np.where(after, len(trace.volume.names), trace.volume.codes).astype(np.int32),
+        (*trace.volume.names, "a new one"),
+    )
+    return replace(trace, time_us=times, user=user, volume=volume, **columns)
+
+
+def ingested_part(trace: Trace, cut: int, folder: Path) -> Trace:
+    """The first rows of a trace, as ingest cuts them out of the whole file; the provenance is the trace's own."""
+    folder.mkdir()
+    write_trace(trace, folder / "whole.parquet")
+    files = TraceFiles([folder / "whole.parquet"], trace_id=trace.meta.trace_id)
+    ingest(files, folder / "part.parquet", (0.0, cut / len(trace)))
+    return replace(read_trace(folder / "part.parquet"), meta=trace.meta)
 
 
 def labelled_parts(traces: dict[str, Trace], folder: Path) -> list[Prepared]:

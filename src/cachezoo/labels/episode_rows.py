@@ -25,6 +25,7 @@ class EpisodeRows:
     access_index: I32
     opt: Bool
     settled: Bool
+    open: Bool
     range_low: I32
     range_high: I32
     prefetch_gain: F64
@@ -37,7 +38,7 @@ def read_episode_labels(path: Path, requests: int | None = None) -> EpisodeRows:
     Raises:
         TraceError: the file is missing, damaged, or holds no episode labels, or not one for each of the `requests`.
     """
-    names = ["episode", "access_index", "opt", "settled", "range_low", "range_high", "prefetch_gain"]
+    names = ["episode", "access_index", "opt", "settled", "open", "range_low", "range_high", "prefetch_gain"]
     table, metadata = read_rows(path, "label_episodes", requests, names)
     if METADATA_KEY not in metadata:
         message = f"{path}: holds no episode labels; run the stage label_episodes"

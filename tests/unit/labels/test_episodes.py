@@ -21,7 +21,7 @@ from cachezoo.labels.episodes import (
     opt_range,
     score_episodes,
 )
-from tests.baleen_data import FLASH, LABEL, make_trace, partial_scans
+from tests.baleen_data import FLASH, LABEL, ingested_part, make_trace, partial_scans, rewritten_after
 
 TRACE = make_trace(20_000, 1)
 
@@ -92,7 +92,7 @@ def test_file_is_one_row_a_request_and_the_same_bytes(tmp_path: Path) -> None:
     assert labels.figures == figures
     assert ((labels.episode == -1) == (TRACE.op == 1)).all()
     assert figures.episodes == labels.episode.max() + 1
-    assert not labels.settled[labels.episode < 0].any()
+    assert not labels.settled[labels.episode < 0].any() and not labels.open[labels.episode < 0].any()
     assert not labels.range_low[TRACE.op == 1].any() and not labels.range_high[TRACE.op == 1].any()
     for e in range(0, figures.episodes, 97):
         rows = labels.episode == e
@@ -102,6 +102,17 @@ def test_file_is_one_row_a_request_and_the_same_bytes(tmp_path: Path) -> None:
         assert set(labels.range_high[rows].tolist()) == {min(64, end.max())}
     first = np.flatnonzero(labels.access_index == 0)
     assert labels.episode[first].tolist() == list(range(figures.episodes))
+
+
+def test_the_file_says_which_episodes_may_go_on(tmp_path: Path) -> None:
+    trace = partial_scans(6000, 1)
+    write_episode_labels(trace, LABEL, FLASH, tmp_path / "a.parquet")
+    labels = read_episode_labels(tmp_path / "a.parquet")
+    last = np.full(labels.episode.max() + 1, -1)
+    np.maximum.at(last, labels.episode, np.arange(len(trace)))
+    may = len(trace) - 1 - last <= labels.figures.eviction_age
+    np.testing.assert_array_equal(labels.open, may[labels.episode])
+    assert 0.05 < labels.open.mean() < 0.95
 
 
 def test_settled_episodes_began_a_horizon_before_the_end() -> None:
@@ -116,15 +127,16 @@ def test_settled_episodes_began_a_horizon_before_the_end() -> None:
 
 
 def test_a_part_is_labelled_from_itself_alone(tmp_path: Path) -> None:
-    other = make_trace(20_000, 99)
+    """Two traces that are one up to the cut and differ in everything later, cut by ingest as the pipeline does."""
     cut = 12_000
-    columns = {}
-    for name in ("op", "offset", "size"):
-        columns[name] = np.concatenate([getattr(TRACE, name)[:cut], getattr(other, name)[cut:]])
-    changed = replace(TRACE, **columns)
-    write_episode_labels(TRACE.rows(0, cut), LABEL, FLASH, tmp_path / "a.parquet")
-    write_episode_labels(changed.rows(0, cut), LABEL, FLASH, tmp_path / "b.parquet")
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    later = rewritten_after(TRACE, cut)
+    whole, parts = {}, {}
+    for name, trace in (("a", TRACE), ("b", later)):
+        parts[name] = tmp_path / f"{name}.parquet"
+        write_episode_labels(ingested_part(trace, cut, tmp_path / name), LABEL, FLASH, parts[name])
+        whole[name] = label_problem(flash_problem(trace, LABEL, FLASH), LABEL, LABEL.opt_prefetch).opt()[:cut]
+    assert (whole["a"] != whole["b"]).any()  # what comes later would show in the labels
+    assert parts["a"].read_bytes() == parts["b"].read_bytes()
 
 
 def test_geometry_rule() -> None:

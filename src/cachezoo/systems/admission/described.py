@@ -22,6 +22,7 @@ LEARNED = {
 FITTED = {
     "rows": Column("number or null", Means("train rows", "requests")),
     "positives": Column("number or null", Means("train rows that OPT admits", "share")),
+    "open": Column("number or null", Means("train rows of episodes that may go on after the trace's end", "share")),
 }
 BUDGET: Keys = {
     "calibrated_on": Column("text", Means("validation or train")),

@@ -6,7 +6,7 @@ verdict are the judge's: `cachezoo.systems.admission.judge`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,10 +52,26 @@ def model_id(category: str, arch: str = "lgbm") -> str:
     return f"admission.{category}.{arch}"
 
 
-def training_rows(
-    parts: Sequence[Prepared], rows: Sequence[F32], label: EpisodeLabel, settings: Settings
-) -> tuple[F32, Bool, Bool]:
-    """Rows, OPT labels and hold-out flags: the first k reads of each settled episode.
+class Rows(NamedTuple):
+    """The first k reads of each settled episode; r rows.
+
+    Attributes:
+        features: float32[r, F].
+        opt: bool[r] OPT admits the episode.
+        held: bool[r] kept for early stopping.
+        open: bool[r] the episode may go on after the trace's end, which may change its label.
+        weights: float32[r] what the row counts.
+    """
+
+    features: F32
+    opt: Bool
+    held: Bool
+    open: Bool
+    weights: F32
+
+
+def training_rows(parts: Sequence[Prepared], rows: Sequence[F32], label: EpisodeLabel, settings: Settings) -> Rows:
+    """The rows of train traces.
 
     Args:
         parts: train traces with labels.
@@ -63,14 +79,14 @@ def training_rows(
         label: the category's `label.episodes`.
         settings: parameters.
     """
-    chosen: list[tuple[F32, Bool, Bool]] = []
+    chosen = []
     for part, features in zip(parts, rows, strict=True):
-        labels = part.labels
-        keep = (labels.episode >= 0) & (labels.access_index < settings.fit.first_accesses) & labels.settled
-        held = held_out(part.trace, label, settings.fit.holdout_every)
-        chosen.append((features[keep], labels.opt[keep], held[keep]))
-    found, opt, held = (np.concatenate(column) for column in zip(*chosen, strict=True))
-    return found, opt, held
+        labels, fit = part.labels, settings.fit
+        weights = np.where(labels.open, fit.open_weight, 1.0).astype(np.float32)
+        keep = (labels.episode >= 0) & (labels.access_index < fit.first_accesses) & labels.settled & (weights > 0)
+        held = held_out(part.trace, label, fit.holdout_every)
+        chosen.append((features[keep], labels.opt[keep], held[keep], labels.open[keep], weights[keep]))
+    return Rows(*(np.concatenate(column) for column in zip(*chosen, strict=True)))
 
 
 def fit_prepared(
@@ -98,8 +114,8 @@ def fit_prepared(
     served = [
         serve_trace(HistoryServing(AdmissionFeatures(features, codes, geometry, history)), part.trace) for part in parts
     ]
-    rows, opt, held = training_rows(parts, served, label, settings)
-    if not len(rows):
+    rows = training_rows(parts, served, label, settings)
+    if not len(rows.opt):
         message = (
             f"{name}: no episode of the train traces began early enough to have a settled label; "
             "give longer train traces"
@@ -107,7 +123,9 @@ def fit_prepared(
         raise TrainingError(message)
     seed = derive_seed(settings.seed, CONTEXT, category)
     names = [str(feature["name"]) for feature in features]
-    forest = fit_forest(ForestRows(rows, opt, held, names), settings.model, settings.fit, seed)
+    forest = fit_forest(
+        ForestRows(rows.features, rows.opt, rows.held, names, rows.weights), settings.model, settings.fit, seed
+    )
     shape = {**settings.model.model_dump(), "threads": settings.fit.threads}
     fitted = FittedModel(
         model_id=name,
@@ -122,7 +140,11 @@ def fit_prepared(
         seeds={CONTEXT: seed},
         trained=forest.splits > 0,
         learned={"eviction_age": age, "history": history},
-        figures={"rows": float(len(rows)), "positives": float(opt.mean())},
+        figures={
+            "rows": float(len(rows.opt)),
+            "positives": float(rows.opt.mean()),
+            "open": float(rows.open.mean()),
+        },
         reason=""
         if forest.splits
         else "training never moved the model: no split improves the loss on the labels it was given",

@@ -14,9 +14,12 @@ class Fit(ForestFit):
 
     Attributes:
         first_accesses: reads of each episode that become rows (k in the post).
+        open_weight: weight of the rows of settled episodes that are still open where the trace ends, whose labels may
+            yet change; 0 leaves them out.
     """
 
     first_accesses: int = Field(ge=1)
+    open_weight: float = Field(ge=0, le=1)
 
 
 class Judge(ForestJudge):

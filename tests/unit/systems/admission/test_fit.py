@@ -8,7 +8,6 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.bundles.writer import refusal
-from cachezoo.coded import Coded
 from cachezoo.errors import TrainingError
 from cachezoo.models.forest import write_forests
 from cachezoo.models.trained import read_fitted, read_trained
@@ -18,7 +17,17 @@ from cachezoo.systems.admission.model import MODEL_FILE
 from cachezoo.systems.admission.serve import history_of, serve_trace
 from cachezoo.traces.store import write_trace
 from cachezoo.training.episodes import Prepared
-from tests.baleen_data import FIT, JUDGE, LABEL, fit_and_judge, labelled_parts, make_trace
+from tests.baleen_data import (
+    FIT,
+    JUDGE,
+    LABEL,
+    fit_and_judge,
+    ingested_part,
+    labelled_parts,
+    make_trace,
+    partial_scans,
+    rewritten_after,
+)
 from tests.trained_data import digest, params_of
 
 FILES = {"model.lgb.txt", "fit.json", "curves.csv"}
@@ -81,31 +90,50 @@ def splits_of(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_unsettled_episodes_and_later_accesses_are_no_rows(part: Prepared, fitted: Path) -> None:
     model, trace = read_fitted(fitted, "admission"), part.trace
-    rows, labels, held = training_rows([part], [serve_trace(history_of(model), trace)], LABEL, FIT)
-    index = part.labels
+    found = training_rows([part], [serve_trace(history_of(model), trace)], LABEL, FIT)
+    index, held = part.labels, found.held
     keep = index.settled & (index.access_index < 6) & (index.episode >= 0)
-    assert len(rows) == len(labels) == len(held) == keep.sum() == model.figures["rows"]
+    assert len(found.features) == len(found.opt) == len(held) == keep.sum() == model.figures["rows"]
     assert 0.05 < held.mean() < 0.5
+    assert set(found.weights.tolist()) == {1.0} and found.open.any()
+    np.testing.assert_array_equal(found.open, index.open[keep])
+    assert model.figures["open"] == index.open[keep].mean()
     sides: dict[tuple[int, int], bool] = {}
     for row, side in zip(np.flatnonzero(keep), held, strict=True):
         block = (int(trace.volume.codes[row]), int(trace.offset[row]) // LABEL.block_bytes)
         assert sides.setdefault(block, bool(side)) == side
 
 
+def test_rows_of_open_episodes_count_as_the_setting_says(tmp_path: Path) -> None:
+    part = labelled_parts({"scans": partial_scans(12_000, 1)}, tmp_path)[0]
+    model, forest = fit_prepared("database", [part], FIT, {})
+    features = serve_trace(history_of(model), part.trace)
+    every = training_rows([part], [features], LABEL, FIT)
+    assert 0.05 < every.open.mean() < 0.95
+    models = {1.0: forest.text}
+    for weight in (0.25, 0.0):
+        settings = replace(FIT, fit=FIT.fit.model_copy(update={"open_weight": weight}))
+        found = training_rows([part], [features], LABEL, settings)
+        kept = np.ones(len(every.open), bool) if weight else ~every.open
+        np.testing.assert_array_equal(found.features, every.features[kept])
+        np.testing.assert_array_equal(found.opt, every.opt[kept])
+        np.testing.assert_array_equal(found.held, every.held[kept])
+        np.testing.assert_array_equal(found.weights, np.where(every.open[kept], weight, 1.0))
+        model, forest = fit_prepared("database", [part], settings, {})
+        models[weight] = forest.text
+        assert model.figures["rows"] == kept.sum() and model.figures["open"] == every.open[kept].mean()
+    assert len(set(models.values())) == 3
+
+
 def test_nothing_after_the_cut_reaches_the_model(tmp_path: Path) -> None:
-    longer, other = make_trace(30_000, 1), make_trace(30_000, 77)
-    cut = 18_000
-    columns = {
-        name: np.concatenate([getattr(longer, name)[:cut], getattr(other, name)[cut:]])
-        for name in ("op", "offset", "size")
-    }
-    times = np.concatenate([longer.time_us[:cut], longer.time_us[cut - 1] + 5 * np.arange(1, 12_001)])
-    user = Coded(np.where(np.arange(30_000) < cut, longer.user.codes, 3).astype(np.int32), (*longer.user.names, "new"))
-    volume = Coded(longer.volume.codes, (*longer.volume.names, "vdz"))
-    rewritten = replace(longer, time_us=times, user=user, volume=volume, **columns)
-    for name, trace in (("a", longer), ("b", rewritten)):
-        write(labelled_parts({"train": trace.rows(0, cut)}, tmp_path)[0], tmp_path / name)
+    longer, cut = make_trace(30_000, 1), 18_000
+    for name, trace in (("a", longer), ("b", rewritten_after(longer, cut))):
+        part = labelled_parts({"train": ingested_part(trace, cut, tmp_path / f"raw {name}")}, tmp_path)[0]
+        write(part, tmp_path / name)
+        whole = labelled_parts({"train": replace(trace, meta=longer.meta)}, tmp_path)[0]
+        write(whole, tmp_path / f"whole {name}")
     assert digest(tmp_path / "a") == digest(tmp_path / "b")
+    assert digest(tmp_path / "whole a") != digest(tmp_path / "whole b")
 
 
 def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leaves_the_fit_alone(

@@ -128,8 +128,7 @@ def test_threshold_meets_the_budget_on_validation(parts: list[Prepared], trained
     decisions = serving.decide(serve_trace(serving, parts[1].trace))
     writes = problem.run(decisions).segment_writes
     assert writes / problem.accept_all.segment_writes == pytest.approx(model.calibration["writes"])
-    if not model.calibration["unreached"]:
-        assert abs(writes - problem.budget) <= 0.025 * problem.budget
+    assert not model.calibration["unreached"] and abs(writes - problem.budget) <= 0.025 * problem.budget
     curve = model.calibration["curve"]
     assert curve[0]["writes"] == 1.0 and len(curve) > 3
     thresholds = [point["threshold"] for point in curve]
