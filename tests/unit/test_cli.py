@@ -176,6 +176,8 @@ def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys)
     )
     full = OSError(28, "No space left on device", "a.tmp", None, "a.parquet")
     assert raising(full) == (1, "cachezoo: a.parquet: No space left on device; make room and run it again\n")
+    little = "cachezoo: there is too little memory for this; give a part of the trace, or run it where there is more\n"
+    assert raising(MemoryError()) == (1, little)
     assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted\n")
 
 

@@ -63,6 +63,22 @@ def test_bad_rows_are_skipped_only_when_asked_and_said(tmp_path: Path) -> None:
     assert len(read_trace(out)) == 2
 
 
+@pytest.mark.parametrize("words", [["ingest", "-o", "o.parquet"], ["ingest", "-o", "o.parquet", "--json"], ["info"]])
+def test_a_jump_of_years_is_in_the_summary_and_on_standard_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [MSR.format(k * 4096) for k in range(5)]
+    Path("t.csv").write_text("".join([*rows, rows[0].replace("128166372003061629", "-1")]))
+    done = CliRunner().invoke(app, ["trace", words[0], "t.csv", *words[1:]], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "first_time_jump" in done.stdout and "row 6: 406.4 years back" in done.stdout
+    assert done.stderr == (
+        "warning: t.csv: row 6: its time is 406.4 years before the last row's; all times count from the earliest: fix "
+        "or drop the row if it is wrong\n"
+    )
+
+
 def test_formats_are_listed_and_a_files_candidates(tmp_path: Path) -> None:
     assert [row["id"] for row in run("formats")] == list(FORMATS)
     raw = tmp_path / "t.csv"

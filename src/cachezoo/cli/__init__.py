@@ -56,6 +56,8 @@ def main() -> None:
         _fail(f"{message.strip().rstrip('.')}; see {asked} --help", USAGE_STATUS)
     except OSError as error:
         _fail(os_message(error), 1)
+    except MemoryError:
+        _fail("there is too little memory for this; give a part of the trace, or run it where there is more", 1)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPT_STATUS)
     if status == INTERRUPT_STATUS:

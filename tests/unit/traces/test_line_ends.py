@@ -1,9 +1,14 @@
 """Line ends, the same for every format of lines: LF, CRLF and a lone CR end a line, and no row is lost."""
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, delimited
+from cachezoo.traces.read import OpenTrace, TraceFiles, silent
 from cachezoo.traces.reading import Reading
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS
@@ -95,3 +100,28 @@ def test_an_edit_that_joins_lines_is_refused(tmp_path):
     layout = Layout((Column("n", "int"), Column("who", "text")), edit=lambda block: block.replace(b"\n2", b";2"))
     with pytest.raises(TraceError, match=r"t: rows 1 to 3: 3 lines were read as 2 rows"):
         list(delimited(Reading([Source(path)]), layout))
+
+
+HEADED = ("csv", "fio", "libcachesim_csv", "vscsi_csv")
+JUNK = st.sampled_from(
+    ["\r", "\n", '"', ",", " ", "\t", "#", "\0", "\udcff", "\x0b", "\x1c", "\x85", "\u2028", "\r\r\n", " \n", ""]
+)
+EDITS = st.lists(st.tuples(st.floats(0, 1), JUNK, st.integers(0, 3)), max_size=5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(set(FORMATS) - {"blkparse", "tracefs", "tectonic"})), EDITS)
+def test_rows_bad_rows_and_records_left_out_are_as_many_as_lines(tmp_path_factory, fmt, edits):
+    """Whatever stands in the lines; the first one, by which some formats tell their columns, is left alone."""
+    first, *more = text_lines(20)[fmt]
+    text = "\n".join(more)
+    for place, junk, gone in edits:
+        at = int(place * len(text))
+        text = text[:at] + junk + text[at + gone :]
+    path = tmp_path_factory.mktemp("t") / "t"
+    path.write_bytes(f"{first}\n{text}".encode("utf-8", "surrogateescape"))
+    lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip(" \t") and not line.startswith("#")]
+    given = OpenTrace(TraceFiles([path], fmt, skip_bad_rows=1000), silent)
+    requests = sum(len(chunk) for chunk in given.chunks())
+    others = len(given.reading.skipped) + given.reading.left_out.total()
+    assert requests + others == len(lines) + (fmt not in HEADED)

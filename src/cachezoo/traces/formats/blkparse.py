@@ -6,11 +6,11 @@ steps of the same requests. The summary after the events is passed over. All eve
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cachezoo.traces.event_text import Line
 from cachezoo.traces.formats.base import Fit, Format, Head
-from cachezoo.traces.formats.event_requests import EventOptions, read_text
+from cachezoo.traces.formats.event_requests import EventOptions, Judge, read_text
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import Source
 
@@ -30,13 +30,16 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if rows and 2 * events >= len(rows) else Fit.NO
 
 
-def _judge(reading: Reading, source: Source) -> Callable[[Line], None]:
-    in_summary = False
+def _judge(reading: Reading, source: Source) -> Judge:
+    summary_row = 0
 
-    def judged(line: Line) -> None:
-        nonlocal in_summary
+    def judged(line: Line, last_event: int) -> None:
+        nonlocal summary_row
+        # A summary is over where events follow: the file holds the outputs of several runs.
+        in_summary = summary_row > last_event
         # Without CPU lines (option -s) a process name stands over the first counts.
-        in_summary |= bool(SUMMARY.search(line.text)) or line.following.lstrip().startswith(b"Reads Queued:")
+        if not in_summary and (SUMMARY.search(line.text) or line.following.lstrip().startswith(b"Reads Queued:")):
+            summary_row, in_summary = line.row, True
         if line.damaged or not (in_summary or INPUT.search(line.text)):
             reading.bad(source, line.row, f"is no event of blkparse ({line.text[:80]!r}); fix or drop the row")
 

@@ -26,6 +26,7 @@ from cachezoo.traces.source import Source
 
 MAKERS = {"issue": ISSUE, "queue": QUEUE, "complete": COMPLETE}
 CHUNK_ROWS = 1 << 18
+Judge = Callable[[Line, int], None]
 
 
 class EventOptions(Options):
@@ -93,7 +94,7 @@ def request_chunks(reading: Reading, events: Events, options: EventOptions, room
 
 
 def read_text(
-    reading: Reading, options: EventOptions, blkparse: bool, judge: Callable[[Reading, Source], Callable[[Line], None]]
+    reading: Reading, options: EventOptions, blkparse: bool, judge: Callable[[Reading, Source], Judge]
 ) -> Iterator[Chunk]:
     """Requests of a trace in text.
 
@@ -101,19 +102,22 @@ def read_text(
         reading: the files, together one trace.
         options: which events, of which device.
         blkparse: the text is of blkparse; else of the kernel.
-        judge: makes, for each file, what is called with each line that is no event.
+        judge: makes, for each file, what is called with each line that is no event, and the row of the last event
+            before it, 0 where there is none.
 
     Raises:
         TraceError: more rows are bad than may be skipped, no event makes requests, or they are too many for memory.
     """
     log, room = EventLog(options.number), Room(reading.sources[0])
     for source in reading.sources:
-        row = 1
+        row, last_event = 1, 0
         judged = judge(reading, source)
         for block in source.lines():
             events, rows, odd, row = scan(block, blkparse, row)
             for line in odd:
-                judged(line)
+                at = int(np.searchsorted(rows, line.row))
+                judged(line, int(rows[at - 1]) if at else last_event)
+            last_event = int(rows[-1]) if len(rows) else last_event
             log.add(sound(reading, source, rows, events))
             room.hold(log.events)
     yield from request_chunks(reading, log.close(), options, room)

@@ -7,11 +7,11 @@ are held in memory, see `cachezoo.traces.events`. Source: the `TP_printk` of inc
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cachezoo.traces.event_text import Line
 from cachezoo.traces.formats.base import Fit, Format, Head
-from cachezoo.traces.formats.event_requests import EventOptions, read_text
+from cachezoo.traces.formats.event_requests import EventOptions, Judge, read_text
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import Source
 
@@ -27,8 +27,9 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if rows and (2 * events >= len(rows) or (traced and events)) else Fit.NO
 
 
-def _judge(reading: Reading, source: Source) -> Callable[[Line], None]:
-    def judged(line: Line) -> None:
+def _judge(reading: Reading, source: Source) -> Judge:
+    def judged(line: Line, last_event: int) -> None:
+        del last_event
         if line.lost_events is not None:
             reading.left_out["lost_events"] += line.lost_events
         elif line.damaged or not HEADING.search(line.text):

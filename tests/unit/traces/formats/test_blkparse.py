@@ -160,3 +160,17 @@ def test_random_text_equals_the_naive_reader(tmp_path, monkeypatch):
     volume, flags = texts(chunk.coded["volume"]), texts(chunk.coded["flags"])
     columns = (chunk.time_us, volume, chunk.offset // 512, chunk.size // 512, chunk.latency_us, flags)
     assert list(zip(*columns, strict=True)) == naive_requests(blkparse_events(text))
+
+
+@pytest.mark.parametrize("block", [80, 4 << 20])
+def test_a_broken_line_after_the_summary_of_an_earlier_run_is_a_bad_row(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(Source.lines, "__defaults__", (block,))
+    event = "8,0 1 {} {}.000000000 10 D W {} + 8 [w]\n"
+    summary = (
+        "CPU0 (8,0):\n Reads Queued:           0,        0KiB\t Writes Queued:           2\n\nEvents (8,0): 4 entries\n"
+    )
+    runs = [event.format(k, k, 8 * k) for k in range(1, 6)]
+    path = write(tmp_path, "".join([*runs[:2], summary, *runs[2:4], "x" + runs[4], summary, "Skips: 0\n"]))
+    with pytest.raises(TraceError, match=r"row 8: is no event of blkparse \('x8,0 1 5"):
+        read(path, fmt="blkparse")
+    assert len(read(path, fmt="blkparse", skip_bad_rows=1)) == 4
