@@ -48,31 +48,40 @@ HEADERS: dict[str, Callable[[str], bool]] = {
 }
 
 
+def lines_of(data: bytes) -> list[str]:
+    """Lines of a text, ended by a line feed, a carriage return, or both in this order."""
+    return re.split("\r\n|\n|\r", data.removeprefix(BOM).decode("utf-8", "replace"))
+
+
+def row_like(line: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    return bool(line.strip(" \t")) and not line.startswith("#")
+
+
 def _lines(data: bytes) -> list[str]:
     """Lines that are neither blank nor comments."""
-    lines = data.removeprefix(BOM).decode("utf-8", "replace").split("\n")
-    return [line for line in lines if line.strip() and not line.startswith("#")]
+    return [line for line in lines_of(data) if row_like(line)]
 
 
 def text_rows(data: bytes, header: Callable[[str], bool]) -> int:
     """Lines of a delimited text but for blank ones, comments and the header."""
     lines = _lines(data)
-    return len(lines) - (bool(lines) and header(lines[0].rstrip("\r")))
+    return len(lines) - (bool(lines) and header(lines[0]))
 
 
 def fio_waits(data: bytes) -> int:
     """Rows of a version 2 log that only pass time."""
-    lines = [[field.strip() for field in BLANKS.split(line.strip(" \t\r"))] for line in _lines(data)]
+    lines = [[field.strip() for field in BLANKS.split(line.strip(" \t"))] for line in _lines(data)]
     return sum(line[1:2] == ["wait"] for line in lines) if lines[:1] == [["fio", "version", "2", "iolog"]] else 0
 
 
 def etw_rows(data: bytes) -> int:
     """Events after the header, of whatever kind."""
-    lines = data.removeprefix(BOM).decode("utf-8", "replace").split("\n")
+    lines = lines_of(data)
     if any(ETW_HEADER.match(line) for line in lines):
         first = next(index for index, line in enumerate(lines) if ETW_END.match(line))
         lines = lines[first + 1 :]
-    blank = [line for line in lines if not line.rstrip("\r").strip(" \t")]
+    blank = [line for line in lines if not line.strip(" \t")]
     return len(lines) - len(blank) - sum(ETW_OTHER.match(line) is not None for line in lines)
 
 

@@ -3,6 +3,7 @@
 import json
 import struct
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import PurePosixPath
 from random import Random
 from typing import Any
@@ -69,7 +70,7 @@ def _change_json(document: Any, rng: Random) -> None:
     if how == 0:
         del holder[key]
     elif how == 1:
-        holder[key] = json.loads(json.dumps(other[other_key]))
+        holder[key] = deepcopy(other[other_key])
     elif how == 2 and isinstance(holder[key], int | float):
         holder[key] = rng.choice((-holder[key], holder[key] + 1, holder[key] * 2**40, str(holder[key]), [holder[key]]))
     elif how == 3 and isinstance(holder, list):
@@ -77,7 +78,7 @@ def _change_json(document: Any, rng: Random) -> None:
     elif how == 4 and isinstance(holder, dict):
         holder[rng.choice(("x", "", f"{key} ", "dtype", "shape"))] = holder[key]
     else:
-        holder[key] = rng.choice(VALUES)
+        holder[key] = deepcopy(rng.choice(VALUES))  # later changes may go into it
 
 
 def document(data: bytes, rng: Random) -> bytes:

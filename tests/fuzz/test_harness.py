@@ -100,7 +100,7 @@ def test_a_row_lost_where_a_block_ends_is_a_finding(tmp_path, monkeypatch) -> No
 
 def test_rows_are_counted_without_blanks_comments_and_header() -> None:
     data = b"\xef\xbb\xbf# a\nTimestamp,Hostname,x\n\n1,a\n  \n#2\n3,b\r\n4,\rc"
-    assert text_rows(data, HEADERS["msr"]) == 3
+    assert text_rows(data, HEADERS["msr"]) == 4
     assert span("fio", b"fio version 2 iolog\na add\na wait 5 0\n", Path(), {}) == (1, 2)
     assert span("blkparse", data, Path(), {}) is None
 

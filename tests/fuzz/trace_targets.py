@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +21,7 @@ from cachezoo.traces.read import TraceFiles, read_files
 from cachezoo.traces.source import READ_BYTES, Source
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace
 from tests.fuzz import mutators
-from tests.fuzz.accounting import HEADERS, span
+from tests.fuzz.accounting import HEADERS, row_like, span
 from tests.fuzz.seeds import TRACES, trace_seeds
 from tests.fuzz.target import Broken, Target
 
@@ -109,13 +110,13 @@ def small_blocks(size: int) -> Iterator[None]:
 
 def block_of(data: bytes) -> int:
     """The size of small blocks: the lines that a width is learnt from stand in the first."""
-    at = lines = 0
-    while at >= 0 and lines < WIDTH_LINES:
-        end = data.find(b"\n", at)
-        line = data[at:] if end < 0 else data[at:end]
-        lines += bool(line.strip()) and not line.startswith(b"#")
-        at = end + 1 if end >= 0 else -1
-    return max(len(data) if at < 0 else at, LEAST_BLOCK)
+    rows = size = 0
+    for line in re.split(b"(?<=\n)", data.replace(b"\r", b"\n")):
+        size += len(line)
+        rows += row_like(line.rstrip(b"\n").decode("utf-8", "replace"))
+        if rows == WIDTH_LINES:
+            break
+    return max(size, LEAST_BLOCK)
 
 
 def account(name: str, data: bytes, path: Path, trace: Trace) -> None:

@@ -21,25 +21,27 @@ try:
 except ImportError:  # no wheel for this machine: the mutators go on without coverage
     atheris = None
 
-ROOMS = ("cachezoo.traces", "cachezoo.bundles", "cachezoo.serving", "cachezoo.systems", "cachezoo.features")
 MOST_BYTES = 1 << 18
 STATUS_INTERVAL_S = 1.0
 FROM_CORPUS = 0.5
 LEAST_S = 1.0
 
 
-def import_all(room: str) -> None:
-    """Import a room with all its modules."""
-    package = importlib.import_module(room)
-    for entry in pkgutil.walk_packages(package.__path__, f"{room}."):
-        importlib.import_module(entry.name)
+def import_readers() -> None:
+    """Import all that targets reach, also what is imported only when it is asked for."""
+    importlib.import_module("tests.fuzz.targets")
+    registry = importlib.import_module("cachezoo.systems.registry")
+    for system in registry.SYSTEMS:
+        registry.bundling_of(system).kind.load()
 
 
 if atheris is not None and __name__ == "__main__":
-    import_all("cachezoo.kernels")  # numba compiles them from their bytecode, which Atheris would change
+    # numba compiles kernels from their bytecode, which Atheris would change.
+    kernels = importlib.import_module("cachezoo.kernels")
+    for entry in pkgutil.walk_packages(kernels.__path__, "cachezoo.kernels."):
+        importlib.import_module(entry.name)
     with atheris.instrument_imports(include=["cachezoo"]):
-        for entered in ROOMS:
-            import_all(entered)
+        import_readers()
 
 from tests.fuzz.target import Finding, Target, attempt, warm  # noqa: E402 - the readers come in instrumented above
 from tests.fuzz.targets import TARGETS  # noqa: E402

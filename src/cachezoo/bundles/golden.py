@@ -19,7 +19,9 @@ from cachezoo.bundles.protocol import (
 from cachezoo.errors import BundleError
 from cachezoo.serving.kind import F32, I32, OUTPUT_TOLERANCE, Recomputed
 from cachezoo.serving.requests import RequestBatch, from_csv, to_csv
+from cachezoo.traces.table import PAGE_BYTES, bad_rows
 
+MOST_PAGES = 1 << 22  # accesses, of all golden requests together
 # What numpy raises on headers that are no Python literal of the right keys, or name more than there is.
 UNREADABLE = (
     *(ValueError, TypeError, SyntaxError, TokenError, RecursionError),
@@ -81,6 +83,13 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
     decisions = _read_npy(GOLDEN_DECISIONS, files[GOLDEN_DECISIONS], "<i4", len(stated["decisions"]), where)
     if len(requests) != stated["rows"]:
         message = f"{where}: {GOLDEN_REQUESTS} has {len(requests)} rows, the manifest says {stated['rows']}"
+        raise BundleError(message)
+    wrong = bad_rows(requests.op, requests.offset, requests.size)
+    if wrong:
+        message = f"{where}/{GOLDEN_REQUESTS}: row {wrong[0][0] + 1}: {wrong[0][1]}"
+        raise BundleError(message)
+    if int(-(-requests.size // PAGE_BYTES).sum()) > MOST_PAGES:
+        message = f"{where}/{GOLDEN_REQUESTS}: touches more than {MOST_PAGES} pages; export the bundle again"
         raise BundleError(message)
     return Golden(requests, features, outputs, decisions)
 

@@ -23,6 +23,7 @@ from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.serving.stated import check_sizes
 from cachezoo.systems.registry import bundling_of
 
 DTYPES = {
@@ -116,12 +117,13 @@ class Bundle:
         return self._files
 
     def _check_graph(self) -> None:
-        """Before a runtime sees the model: it has the one graph of its kind and architecture.
+        """Before a runtime sees the model: its sizes are in their ranges, its graph is that of its kind and sizes.
 
         Raises:
-            BundleError: another graph, or a manifest that states none.
+            BundleError: they are not.
         """
         try:
+            check_sizes(self.manifest, self._kind.sizes)
             wanted = self._kind.graph(self.manifest)
         except (ConfigError, KeyError, TypeError) as error:
             raise self._no_model(error) from error

@@ -5,11 +5,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from cachezoo.errors import ConfigError
+from cachezoo.serving.stated import Sizes, whole
 
 MOST_LAYERS = 64
-MOST_WIDTH = 1 << 20
+MOST_UNITS = 1 << 20
 TREES = "ai.onnx.ml:TreeEnsembleRegressor"
+# Of models that look at the access history.
+HISTORY_SIZES: Sizes = {
+    "geometry.block_bytes": (512, 1 << 40),
+    "geometry.segment_bytes": (512, 1 << 40),
+    "policy.history.bucket_requests": (1, 1 << 40),
+    "policy.history.windows[]": (1, 1 << 12),
+}
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -55,26 +62,14 @@ class Graph:
     axes: Mapping[str, int] = field(default_factory=dict)
 
 
-def whole(values: Mapping[str, Any], name: str, most: int) -> int:
-    """A size that a manifest states.
-
-    Raises:
-        ConfigError: it is no whole number from 1 to `most`.
-    """
-    value = values[name]
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        message = f"{name} is {str(value)[:40]}, not a whole number from 1 to {most}"
-        raise ConfigError(message)
-    return value
-
-
 def layers_of(manifest: Mapping[str, Any]) -> tuple[int, int]:
     """Layers and units of an LSTM.
 
     Raises:
         ConfigError: the manifest states no sizes that a network can have.
     """
-    return whole(manifest["arch"], "layers", MOST_LAYERS), whole(manifest["arch"], "units", MOST_WIDTH)
+    arch = manifest["arch"]
+    return whole(arch["layers"], "layers", 1, MOST_LAYERS), whole(arch["units"], "units", 1, MOST_UNITS)
 
 
 def lstm(layer: int, units: int, rows: str, state: Iterable[str], outputs: tuple[str, ...]) -> Node:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cachezoo.serving.graph import Graph
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.serving.stated import Sizes
 
 F32 = npt.NDArray[np.float32]
 I32 = npt.NDArray[np.int32]
@@ -50,6 +51,7 @@ class Kind:
         outputs: columns of `Recomputed.outputs`, by manifest.
         decisions: columns of `Recomputed.decisions`.
         graph: the ONNX graph that a model of a manifest has, and no other.
+        sizes: ranges of whole numbers in the manifest that decide how much is computed or remembered.
         units: unit of each ONNX input and output, by name.
         wanted: branches that golden rows should pass.
         serve: the serving object of a manifest, with fresh state, on a session.
@@ -60,6 +62,7 @@ class Kind:
     outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
     decisions: tuple[str, ...]
     graph: Callable[[Mapping[str, Any]], Graph]
+    sizes: Sizes
     units: Mapping[str, str]
     wanted: tuple[str, ...]
     serve: Callable[[Mapping[str, Any], Session], Any]

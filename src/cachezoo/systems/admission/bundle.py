@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.serving.graph import forests
+from cachezoo.serving.graph import HISTORY_SIZES, forests
 from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.admission.serve import AdmissionServing
@@ -39,6 +39,7 @@ KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("admit",),
     graph=lambda manifest: forests("score", 1),
+    sizes=HISTORY_SIZES,
     units={
         "features": "as each feature states",
         "score": "log-odds that the episode is worth its flash writes",

@@ -13,6 +13,16 @@ from cachezoo.systems.caching.serve import OUTPUTS, CachingServing, onnx_infer
 
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 QUEUES = ("bypass", "soon", "mean", "late")
+SIZES = {
+    "golden.context.capacity_pages": (1, 1 << 31),
+    "policy.demote_capacities": (1, 1 << 20),
+    "policy.protected_percent": (0, 100),
+    "policy.sequence": (1, 1 << 31),
+    "policy.memory.memory_accesses": (1, 1 << 40),
+    "policy.memory.window_accesses": (1, 1 << 40),
+    "policy.memory.region_bytes": (4096, 1 << 62),
+    "policy.memory.region_bits": (1, 24),
+}
 GOLDEN_SHARES = (0.1, 0.02)
 
 
@@ -90,6 +100,7 @@ def _graph(manifest: Mapping[str, Any]) -> Graph:
 KIND = Kind(
     outputs=lambda manifest: OUTPUTS,
     graph=_graph,
+    sizes=SIZES,
     decisions=("queue", "page_hits", "replaced_pages", "dirty_evicted_pages"),
     units={
         "features": "as each feature states, normalised",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.serving.graph import forests
+from cachezoo.serving.graph import HISTORY_SIZES, forests
 from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.prefetch.serve import OUTPUTS, PrefetchServing
@@ -40,6 +40,7 @@ KIND = Kind(
     outputs=lambda manifest: OUTPUTS,
     decisions=("low", "high", "fetch"),
     graph=lambda manifest: forests("reach", len(OUTPUTS)),
+    sizes=HISTORY_SIZES,
     units={
         "features": "as each feature states",
         "reach": "segments before the request, segments after it, log-odds that fetching them is worth it",

@@ -66,6 +66,7 @@ def _graph(manifest: Mapping[str, Any]) -> Graph:
 KIND = Kind(
     outputs=lambda manifest: tuple(manifest["policy"]["classes"]),
     graph=_graph,
+    sizes={f"policy.{name}": (1, 1 << 31) for name in ("window", "vote_windows", "switch_votes")},
     decisions=("class", "vote", "in_force"),
     units={
         "features": "as each feature states, normalised",

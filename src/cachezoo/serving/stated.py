@@ -1,0 +1,43 @@
+"""Whole numbers that a bundle's manifest states, held to their ranges before kernels compute with them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cachezoo.errors import ConfigError
+
+Sizes = Mapping[str, tuple[int, int]]
+"""Least and most, by place: keys with points between. Brackets after a place: a list of such numbers is there."""
+
+LIST = "[]"
+MOST_LISTED = 64
+
+
+def whole(value: object, place: str, least: int, most: int) -> int:
+    """A whole number.
+
+    Raises:
+        ConfigError: it is none, or out of range.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        message = f"{place} is {ascii(value)[:40]}, not a whole number from {least} to {most}"
+        raise ConfigError(message)
+    return value
+
+
+def check_sizes(manifest: Mapping[str, Any], sizes: Sizes) -> None:
+    """Check every number that a kind names.
+
+    Raises:
+        ConfigError: one is no whole number, out of range, or a list is none, or too long.
+        KeyError, TypeError: the manifest has no such place.
+    """
+    for place, (least, most) in sizes.items():
+        value: Any = manifest
+        for key in place.removesuffix(LIST).split("."):
+            value = value[key]
+        listed = place.endswith(LIST)
+        if listed and not (isinstance(value, list) and 1 <= len(value) <= MOST_LISTED):
+            message = f"{place} is no list of 1 to {MOST_LISTED} numbers"
+            raise ConfigError(message)
+        for one in value if listed else [value]:
+            whole(one, place, least, most)
