@@ -1,7 +1,6 @@
 """Sections `model.admission`, `fit.admission` and `judge.admission`."""
 
-from pydantic import Field
-
+from cachezoo.settings.base import Rounds
 from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
 
 
@@ -16,7 +15,7 @@ class Fit(ForestFit):
         first_accesses: reads of each episode that become rows (k in the post).
     """
 
-    first_accesses: int = Field(ge=1)
+    first_accesses: Rounds
 
 
 class Judge(ForestJudge):
