@@ -1,5 +1,6 @@
 """Compose conf/ into params.yaml: Hydra resolves, pydantic validates, the file is written whole or not at all."""
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeGuard
 
@@ -7,11 +8,13 @@ import yaml
 
 from cachezoo.config.load import validate_params
 from cachezoo.config.matrix_text import KEYS, LISTS, OBJECT_TABLE, PAGE_TABLE
+from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
 from cachezoo.params import categories_of
 from cachezoo.settings.data import roles_of
 from cachezoo.systems.registry import SYSTEMS
+from cachezoo.traces.formats import FORMATS
 from cachezoo.yaml_file import read_yaml
 
 BANNER = "# Generated from conf/ by the compose stage. Never edit: change conf/ and run `dvc repro`.\n"
@@ -46,6 +49,17 @@ def _check_matrix(matrix: object, where: Path) -> None:
     if not all(isinstance(table, dict) for table in tables) or matrix["traces"] != tables[0] | tables[1]:
         message = f"{where}: traces must be the rows of {PAGE_TABLE} and {OBJECT_TABLE} together (`<<: [*…, *…]`)"
         raise ConfigError(message)
+
+
+def _check_formats(params: Params, where: Path) -> None:
+    """Refuse a format that no reader has; else the first stage that reads the trace would."""
+    known = ["auto", *FORMATS]
+    for key, entry in params.data.traces.items():
+        if entry.format not in known:
+            close = get_close_matches(entry.format.lower(), known, n=1)
+            meant = f"did you mean {close[0]}?" if close else f"use one of {', '.join(known)}"
+            message = f"{where}: traces.{key}.format: {entry.format} is unknown, {meant}"
+            raise ConfigError(message)
 
 
 def _overrides(conf: Path) -> list[str]:
@@ -88,6 +102,7 @@ def compose(conf: Path) -> str:
     tree = dict(tree) if isinstance(tree, dict) else {}
     data = {"traces": matrix["traces"], "page_categories": sorted(matrix["page_categories"])}
     params = validate_params({**tree, "data": data}, str(conf))
+    _check_formats(params, conf / "matrix.yaml")
     for kind, arch in matrix["models"].items():
         if getattr(params.model, kind).arch != arch:
             said = getattr(params.model, kind).arch

@@ -53,7 +53,7 @@ else:
 class Params(Strict):
     """The whole of params.yaml."""
 
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=1 << 63)
     data: Data
     device: Device
     label: Label

@@ -282,7 +282,7 @@ def _assemble(hdd: Hdd, read: Lines, write: Lines) -> Hdd:
     if hdd.write_buffer_bytes == 0 and write.rotation > 0:
         values["write_settle_us"] = max(write.move[0] + write.move[1] - read.move[0] - read.move[1], 0.0)
         both = read.per_byte + write.move[4]
-        values["overlap"] = abs(read.move[4] - both) > abs(read.move[4] - max(read.per_byte, write.move[4]))
+        values["overlap"] = bool(abs(read.move[4] - both) > abs(read.move[4] - max(read.per_byte, write.move[4])))
         media = write.move[4:] if not values["overlap"] else media
     for name, cost in (("outer_mb_s", media[0]), ("inner_mb_s", media[0] + media[1])):
         values[name] = _rate(cost, getattr(hdd, name))

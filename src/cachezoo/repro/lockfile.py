@@ -1,5 +1,7 @@
 """dvc.lock, written by one process: whole at every moment, in the order that a sequential run would have given it.
 
+Also what is done about files of a run that are damaged.
+
 Paths are relative to the project's root, which is the working folder. ADR 13 has the failures that this is for.
 """
 
@@ -19,6 +21,7 @@ from dvc.utils.serialize import dumps_yaml, load_yaml
 from voluptuous import Invalid
 
 from cachezoo.errors import CachezooError
+from cachezoo.paths import PARAMS
 
 LOCK = Path("dvc.lock")
 SCRATCH = Path(".dvc/tmp")
@@ -68,6 +71,25 @@ def recover() -> bool:
         sys.stderr.write(f"{LOCK}: was cut short when a run was killed; {now}\n")
         return True
     return False
+
+
+def drop_params() -> bool:
+    """Remove a params.yaml that cannot be read, which would stop DVC before the stage compose writes it anew.
+
+    Returns:
+        Whether there was one.
+    """
+    try:
+        value = yaml.load(PARAMS.read_bytes(), yaml.CSafeLoader)
+    except FileNotFoundError:
+        return False
+    except (yaml.YAMLError, UnicodeDecodeError):
+        value = PARAMS
+    if value is None or isinstance(value, dict):
+        return False
+    PARAMS.unlink()
+    sys.stderr.write(f"{PARAMS}: was damaged and is removed; the stage compose writes it anew from conf/\n")
+    return True
 
 
 def _committed() -> str | None:

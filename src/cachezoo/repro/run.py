@@ -17,7 +17,7 @@ from dvc.exceptions import DvcException
 
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.private import closed_folder
-from cachezoo.repro.lockfile import LockWriter, recover
+from cachezoo.repro.lockfile import LockWriter, drop_params, recover
 from cachezoo.repro.plan import Plan, make_plan
 from cachezoo.repro.worker import FAILED, Worker
 
@@ -128,13 +128,18 @@ def _options(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def _plan(targets: Sequence[str], force: bool) -> Plan:
-    """The plan; where DVC cannot read its own files, a second try after what a kill left half written is put aside."""
+    """The plan; where DVC cannot read its files, a second try after those that are damaged are put aside."""
     try:
         return make_plan(targets, force)
     except DvcException:
-        if not recover():
+        if not _mended():
             raise
         return make_plan(targets, force)
+
+
+def _mended() -> bool:
+    """Put aside what is damaged and can be made again; whether there was something."""
+    return any([recover(), drop_params()])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -150,7 +155,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     plain = ["repro", *(["--force"] if options.force else []), *targets]
     if any(target.startswith("-") for target in targets):
-        recover()
+        _mended()
         return int(dvc(plain))
     try:
         plan = _plan(targets, options.force)

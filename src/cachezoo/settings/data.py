@@ -3,12 +3,13 @@
 import posixpath
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from cachezoo.settings.base import Strict
 
+Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
 Role = Literal["train", "validation", "test"]
 Roles = dict[Role, list[str]]
 
@@ -31,9 +32,9 @@ class TraceEntry(Strict):
     format: str
     category: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     role: Role
-    part: tuple[float, float] = (0.0, 1.0)
+    part: Annotated[tuple[Fraction, Fraction], Field(strict=False)] = (0.0, 1.0)  # a list in YAML
     options: dict[str, str] = Field(default_factory=dict)
-    skip_bad_rows: int = Field(default=0, ge=0)
+    skip_bad_rows: int = Field(default=0, ge=0, le=1 << 40)
     unseen: bool = False
 
     @model_validator(mode="after")
@@ -44,7 +45,7 @@ class TraceEntry(Strict):
         if self.unseen and self.role != "test":
             message = f"unseen is said of a {self.role} trace, but only a test trace can be of an unseen program"
             raise ValueError(message)
-        if not 0 <= self.part[0] < self.part[1] <= 1:
+        if self.part[0] >= self.part[1]:
             message = f"part {list(self.part)} must rise within 0 and 1"
             raise ValueError(message)
         return self

@@ -3,21 +3,17 @@
 import math
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from cachezoo.settings.base import Strict
 
 # Bounds wider than any device, within which no model overflows.
-Micros = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-Rate = Annotated[float, Field(ge=1e-6, le=1e9, allow_inf_nan=False)]
+Micros = Annotated[float, Field(ge=0, le=1e9)]
+Rate = Annotated[float, Field(ge=1e-6, le=1e9)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 60)]
 
 
-class _Finite(Strict):
-    model_config = ConfigDict(allow_inf_nan=False)
-
-
-class ReadBuffer(_Finite):
+class ReadBuffer(Strict):
     """`device.hdd.read_buffer`: the disk's segmented read cache with read-ahead.
 
     Attributes:
@@ -39,7 +35,7 @@ class ReadBuffer(_Finite):
         return self
 
 
-class Hdd(_Finite):
+class Hdd(Strict):
     """`device.hdd`: one actuator that serves one request at a time.
 
     Attributes:
@@ -96,7 +92,7 @@ class Hdd(_Finite):
         return self
 
 
-class Ssd(_Finite):
+class Ssd(Strict):
     """`device.ssd`: a fixed cost for each request on one of several channels, and a rate they share.
 
     Attributes:
@@ -120,7 +116,7 @@ class Ssd(_Finite):
     waf: float = Field(default=1.0, ge=1, le=1e6)
 
 
-class AnalyticDevice(_Finite):
+class AnalyticDevice(Strict):
     """`device` with `source: analytic`: the models; the same bytes on every machine."""
 
     source: Literal["analytic"]
@@ -128,7 +124,7 @@ class AnalyticDevice(_Finite):
     ssd: Ssd
 
 
-class EmulatedDevice(_Finite):
+class EmulatedDevice(Strict):
     """`device` with `source: emulated`: the models' mechanics in real time, behind fio's real requests.
 
     Attributes:
@@ -144,7 +140,7 @@ class EmulatedDevice(_Finite):
     timeout_s: float = Field(default=600.0, gt=0, le=1e8)
 
 
-class Target(_Finite):
+class Target(Strict):
     """`device.hdd`, `device.ssd` of a real device.
 
     Attributes:
@@ -156,7 +152,7 @@ class Target(_Finite):
     name: str = Field(min_length=1)
 
 
-class RealDevice(_Finite):
+class RealDevice(Strict):
     """`device` with `source: real`: fio replays on targets of the user's.
 
     Attributes:
@@ -181,7 +177,7 @@ class RealDevice(_Finite):
     fold: bool = False
     force: bool = False
     repetitions: int = Field(default=3, ge=1, le=99)
-    chunk_requests: int = Field(default=0, ge=0)
+    chunk_requests: int = Field(default=0, ge=0, le=1 << 40)
     timeout_s: float = Field(default=3600.0, gt=0, le=1e8)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cachezoo.settings.base import Strict
+from cachezoo.settings.base import Blocks, Part, Resamples, Strict
 
 
 class Evaluate(Strict):
@@ -18,8 +18,8 @@ class Evaluate(Strict):
         bootstrap_samples: its resamples.
     """
 
-    capacity_fraction: float = Field(gt=0, le=1)
-    decision_cost_us: dict[str, Annotated[float, Field(ge=0)]]
+    capacity_fraction: Part
+    decision_cost_us: dict[str, Annotated[float, Field(ge=0, le=1e9)]]
     policies: list[str] = Field(min_length=1)
-    bootstrap_blocks: int = Field(ge=20)
-    bootstrap_samples: int = Field(ge=100)
+    bootstrap_blocks: Blocks
+    bootstrap_samples: Resamples

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Strict
+from cachezoo.settings.base import Rounds, Strict
 
 SEMVER = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
 
@@ -19,8 +19,8 @@ class Export(Strict):
     """
 
     version: str = Field(pattern=SEMVER)
-    golden_rows: int = Field(ge=1)
-    golden_rows_max: int = Field(ge=1)
+    golden_rows: Rounds
+    golden_rows_max: Rounds
 
     @model_validator(mode="after")
     def _rising(self) -> Self:

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Strict
+from cachezoo.settings.base import Blocks, Count, Part, Rounds, Strict
 
 
 class BlockGeometry(Strict):
@@ -14,8 +14,8 @@ class BlockGeometry(Strict):
         block_bytes, segment_bytes: their sizes; a block holds a whole number of segments.
     """
 
-    block_bytes: int = Field(gt=0)
-    segment_bytes: int = Field(gt=0)
+    block_bytes: Count
+    segment_bytes: Count
 
     @model_validator(mode="after")
     def _whole_blocks(self) -> Self:
@@ -45,14 +45,14 @@ class EpisodeLabel(BlockGeometry):
     """
 
     geometry: dict[str, BlockGeometry] = Field(default_factory=dict)
-    cache_fraction: float = Field(gt=0, le=1)
-    write_budget: float = Field(gt=0, le=1)
+    cache_fraction: Part
+    write_budget: Part
     budget_tolerance: float = Field(gt=0, lt=1)
     opt_prefetch: Literal["none", "opt_range", "opt_range_when"] = "opt_range_when"
     age_tolerance: float = Field(gt=0, lt=1)
-    age_damping: float = Field(gt=0, le=1)
-    age_rounds: int = Field(ge=1)
-    min_evictions: int = Field(ge=1)
+    age_damping: Part
+    age_rounds: Rounds
+    min_evictions: Count
     horizon_fraction: float = Field(gt=0, lt=1)
 
 
@@ -64,13 +64,13 @@ class HistoryFeatures(Strict):
         windows: window lengths in buckets, rising.
     """
 
-    bucket_of_age: float = Field(gt=0)
-    windows: list[int] = Field(min_length=1)
+    bucket_of_age: float = Field(gt=0, le=1e6)
+    windows: list[Rounds] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
-        if self.windows[0] < 1 or any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
-            message = f"windows {self.windows} must rise and start at 1 or more"
+        if any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
+            message = f"windows {self.windows} must rise"
             raise ValueError(message)
         return self
 
@@ -89,10 +89,10 @@ class FlashPolicy(Strict):
     """
 
     eviction: Literal["lru", "fifo"]
-    seek_ms: float = Field(gt=0)
-    rate_mib_s: float = Field(gt=0)
-    window_min_s: float = Field(gt=0)
-    window_min_reads: int = Field(ge=1)
-    min_windows: int = Field(ge=20)
-    min_gap: float = Field(ge=0)
-    disks: int | None = Field(default=None, ge=1)
+    seek_ms: float = Field(gt=0, le=1e6)
+    rate_mib_s: float = Field(gt=0, le=1e9)
+    window_min_s: float = Field(gt=0, le=1e9)
+    window_min_reads: Count
+    min_windows: Blocks
+    min_gap: float = Field(ge=0, le=1)
+    disks: Rounds | None = None

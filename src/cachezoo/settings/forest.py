@@ -4,21 +4,21 @@ from typing import Literal
 
 from pydantic import Field
 
-from cachezoo.settings.base import Strict
+from cachezoo.settings.base import Part, Rounds, Strict, Threads
 
 
 class ForestShape(Strict):
     """LightGBM's forest. Names follow LightGBM's parameters."""
 
     arch: Literal["lgbm"]
-    num_leaves: int = Field(ge=2)
-    max_trees: int = Field(ge=1)
-    learning_rate: float = Field(gt=0, le=1)
-    feature_fraction: float = Field(gt=0, le=1)
-    bagging_fraction: float = Field(gt=0, le=1)
-    bagging_freq: int = Field(ge=0)
-    min_data_in_leaf: int = Field(ge=1)
-    lambda_l2: float = Field(ge=0)
+    num_leaves: int = Field(ge=2, le=131_072)  # LightGBM takes no more
+    max_trees: Rounds
+    learning_rate: Part
+    feature_fraction: Part
+    bagging_fraction: Part
+    bagging_freq: int = Field(ge=0, le=1_000_000)
+    min_data_in_leaf: int = Field(ge=1, lt=1 << 31)
+    lambda_l2: float = Field(ge=0, le=1e9)
 
 
 class ForestFit(Strict):
@@ -30,9 +30,9 @@ class ForestFit(Strict):
         threads: LightGBM's threads, a fixed number because results depend on it.
     """
 
-    holdout_every: int = Field(ge=2)
-    early_stopping: int = Field(ge=1)
-    threads: int = Field(ge=1)
+    holdout_every: int = Field(ge=2, le=1_000_000)
+    early_stopping: Rounds
+    threads: Threads
 
 
 class ForestJudge(Strict):
@@ -42,4 +42,4 @@ class ForestJudge(Strict):
         curve_points: points of the threshold to write-rate curve.
     """
 
-    curve_points: int = Field(ge=2)
+    curve_points: int = Field(ge=2, le=1_000_000)

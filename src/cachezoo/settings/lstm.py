@@ -1,10 +1,14 @@
 """What fitting any LSTM takes."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cachezoo.settings.base import Strict
+from cachezoo.settings.base import Part, Rounds, Strict, Threads
+
+# Of any LSTM's network.
+Layers = Annotated[int, Field(ge=1, le=64)]
+Units = Annotated[int, Field(ge=1, le=16_384)]
 
 
 class LstmFit(Strict):
@@ -19,9 +23,9 @@ class LstmFit(Strict):
         threads: torch's threads.
     """
 
-    max_epochs: int = Field(ge=1)
-    batch: int = Field(ge=1)
-    learning_rate: float = Field(gt=0)
-    clip_norm: float = Field(gt=0)
+    max_epochs: Rounds
+    batch: Rounds
+    learning_rate: Part
+    clip_norm: float = Field(gt=0, le=1e9)
     precision: Literal["32-true", "bf16-mixed"]
-    threads: int = Field(ge=1)
+    threads: Threads

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Strict
+from cachezoo.settings.base import Part, Rounds, Strict
 
 
 class BenefitLabel(Strict):
@@ -18,13 +18,13 @@ class BenefitLabel(Strict):
     """
 
     oracle: Literal["any", "benefit", "belady"]
-    horizons: list[int] = Field(min_length=1)
-    capacities: list[float] = Field(min_length=1)
+    horizons: list[Rounds] = Field(min_length=1)
+    capacities: list[Part] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
-        if min(self.horizons) < 1 or len(set(self.horizons)) < len(self.horizons):
-            message = f"horizons {self.horizons} must be distinct and at least 1"
+        if len(set(self.horizons)) < len(self.horizons):
+            message = f"horizons {self.horizons} must be distinct"
             raise ValueError(message)
         if any(not 0.01 <= c <= 1 or abs(100 * c - round(100 * c)) > 1e-9 for c in self.capacities):
             message = f"capacities {self.capacities} must be whole percents of the working set, 0.01 to 1"
@@ -48,9 +48,9 @@ class SequenceFeatures(Strict):
 
     memory_accesses: int = Field(ge=1, lt=2**40)
     window_accesses: int = Field(ge=1, lt=2**40)
-    region_bytes: int = Field(ge=4096)
+    region_bytes: int = Field(ge=4096, le=1 << 60)
     region_bits: int = Field(ge=1, le=24)
-    clip: float = Field(gt=0)
+    clip: float = Field(gt=0, le=1e6)
 
 
 class ManagerPolicy(Strict):
@@ -68,14 +68,14 @@ class ManagerPolicy(Strict):
         switch_votes: equal votes in a row that switch the category.
     """
 
-    capacity: float = Field(gt=0, le=1)
-    demote_capacities: int = Field(ge=1)
+    capacity: Part
+    demote_capacities: Rounds
     protected_percent: int = Field(ge=0, le=100)
     fill_free: bool
     on_hit: list[Literal["stay", "requeue"]] = Field(min_length=1)
     queues: list[Literal["three", "single"]] = Field(min_length=1)
-    vote_windows: int = Field(ge=1)
-    switch_votes: int = Field(ge=1)
+    vote_windows: Rounds
+    switch_votes: Rounds
 
 
 class ClassicsPolicy(Strict):
@@ -87,6 +87,6 @@ class ClassicsPolicy(Strict):
         evictions: each runs behind each of the admissions.
     """
 
-    values: dict[str, dict[str, Annotated[list[float], Field(min_length=1)]]]
+    values: dict[str, dict[str, Annotated[list[Annotated[float, Field(ge=0, le=1e6)]], Field(min_length=1)]]]
     admissions: list[str]
     evictions: list[str]

@@ -1,7 +1,8 @@
 """MLflow as a view and a registry of stage outputs. Nothing is ever read back from it.
 
 Runs are found by bundle digest: a second sync changes nothing, an interrupted one is completed, and an empty
-MLflow is rebuilt from the files. The backend is one SQLite file beside the project, artifacts lie beside it.
+MLflow is rebuilt from the files. Runs' files that are missing or changed are logged again, and those of runs that
+MLflow no longer knows are removed. The backend is one SQLite file beside the project, artifacts lie beside it.
 """
 
 import json
@@ -13,19 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo import paths
-from cachezoo.bundles.protocol import MODEL, one_line
+from cachezoo.bundles import protocol
 from cachezoo.errors import CachezooError
 from cachezoo.io import names_full_disk, write_json
 from cachezoo.systems.registry import bundling_of
+from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, MODEL, PLOTS, clear, prune, seal
+from cachezoo.tracking.database import DATABASE, opened
 from cachezoo.tracking.records import CHALLENGER, CHAMPION, HEADLINES, Record, gather, track_table
 
-DATABASE = "mlflow.db"
-ARTIFACTS = "mlflow-artifacts"
 EXPERIMENT = "cachezoo"
-DIGEST, MODEL_ID, FINGERPRINT, NOTE = (
+DIGEST, MODEL_ID, FINGERPRINT, SEAL, NOTE = (
     "cachezoo.digest",
     "cachezoo.model",
     "cachezoo.fingerprint",
+    "cachezoo.files",
     "mlflow.note.content",
 )
 ABOUT = "One run for each trained model. Bare names are means over the test traces, the same in every family."
@@ -41,7 +43,6 @@ PAGES = {
 }
 BATCH = 1000
 NOTE_CHARS = 4500  # MLflow keeps about 5,000 characters of a note
-CARD, PLOTS = "card.md", "plots"
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -52,12 +53,21 @@ QUIET = {
 
 @dataclass
 class SyncReport:
-    """What a sync did, by model id."""
+    """What a sync did, by model id.
+
+    Attributes:
+        created, replaced, unchanged: runs.
+        restored: runs whose files were missing or changed, and were logged again.
+        aliases: of the registered models.
+        removed: folders of files that no run owned.
+    """
 
     created: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
+    restored: list[str] = field(default_factory=list)
     aliases: dict[str, str | None] = field(default_factory=dict)
+    removed: int = 0
 
 
 def tracking_uri(root: Path) -> str:
@@ -92,7 +102,7 @@ def ui_address(root: Path, port: int = 5000) -> str:
     """Where the pages show this project's runs; without the query MLflow opens its pages for language models.
 
     Raises:
-        CachezooError: nothing has been tracked yet.
+        CachezooError: nothing has been tracked yet, or the database cannot be used.
     """
     os.environ.update(QUIET)
     from mlflow.tracking import MlflowClient
@@ -100,7 +110,8 @@ def ui_address(root: Path, port: int = 5000) -> str:
     if not (root / DATABASE).exists():
         message = f"{root / DATABASE}: is not there; run `cachezoo track sync` first"
         raise CachezooError(message)
-    found = MlflowClient(tracking_uri=tracking_uri(root)).get_experiment_by_name(EXPERIMENT)
+    with opened(root):
+        found = MlflowClient(tracking_uri=tracking_uri(root)).get_experiment_by_name(EXPERIMENT)
     page = f"/experiments/{found.experiment_id}/runs" if found else "/experiments"
     return f"http://127.0.0.1:{port}/#{page}?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
@@ -128,28 +139,45 @@ def sync(root: Path) -> SyncReport:
 
 def _sync(root: Path, records: list[Record]) -> SyncReport:
     os.environ.update(QUIET)
-    from mlflow.exceptions import MlflowException
     from mlflow.tracking import MlflowClient
 
     uri = tracking_uri(root)
     report = SyncReport()
-    try:
-        with names_full_disk(root / DATABASE):
-            client = MlflowClient(tracking_uri=uri, registry_uri=uri)
-            experiment = _experiment(client, root)
-            _drop_default(client)
-            for record in records:
-                run = _upsert_run(client, experiment, record, report)
-                report.aliases[record.model_id] = record.alias
-                if record.alias is not None:
-                    _register(client, run, record)
-    except MlflowException as error:
-        message = (
-            f"{root / DATABASE}: MLflow refuses ({one_line(error)}); "
-            f"move {DATABASE} and {ARTIFACTS} away and run `cachezoo track sync`, which rebuilds them"
-        )
-        raise CachezooError(message) from error
+    with opened(root), names_full_disk(root / DATABASE):
+        client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+        experiment = _experiment(client, root)
+        _drop_default(client)
+        for record in records:
+            run = _upsert_run(client, root, experiment, record, report)
+            report.aliases[record.model_id] = record.alias
+            if record.alias is not None:
+                _register(client, run, record)
+        report.removed = prune(root, lambda: _owners(client, experiment))
     return report
+
+
+def _owners(client: Any, experiment: str) -> set[str]:  # noqa: ANN401 - MlflowClient
+    """Runs whose files are kept: all but those that a sync has replaced, unless an alias is of what one logged."""
+    from mlflow.entities import ViewType
+
+    active = {run.info.run_id for run in _all_runs(client, experiment, ViewType.ACTIVE_ONLY)}
+    deleted = _all_runs(client, experiment, ViewType.DELETED_ONLY)
+    foreign = {run.info.run_id for run in deleted if DIGEST not in run.data.tags}
+    models = client.search_registered_models()
+    aliased = {
+        client.get_model_version(model.name, version).run_id for model in models for version in model.aliases.values()
+    }
+    return active | foreign | aliased
+
+
+def _all_runs(client: Any, experiment: str, view: int) -> list[Any]:  # noqa: ANN401 - MlflowClient
+    runs, token = [], None
+    while True:
+        page = client.search_runs([experiment], run_view_type=view, max_results=BATCH, page_token=token)
+        runs += page
+        token = page.token
+        if not token:
+            return runs
 
 
 def _experiment(client: Any, root: Path) -> str:  # noqa: ANN401 - MlflowClient
@@ -180,21 +208,29 @@ def _drop_default(client: Any) -> None:  # noqa: ANN401 - MlflowClient
         client.delete_experiment(default.experiment_id)
 
 
-def _upsert_run(client: Any, experiment: str, record: Record, report: SyncReport) -> str:  # noqa: ANN401
-    """Id of the one run of this bundle; one that is incomplete or says something else is replaced."""
+def _upsert_run(client: Any, root: Path, experiment: str, record: Record, report: SyncReport) -> str:  # noqa: ANN401
+    """Id of the one run of this bundle; one that is incomplete or says something else is replaced.
+
+    A run that says the right things keeps its place; its files are logged again where they are not what they were.
+    """
     wanted = f"tags.`{DIGEST}` = '{record.digest}' and tags.`{MODEL_ID}` = '{record.model_id}'"
     stale = False
     for run in client.search_runs([experiment], wanted):
         if run.data.tags.get(FINGERPRINT) == record.fingerprint:
-            report.unchanged.append(record.model_id)
-            return str(run.info.run_id)
+            run_id = str(run.info.run_id)
+            if run.data.tags.get(SEAL) == seal(root, run_id):
+                report.unchanged.append(record.model_id)
+            else:
+                _log_files(client, root, run_id, record)
+                report.restored.append(record.model_id)
+            return run_id
         client.delete_run(run.info.run_id)
         stale = True
     (report.replaced if stale else report.created).append(record.model_id)
-    return _create_run(client, experiment, record)
+    return _create_run(client, root, experiment, record)
 
 
-def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: ANN401 - MlflowClient
+def _create_run(client: Any, root: Path, experiment: str, record: Record) -> str:  # noqa: ANN401 - MlflowClient
     from mlflow.entities import Metric, Param
 
     source = {"mlflow.source.name": f"pipelines/fit_{record.tags['kind']}.py", "mlflow.source.type": "LOCAL"}
@@ -206,15 +242,22 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
     client.log_batch(run_id, params=[Param(name, value) for name, value in sorted(record.params.items())])
     for low in range(0, len(metrics), BATCH):
         client.log_batch(run_id, metrics=metrics[low : low + BATCH])
+    _log_files(client, root, run_id, record)
+    client.set_tag(run_id, FINGERPRINT, record.fingerprint)
+    client.set_terminated(run_id)
+    return run_id
+
+
+def _log_files(client: Any, root: Path, run_id: str, record: Record) -> None:  # noqa: ANN401 - MlflowClient
+    """Log a run's files in place of those that are there, and what they are."""
+    clear(root, run_id)
     client.log_text(run_id, record.card, CARD)
     for plot in record.plots:
         client.log_artifact(run_id, str(plot), PLOTS)
     if record.bundle is not None:
-        client.log_artifacts(run_id, str(record.bundle), "bundle")
-        _log_model(client, run_id, record.bundle / MODEL)
-    client.set_tag(run_id, FINGERPRINT, record.fingerprint)
-    client.set_terminated(run_id)
-    return run_id
+        client.log_artifacts(run_id, str(record.bundle), BUNDLE)
+        _log_model(client, run_id, record.bundle / protocol.MODEL)
+    client.set_tag(run_id, SEAL, seal(root, run_id))
 
 
 def _note(card: str) -> str:
@@ -232,7 +275,7 @@ def _log_model(client: Any, run_id: str, path: Path) -> None:  # noqa: ANN401 - 
     pins = [f"{name}=={metadata.version(name).split('+')[0]}" for name in ("numpy", "onnxruntime")]
     with tempfile.TemporaryDirectory(prefix="cachezoo-") as folder:
         mlflow.onnx.save_model(onnx.load(path), f"{folder}/model", pip_requirements=pins)
-        client.log_artifacts(run_id, f"{folder}/model", "model")
+        client.log_artifacts(run_id, f"{folder}/model", MODEL)
 
 
 def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401 - MlflowClient

@@ -74,6 +74,17 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
         ("matrix.yaml", "models:", "model:", "its keys must be page_traces"),
         (
             "matrix.yaml",
+            "format: parquet",
+            "format: parket",
+            r"conf/matrix\.yaml: traces\.\w+\.format: parket is unknown, did you mean parquet\?$",
+        ),
+        ("matrix.yaml", "format: parquet", "format: zzz", r"zzz is unknown, use one of auto, parquet, csv, "),
+        ("overrides.yaml", "[]", "[fit.caching.learning_rate=inf]", "fit.caching.learning_rate"),
+        ("overrides.yaml", "[]", "[fit.admission.threads=1e18]", "fit.admission.threads"),
+        ("overrides.yaml", "[]", "[evaluate.bootstrap_samples=1e23]", "evaluate.bootstrap_samples"),
+        ("overrides.yaml", "[]", "[fit.workload.max_epochs=true]", "fit.workload.max_epochs"),
+        (
+            "matrix.yaml",
             "&page_traces\n",
             "&page_traces\n  a: {path: x, format: csv, category: web, role: judge}\n",
             "data.traces.a.role",

@@ -334,3 +334,43 @@ def test_dvcs_caches_lie_in_a_folder_for_one_user(project, mode, taken):
     else:
         assert err.count("\n") == 1
         assert f"lets others in (mode {mode:04o})" in err and "make install" in err
+
+
+def composed(project):
+    """A project whose params.yaml is written by a stage, as compose does."""
+    (project / "conf").write_text("x: 1\n")
+    compose = {"cmd": "cat conf > params.yaml", "deps": ["conf"]}
+    compose["outs"] = [{"params.yaml": {"cache": False, "persist": True}}]
+    write(project, {"compose": compose}, {"a": {"cmd": "cat raw > a", "deps": ["raw"], "params": ["x"], "outs": ["a"]}})
+    (project / "params.yaml").write_text("x: 1\n")
+    run(project)
+    return (project / "dvc.lock").read_bytes()
+
+
+@pytest.mark.parametrize("damage", [b"x: 1\n\xff\xfe", b"x: [1\n", b"- 1\n", b"", b"\0\0\0\0"])
+def test_params_that_cannot_be_read_are_composed_anew(project, damage):
+    lock = composed(project)
+    (project / "params.yaml").write_bytes(damage)
+    out, err = run(project)
+    assert (project / "params.yaml").read_text() == "x: 1\n"
+    assert (project / "dvc.lock").read_bytes() == lock
+    assert "compose | Running stage 'compose'" in out
+    assert "Running stage 'a'" not in out
+    assert "Traceback" not in err
+    assert err == "" if not damage else "params.yaml: was damaged and is removed" in err
+
+
+def test_params_that_a_user_has_edited_are_left_to_the_stage(project):
+    composed(project)
+    (project / "params.yaml").write_text("x: 2\n")
+    _, err = run(project)
+    assert (project / "params.yaml").read_text() == "x: 1\n"
+    assert err == ""
+
+
+def test_damaged_params_are_composed_anew_where_dvc_itself_runs_the_stages(project):
+    lock = composed(project)
+    (project / "params.yaml").write_bytes(b"\xff")
+    run(project, "--no-commit")
+    assert (project / "params.yaml").read_text() == "x: 1\n"
+    assert (project / "dvc.lock").read_bytes() == lock

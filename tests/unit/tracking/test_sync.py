@@ -1,5 +1,7 @@
+import contextlib
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +15,11 @@ from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.plots import model_plot, policies_plot
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.tracking.sync import DIGEST, FINGERPRINT, sync, track, tracking_uri, ui_address, ui_command
+from cachezoo.tracking.database import opened
+from cachezoo.tracking.sync import DIGEST, FINGERPRINT, SEAL, sync, track, tracking_uri, ui_address, ui_command
 from tests.bundle_data import EXPORT, metrics
 from tests.metrics_data import write
+from tests.unit.tracking.conftest import as_a_new_process
 
 Trained = tuple[Path, RequestBatch]
 
@@ -48,13 +52,21 @@ def client(root: Path) -> Any:
     return MlflowClient(tracking_uri=tracking_uri(root), registry_uri=tracking_uri(root))
 
 
+def forget(root: Path) -> None:
+    """Delete the database; what follows is as in a new process."""
+    (root / "mlflow.db").unlink()
+    as_a_new_process()
+
+
 def state(root: Path) -> Any:
-    """Everything in MLflow that a person sees, run ids left out."""
+    """Everything in MLflow that a person sees; run ids, and the seals of files that name them, left out."""
     mlflow = client(root)
     experiment = mlflow.get_experiment_by_name("cachezoo")
     runs = mlflow.search_runs([experiment.experiment_id])
     models = {m.name: sorted(m.aliases) for m in mlflow.search_registered_models()}
-    return sorted((r.info.run_name, r.info.status, r.data.metrics, r.data.params, r.data.tags) for r in runs), models
+    said = [{name: tag for name, tag in r.data.tags.items() if name != SEAL} for r in runs]
+    rows = [(r.info.run_name, r.info.status, r.data.metrics, r.data.params) for r in runs]
+    return sorted((*row, tags) for row, tags in zip(rows, said, strict=True)), models
 
 
 def test_sync_is_idempotent_and_rebuilds(root: Path, bundle_dir: Path) -> None:
@@ -72,9 +84,9 @@ def test_sync_is_idempotent_and_rebuilds(root: Path, bundle_dir: Path) -> None:
     assert alias in ("champion", "challenger") and before[1] == {name: [alias]}
     assert [v for k, v in table.items() if k != name] == [{"digest": None, "alias": None}] * 2
     track_json = (root / "models/track.json").read_bytes()
-    (root / "mlflow.db").unlink()
+    forget(root)
     shutil.rmtree(root / "mlflow-artifacts")
-    track(root)
+    assert sorted(track(root).created) == sorted(first.created)
     assert state(root) == before and (root / "models/track.json").read_bytes() == track_json
 
 
@@ -166,7 +178,7 @@ def test_moved_project_and_damaged_database_are_named(root: Path) -> None:
     with pytest.raises(CachezooError, match=r"made in another folder .*cachezoo track sync"):
         sync(moved)
     (moved / "mlflow.db").write_bytes(b"no database" * 100)
-    with pytest.raises(CachezooError, match=r"mlflow\.db: MLflow refuses .*cachezoo track sync"):
+    with pytest.raises(CachezooError, match=r"mlflow\.db: is damaged \(file is not a database\); delete it and run "):
         sync(moved)
 
 
@@ -197,3 +209,129 @@ def test_only_tracking_imports_mlflow() -> None:
 def test_importing_the_room_is_cheap() -> None:
     code = "import sys, cachezoo.tracking.sync; assert 'mlflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+one_kind = pytest.mark.parametrize("trained", ["admission"], indirect=True)
+
+
+def one_line(root: Path, words: str) -> None:
+    for use in (sync, ui_address):
+        with pytest.raises(CachezooError, match=words) as caught:
+            use(root)
+        assert "\n" not in str(caught.value) and str(caught.value).startswith(f"{root}/mlflow.db: ")
+
+
+@one_kind
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_database_that_is_cut_is_named_and_built_anew(root: Path, share: float) -> None:
+    sync(root)
+    before, database = state(root), root / "mlflow.db"
+    content = database.read_bytes()
+    database.write_bytes(content[: int(share * len(content))])
+    one_line(root, "is damaged .*; delete it and run `cachezoo track sync`, which builds it anew$")
+    forget(root)
+    assert len(sync(root).created) == 3 and state(root) == before
+
+
+@one_kind
+def test_a_database_of_another_version_is_named(root: Path) -> None:
+    sync(root)
+    as_a_new_process()
+    with contextlib.closing(sqlite3.connect(root / "mlflow.db")) as file:
+        file.execute("UPDATE alembic_version SET version_num = 'unheard_of'")
+        file.commit()
+    one_line(root, "MLflow refuses .*; delete it and run")
+
+
+@one_kind
+def test_a_folder_in_the_databases_place_is_named(root: Path) -> None:
+    (root / "mlflow.db").mkdir()
+    one_line(root, "is no file; move it away and run `cachezoo track sync`")
+
+
+HOLD = """
+import sqlite3, sys
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@one_kind
+def test_a_locked_database_is_waited_for_and_names_who_holds_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync(root)
+    monkeypatch.setattr(opened.__wrapped__, "__defaults__", (0.2,))
+    command = [sys.executable, "-c", HOLD, str(root / "mlflow.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        one_line(root, rf"is locked by python\S* \(process {holder.pid}\); end that, or wait, and run it again$")
+        holder.communicate()
+    assert len(sync(root).unchanged) == 3
+
+
+def files(root: Path) -> list[str]:
+    """Every artifact file, run ids left out."""
+    store = root / "mlflow-artifacts"
+    return sorted("/".join(path.relative_to(store).parts[1:]) for path in store.rglob("*") if path.is_file())
+
+
+@one_kind
+def test_files_of_a_deleted_database_go_and_those_of_others_stay(root: Path) -> None:
+    sync(root)
+    before, store = files(root), root / "mlflow-artifacts"
+    foreign = [store / "notes.txt", store / "7/artifacts/x", store / f"{'a' * 32}/artifacts/mine.txt"]
+    for file in foreign:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("mine")
+    (store / f"{'b' * 32}").symlink_to(next(store.glob("*/artifacts")).parent)
+    forget(root)
+    report = sync(root)
+    assert (len(report.created), report.removed) == (3, 3)
+    assert all(file.read_text() == "mine" for file in foreign)
+    for file in foreign:
+        file.unlink()
+    shutil.rmtree(store / f"{'a' * 32}")
+    (store / f"{'b' * 32}").unlink()
+    assert files(root) == before
+    assert sync(root).removed == 0
+
+
+@one_kind
+def test_files_of_a_replaced_run_go(root: Path, bundle_dir: Path) -> None:
+    sync(root)
+    before = files(root)
+    (root / "report" / model_plot(bundle_dir.name)).write_bytes(b"drawn anew")
+    assert sync(root).removed == 1
+    assert files(root) == before
+
+
+@one_kind
+def test_a_store_that_is_a_link_keeps_what_others_may_own(root: Path, tmp_path: Path) -> None:
+    sync(root)
+    shutil.move(root / "mlflow-artifacts", tmp_path / "shared")
+    (root / "mlflow-artifacts").symlink_to(tmp_path / "shared")
+    forget(root)
+    assert sync(root).removed == 0
+    assert len(list((tmp_path / "shared").iterdir())) == 6
+
+
+@one_kind
+@pytest.mark.parametrize("damage", ["missing", "changed", "more", "all"])
+def test_a_runs_files_are_restored(root: Path, bundle_dir: Path, damage: str) -> None:
+    sync(root)
+    before = files(root)
+    (model,) = (root / "mlflow-artifacts").glob("*/artifacts/bundle/model.onnx")
+    content = model.read_bytes()
+    if damage == "missing":
+        model.unlink()
+    elif damage == "changed":
+        model.write_bytes(content[:-1] + b"!")
+    elif damage == "more":
+        model.with_name("more").write_text("more")
+    else:
+        shutil.rmtree(model.parents[2])
+    report = sync(root)
+    assert (report.restored, report.created, report.replaced) == ([bundle_dir.name], [], [])
+    assert model.read_bytes() == content and files(root) == before
+    assert sync(root).restored == []

@@ -1,7 +1,6 @@
 """Sections `model.admission`, `fit.admission` and `judge.admission`."""
 
-from pydantic import Field
-
+from cachezoo.settings.base import Rounds
 from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
 
 
@@ -18,7 +17,7 @@ class Fit(ForestFit):
             yet change; 0 leaves them out.
     """
 
-    first_accesses: int = Field(ge=1)
+    first_accesses: Rounds
     open_weight: float = Field(ge=0, le=1)
 
 

@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Strict
-from cachezoo.settings.lstm import LstmFit
+from cachezoo.settings.base import Blocks, Count, Resamples, Strict
+from cachezoo.settings.lstm import Layers, LstmFit, Units
 
 
 class Model(Strict):
@@ -22,9 +22,9 @@ class Model(Strict):
     """
 
     arch: str = Field(pattern=r"^[a-z0-9_]+$")
-    layers: int = Field(ge=1)
-    units: int = Field(ge=1)
-    sequence: int = Field(ge=2)
+    layers: Layers
+    units: Units
+    sequence: int = Field(ge=2, le=1_000_000)
     state: Literal["carried", "reset100"]
     feedback: bool
 
@@ -61,6 +61,6 @@ class Judge(Strict):
     """
 
     thresholds: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=1)
-    closed_loop_requests: int = Field(ge=1)
-    blocks: int = Field(ge=20)
-    bootstrap_samples: int = Field(ge=100)
+    closed_loop_requests: Count
+    blocks: Blocks
+    bootstrap_samples: Resamples

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from cachezoo.settings.base import Count
 from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
 
 
@@ -21,10 +22,10 @@ class Fit(ForestFit):
         min_episodes: admitted, settled episodes below which nothing is trained.
     """
 
-    folds: int = Field(ge=2)
+    folds: int = Field(ge=2, le=1000)
     quantile: float = Field(gt=0, lt=1)
-    epsilon_s: float = Field(ge=0)
-    min_episodes: int = Field(ge=1)
+    epsilon_s: float = Field(ge=0, le=1e9)
+    min_episodes: Count
 
 
 class Judge(ForestJudge):

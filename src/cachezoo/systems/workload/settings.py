@@ -2,17 +2,17 @@
 
 from pydantic import Field
 
-from cachezoo.settings.base import Strict
-from cachezoo.settings.lstm import LstmFit
+from cachezoo.settings.base import Blocks, Count, Resamples, Rounds, Strict
+from cachezoo.settings.lstm import Layers, LstmFit, Units
 
 
 class Model(Strict):
     """`model.workload`: the classifier's network."""
 
     arch: str = Field(pattern=r"^[a-z0-9_]+$")
-    layers: int = Field(ge=1)
-    units: int = Field(ge=1)
-    window: int = Field(ge=2)
+    layers: Layers
+    units: Units
+    window: int = Field(ge=2, le=1_000_000)
 
 
 class Fit(LstmFit):
@@ -24,8 +24,8 @@ class Fit(LstmFit):
             epoch; with fewer the train loss chooses.
     """
 
-    stride: int = Field(ge=1)
-    least_windows: int = Field(ge=1)
+    stride: Rounds
+    least_windows: Count
 
 
 class Judge(Strict):
@@ -36,5 +36,5 @@ class Judge(Strict):
         bootstrap_samples: its resamples.
     """
 
-    blocks: int = Field(ge=20)
-    bootstrap_samples: int = Field(ge=100)
+    blocks: Blocks
+    bootstrap_samples: Resamples

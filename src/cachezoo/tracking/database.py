@@ -1,0 +1,80 @@
+"""MLflow's database file: looked at before MLflow opens it, so that what is wrong with it is said in one line.
+
+It is a view of stage outputs. A damaged one is deleted, and `cachezoo track sync` builds it anew.
+"""
+
+import contextlib
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from cachezoo.bundles.protocol import one_line
+from cachezoo.errors import CachezooError
+
+DATABASE = "mlflow.db"
+LOCKED = "database is locked"
+WAIT_S = 30.0
+
+
+@contextlib.contextmanager
+def opened(root: Path, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Work with MLflow's database of a project, which may not be there yet.
+
+    Args:
+        root: the project.
+        wait_s: how long another program may hold it.
+
+    Raises:
+        CachezooError: it is damaged, no file or no database of MLflow's, or another program holds it.
+    """
+    from alembic.util import CommandError
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    path = root / DATABASE
+    _check(path, wait_s)
+    try:
+        yield
+    except (CommandError, MlflowException, SQLAlchemyError) as error:
+        if LOCKED in str(error):
+            raise _locked(path) from error
+        raise _damaged(path, f"MLflow refuses ({one_line(error)})") from error
+
+
+def _check(path: Path, wait_s: float) -> None:
+    if not path.exists():
+        return
+    if not path.is_file():
+        message = f"{path}: is no file; move it away and run `cachezoo track sync`, which makes the database"
+        raise CachezooError(message)
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=wait_s, isolation_level=None)) as file:
+            file.execute("BEGIN IMMEDIATE")
+            found = [row[0] for row in file.execute("PRAGMA quick_check(1)")]
+            file.execute("ROLLBACK")
+    except sqlite3.DatabaseError as error:
+        if LOCKED in str(error):
+            raise _locked(path) from error
+        raise _damaged(path, f"is damaged ({one_line(error)})") from error
+    if found != ["ok"]:
+        raise _damaged(path, f"is damaged ({' '.join(found[0].split())})")
+
+
+def _damaged(path: Path, what: str) -> CachezooError:
+    return CachezooError(f"{path}: {what}; delete it and run `cachezoo track sync`, which builds it anew")
+
+
+def _locked(path: Path) -> CachezooError:
+    return CachezooError(f"{path}: is locked by {_holder(path)}; end that, or wait, and run it again")
+
+
+def _holder(path: Path) -> str:
+    """The program that holds a lock on a file, as the kernel's table of locks has it."""
+    inode = path.stat().st_ino
+    for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
+        found = re.search(rf" (\d+) [0-9a-f]+:[0-9a-f]+:{inode} ", line)
+        if found and int(found[1]) != os.getpid() and (name := Path("/proc", found[1], "comm")).exists():
+            return f"{name.read_text(encoding='utf-8').strip()} (process {found[1]})"
+    return "another program"
