@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cachezoo.config.load import load_params
-from cachezoo.evaluation.flash_bench import BASELINES, baseline
 from cachezoo.flash.geometry import label_of
 from cachezoo.flash.load import load_curve, load_windows, time_scale
-from cachezoo.flash.policies import plain_prefetches
+from cachezoo.flash.policies import BASELINES, baseline, beside, modes_of
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import OPT_MODES, label_problem
@@ -20,8 +19,8 @@ def runs(problem: FlashProblem, label: EpisodeLabel, seed: int, trace_id: str) -
     """(policy, mode, run): each baseline with its knob set in each mode, then OPT at an eviction age of its own."""
     for name in BASELINES:
         policy = baseline(name, seed, trace_id)
-        for mode, prefetch in plain_prefetches(problem).items():
-            yield name, mode, policy(problem, prefetch).run
+        for mode in modes_of([problem]):
+            yield name, mode, policy(problem, beside(problem, mode)).run
     for mode in OPT_MODES:
         yield "opt", mode, label_problem(problem, label, mode).choice.run
 

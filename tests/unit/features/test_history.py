@@ -88,6 +88,8 @@ def test_no_row_sees_itself_or_the_future() -> None:
     size[600:] = 4096
     changed = model.rows(batch_of(replace(part, size=size)))
     np.testing.assert_array_equal(changed[:600], WHOLE[:600])
+    counts = slice(-len(HISTORY["windows"]) * 4, None)
+    assert (changed[600:, counts] != WHOLE[600:900, counts]).any()  # what came later would show
 
 
 def test_features_may_come_in_any_order() -> None:
