@@ -1,5 +1,7 @@
 """Sections `model.admission`, `fit.admission` and `judge.admission`."""
 
+from pydantic import Field
+
 from cachezoo.settings.base import Rounds
 from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
 
