@@ -57,6 +57,11 @@ def _check(path: Path, wait_s: float) -> None:
     except sqlite3.DatabaseError as error:
         if LOCKED in str(error):
             raise _locked(path) from error
+        if isinstance(error, sqlite3.OperationalError):
+            message = (
+                f"{path}: cannot be opened ({one_line(error)}); change its permissions or make room, and run it again"
+            )
+            raise CachezooError(message) from error
         raise _damaged(path, f"is damaged ({one_line(error)})") from error
     if found != ["ok"]:
         raise _damaged(path, f"is damaged ({' '.join(found[0].split())})")

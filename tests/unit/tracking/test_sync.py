@@ -244,6 +244,13 @@ def test_a_database_of_another_version_is_named(root: Path) -> None:
 
 
 @one_kind
+def test_a_database_that_sqlite_cannot_open_is_not_called_damaged(root: Path) -> None:
+    sync(root)
+    (root / "mlflow.db-journal").mkdir()
+    one_line(root, "cannot be opened .*; change its permissions or make room, and run it again$")
+
+
+@one_kind
 def test_a_folder_in_the_databases_place_is_named(root: Path) -> None:
     (root / "mlflow.db").mkdir()
     one_line(root, "is no file; move it away and run `cachezoo track sync`")
