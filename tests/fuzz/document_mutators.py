@@ -159,9 +159,8 @@ def _change_tensor(model: onnx.ModelProto, rng: Random) -> None:
 
 def _change_value(model: onnx.ModelProto, rng: Random) -> None:
     """Another side of an input or output."""
-    value = rng.choice([*model.graph.input, *model.graph.output])
-    sides = value.type.tensor_type.shape.dim
-    if sides:
+    values = [*model.graph.input, *model.graph.output]
+    if values and (sides := rng.choice(values).type.tensor_type.shape.dim):
         rng.choice(sides).dim_value = rng.choice((0, -1, 1, 3, 2**40, 2**62))
 
 

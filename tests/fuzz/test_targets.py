@@ -56,7 +56,7 @@ def test_regressions_are_of_targets() -> None:
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_what_was_found_once_stays_mended(path: Path, tmp_path: Path) -> None:
+def test_what_was_found_once_stays_fixed(path: Path, tmp_path: Path) -> None:
     target = TARGETS[path.parent.name]
     warm(target, tmp_path)
     finding = attempt(target, path.read_bytes(), tmp_path)

@@ -36,6 +36,8 @@ NUMBERS = {
 }
 TAB, LF, BLANK = b"\t\n "
 BLANKS = " \t"
+EMPTY = b" \t\n"
+BLANK_LINES = re.compile(rb"\A(?:[ \t]*\n)+")
 QUOTED = re.compile(r'"((?:[^"]|"")*+)("?)')
 BROKEN = re.compile("[\udc80-\udcff]")  # what bytes that are no UTF-8 are decoded to
 INT64_END = 2**63
@@ -87,6 +89,16 @@ class Layout:
         mark = re.escape(self.delimiter.encode())
         return re.compile(rb"\n([^%b\n]*(?:%b[^%b\n]*){0,%d})" % (mark, mark, mark, len(self.columns) - 1))
 
+    @cached_property
+    def decimals(self) -> list[re.Pattern[bytes]]:
+        """For each whole number, what finds an x in its field, where fields are not quoted."""
+        mark = re.escape(self.delimiter.encode())
+        return [
+            re.compile(rb"(?m)^(?:[^%b\n]*%b){%d}[^%b\n]*[xX]" % (mark, mark, place, mark))
+            for place, column in enumerate(self.columns)
+            if column.kind == "int"
+        ]
+
     def cut(self, block: bytes) -> bytes:
         """A block without the fields beyond the columns."""
         return b"\n".join(self._start.findall(b"\n" + block)) + b"\n"
@@ -109,6 +121,12 @@ class Layout:
     def fewest(self) -> int:
         """How many fields a row has at least: up to the last column that is not optional."""
         return max((place for place, column in enumerate(self.columns, 1) if not column.optional), default=0)
+
+
+def _fits(digits: str) -> bool:
+    """Whether 64 bits hold a whole number. Leading zeros do not count."""
+    shortest = digits.lstrip("-").lstrip("0")
+    return len(shortest) <= MOST_DIGITS and int(shortest or "0") < INT64_END
 
 
 def _bare(parts: list[str]) -> list[str]:
@@ -235,7 +253,7 @@ class _File:
     def begin(self, block: bytes) -> bool:
         """Learn the width from the header, or else from the first lines; returns whether there is a header."""
         line, *more = block.split(b"\n", FIRST_LINES)[:FIRST_LINES]
-        return self.learn(*(text.decode("utf-8", "replace") for text in (line, *more) if text.strip()))
+        return self.learn(*(text.decode("utf-8", "replace") for text in (line, *more) if text.strip(EMPTY)))
 
     def learn(self, line: str, *more: str) -> bool:
         """Take the width of the header, or the one most frequent; returns whether the first line is a header."""
@@ -285,8 +303,7 @@ class _File:
                 return f"{column.name} is empty; fill it in or drop the row"
             if not pattern.fullmatch(value) or (column.kind == "float" and not math.isfinite(float(value))):
                 return f"{column.name} is {value[:40]!r}, not {what}; fix or drop the row"
-            # Python refuses to convert thousands of digits.
-            if column.kind == "int" and (len(value) > MOST_DIGITS or not -INT64_END < int(value) < INT64_END):
+            if column.kind == "int" and not _fits(value):
                 return f"{column.name} is {value[:40]}, which 64 bits cannot hold; check the unit"
         return None
 
@@ -328,17 +345,28 @@ class _File:
 
     def hexadecimal(self, block: bytes) -> bool:
         """Whether pyarrow might take hexadecimal digits for a whole number of a decimal column."""
-        kinds = {column.kind for column in self.read}
         # One character is found much faster than two, and most files have none.
-        marked = b"x" in block or b"X" in block
-        return marked and "int" in kinds and "hex" not in kinds and HEXADECIMAL.search(block) is not None
+        if b"x" not in block and b"X" not in block:
+            return False
+        if any(column.kind == "hex" for column in self.read):
+            return any(pattern.search(block) is not None for pattern in self.layout.decimals)
+        return any(column.kind == "int" for column in self.read) and HEXADECIMAL.search(block) is not None
 
     def needs_sifting(self, values: pa.ChunkedArray, column: Column) -> bool:
         """Whether pyarrow took a missing value, or text such as nan, for a number."""
         missing = not column.optional and values.null_count > 0
+        if column.kind == "int":  # the least int64 stands for a missing value
+            return missing or bool(pc.min(values).as_py() == -INT64_END)
         if column.kind == "hex":
             return missing or pc.all(pc.match_substring_regex(values, HEX)).as_py() is False
         return missing or (column.kind == "float" and pc.all(pc.is_finite(values)).as_py() is False)
+
+    def closed(self, block: bytes) -> bool:
+        """Whether the last line's quotes are closed; pyarrow closes them where the block ends."""
+        if not self.layout.quoted:
+            return True
+        last = block.rstrip(b"\n").rpartition(b"\n")[2]
+        return self.layout.fields(last.decode("utf-8", "replace"))[1]
 
     def convert(self, given: bytes, numbers: I64 | None = None) -> Rows | None:
         """The usable rows of a block, if any.
@@ -357,7 +385,7 @@ class _File:
         except pa.ArrowInvalid:
             return self.sift(block, numbers)
         odd = any(self.needs_sifting(table.column(column.name), column) for column in self.read)
-        if odd or len(table) != lines:
+        if odd or len(table) != lines or not self.closed(block):
             return self.sift(block, numbers)
         return Rows(self.source, self.numbers(lines, numbers), table)
 
@@ -397,13 +425,12 @@ def _all_rows(file: _File) -> Iterator[tuple[bytes, None]]:
     """A file's rows in blocks, without header and comments; they follow on."""
     layout = file.layout
     for raw in file.source.lines():
-        block = _plain(raw, layout).lstrip(b"\n") if not file.width else _plain(raw, layout)
-        if not block.strip():
-            continue
-        if not file.width:
+        block = _plain(raw, layout)
+        if not file.width and block.strip(EMPTY):
+            block = BLANK_LINES.sub(b"", block, count=1)
             block = block.partition(b"\n")[2] if file.begin(block) else block
-            if not block.strip():
-                continue
+        if not block.strip(EMPTY):
+            continue
         yield block, None
 
 

@@ -178,7 +178,7 @@ class Source:
         Raises:
             TraceError: as `head`.
         """
-        return [line for line in line_feeds(self.head()).decode("utf-8", "replace").split("\n") if line.strip()]
+        return [line for line in line_feeds(self.head()).decode("utf-8", "replace").split("\n") if line.strip(" \t")]
 
     def blocks(self, size: int = READ_BYTES) -> Iterator[bytes]:
         """The decompressed bytes in blocks of `size`; only the last is shorter.

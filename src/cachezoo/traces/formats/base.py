@@ -63,7 +63,7 @@ class Head:
         """Its first whole lines, without blank ones; empty where the file is no text."""
         parts = (self.text or "").split("\n")
         parts = parts if self.whole else parts[:-1]
-        return [line for line in parts[:HEAD_LINES] if line.strip()]
+        return [line for line in parts[:HEAD_LINES] if line.strip(" \t")]
 
     def rows(self, delimiter: str | None = ",") -> list[list[str]]:
         """Fields of the lines that are no comments (#), blanks around them off; None splits at runs of blanks."""

@@ -38,7 +38,7 @@ def _layout(source: Source) -> Layout:
     Raises:
         TraceError: the header lacks a required column, or names an unknown one or one twice.
     """
-    header = next((line.strip() for line in source.first_lines() if not line.startswith("#")), "")
+    header = next((line.strip(" \t") for line in source.first_lines() if not line.startswith("#")), "")
     names, _ = split_line(header, ",")
     if not set(REQUIRED) <= set(names) <= set(KINDS) or len(set(names)) < len(names):
         optional = ",".join(name for name in KINDS if name not in REQUIRED)

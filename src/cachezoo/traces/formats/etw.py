@@ -43,7 +43,7 @@ OPS = {"diskread": OP_READ, "diskwrite": OP_WRITE}
 # A line is found by the end of the line before it, which is what regular expressions look for fast.
 REQUEST = re.compile(rb"\n[ \t]*(Disk(?:Read|Write)[ \t]*,(?![ \t]*TimeStamp)[^,\n]*(?:,[^,\n]*){0,8})")
 FLUSH = re.compile(rb"\n[ \t]*DiskFlush[ \t]*,(?![ \t]*TimeStamp)")
-NO_EVENT = re.compile(rb"\n[ \t]*(?:(?=\n)|OS Version\b|BeginHeader\b|\w+[ \t]*,[ \t]*TimeStamp\b)")
+NO_EVENT = re.compile(rb"\n(?:[ \t]*(?:(?=\n)|OS Version\b|BeginHeader\b|\w+[ \t]*,[ \t]*TimeStamp\b)|[ \t]+\Z)")
 HEADER_BEGIN = re.compile(rb"(?m)^[ \t]*BeginHeader\b")
 HEADER_END = re.compile(rb"(?m)^[ \t]*EndHeader\b[^\n]*(?:\n|\Z)")
 ROW_LIKE = re.compile(

@@ -6,6 +6,7 @@ manual calls T microseconds since the wait before; the option `wait` says which 
 iolog.c, and its behaviour.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ VERSIONS = {HEADER.format(version): version for version in (2, 3)}
 FILE_ACTIONS = ("add", "open", "close")
 NO_DATA = (*FILE_ACTIONS, "sync", "datasync", "trim")
 ROW = (Column("file", "text"), Column("action", "text"), Column("offset", "int"), Column("length", "int"))
+BLANKS = re.compile(r"[ \t]+")
 ROWS_PER_WRITE = 1 << 18
 MOST_RELATIVE_US = 2**40  # a sum of them over a block fits 64 bits
 
@@ -56,7 +58,7 @@ class FioOptions(Options):
 
 def recognise(head: Head) -> Fit:
     """The first line."""
-    return Fit.SURE if head.lines and head.lines[0].strip() in VERSIONS else Fit.NO
+    return Fit.SURE if head.lines and head.lines[0].strip(" \t") in VERSIONS else Fit.NO
 
 
 def _regular(block: bytes) -> bytes:
@@ -79,8 +81,8 @@ def _version(source: Source) -> int:
     Raises:
         TraceError: it is no iolog of a known version.
     """
-    lines = [line.strip() for line in source.first_lines()]
-    version = VERSIONS.get(" ".join(lines[0].split())) if lines else None
+    lines = source.first_lines()
+    version = VERSIONS.get(BLANKS.sub(" ", lines[0].strip(" \t"))) if lines else None
     if version is None:
         said = lines[0][:60] if lines else ""
         message = f"{source.path}: row 1 is {said!r}; a log begins with {' or '.join(map(repr, VERSIONS))}"

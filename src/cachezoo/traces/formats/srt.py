@@ -141,19 +141,27 @@ class _File:
         starts = [0]
         at = 0
         while at < len(sizes):
-            width, rest = divmod(sizes[at], WORD)
-            if rest or not LEAST_WORDS <= width <= MOST_WORDS:
-                row = self.row + len(starts)
-                message = (
-                    f"{self.source.path}: row {row}: a record has {sizes[at]} bytes, so the records after it cannot "
-                    "be found; fetch the file again"
-                )
-                raise TraceError(message)
+            width = self.width(sizes[at], self.row + len(starts))
             if at + width > len(sizes):
                 break
             at += width
             starts.append(at)
         return np.array(starts, np.int64)
+
+    def width(self, size: int, row: int) -> int:
+        """The words of a record that says it has so many bytes.
+
+        Raises:
+            TraceError: no record has.
+        """
+        width, rest = divmod(size, WORD)
+        if rest or not LEAST_WORDS <= width <= MOST_WORDS:
+            message = (
+                f"{self.source.path}: row {row}: a record has {size} bytes, so the records after it cannot "
+                "be found; fetch the file again"
+            )
+            raise TraceError(message)
+        return width
 
     def records(self) -> Iterator[_Records]:
         """Whole records block by block; one cut short at the end is a bad row."""
@@ -172,6 +180,8 @@ class _File:
                 yield _Records(self.row + 1, _leading(words.view(">i4"), starts))
                 self.row += len(starts) - 1
             rest = data[int(starts[-1]) * WORD :]
+        if len(rest) >= WORD:
+            self.width(int.from_bytes(rest[:WORD], "big"), self.row + 1)
         if rest:
             self.reading.bad(self.source, self.row + 1, f"the record is cut short after {len(rest)} bytes; drop it")
 

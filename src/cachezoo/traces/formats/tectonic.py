@@ -119,7 +119,7 @@ def _plan(source: Source, layout: str) -> _Plan:
     """
     if layout != "auto":
         return _Plan(LAYOUTS[int(layout)], FEWEST[int(layout)], f"{layout}, as declared")
-    lines = [line.strip() for line in source.first_lines()]
+    lines = [line.strip(" \t") for line in source.first_lines()]
     if roles := _header(lines):
         return _Plan(roles, len(roles), "as the header names the columns")
     if roles := _beside(source):
