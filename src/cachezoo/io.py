@@ -348,8 +348,21 @@ def table_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.R
     Raises:
         TraceError: the file is missing, truncated or not Parquet.
     """
+    rows = 0
     with _readable(path), pq.ParquetFile(path) as file:
-        yield from file.iter_batches(batch_size=ROW_GROUP_ROWS, columns=columns)
+        said = file.metadata.num_rows
+        for batch in file.iter_batches(batch_size=ROW_GROUP_ROWS, columns=columns):
+            batch.validate(full=True)
+            rows += len(batch)
+            yield batch
+    _check_rows(path, rows, said)
+
+
+def _check_rows(path: Path, rows: int, said: int) -> None:
+    """Refuse a file whose row groups do not hold the rows that its end says it has."""
+    if rows != said:
+        message = f"{path}: holds {rows} rows, and its end says {said}; the file is damaged, write it again"
+        raise TraceError(message)
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
@@ -360,6 +373,9 @@ def read_table(path: Path, columns: list[str] | None = None) -> tuple[pa.Table, 
     """
     with _readable(path):
         table = pq.read_table(path, columns=columns, partitioning=None)
+        table.validate(full=True)  # codes within their dictionary, among others
+        said = pq.read_metadata(path).num_rows
+    _check_rows(path, len(table), said)
     if columns is not None and (missing := sorted(set(columns) - set(table.column_names))):
         message = f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(table.column_names)}"
         raise TraceError(message)
