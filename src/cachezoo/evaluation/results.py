@@ -238,10 +238,7 @@ def results_table(rows: Sequence[PageResult]) -> "Table":
 
 def _name(row: PolicyRow) -> str:
     """A policy in the table; the models of a kind, one for each category, share a row."""
-    if row.kind == "classic":
-        return row.policy
-    parts = row.policy.split(".")
-    return f"{parts[0]} {parts[-1]} (model)" if row.kind == "model" else f"{row.policy} ({row.kind})"
+    return row.shown if row.kind == "classic" else f"{row.shown} ({row.kind})"
 
 
 def _cell(found: PageResult | None) -> str:

@@ -48,6 +48,12 @@ class PolicyRow(Document):
     gap_closed_interval: Annotated[Interval | None, Means("its 90 % interval", "share")]
     gap_points: Annotated[float, Means("hit ratio less the best classic's", "points of 0.01")]
 
+    @property
+    def shown(self) -> str:
+        """The name in tables and plots; the models of a kind, one for each category, share one."""
+        parts = self.policy.split(".")
+        return f"{parts[0]} {parts[-1]}" if self.kind == "model" else self.policy
+
 
 class ModelRow(PolicyRow):
     """A model's row on a test trace, with the figures that its system adds."""

@@ -142,11 +142,6 @@ def _bars(
     axes.set_title("")
 
 
-def _short(policy: str) -> str:
-    parts = policy.split(".")
-    return f"{parts[0]} {parts[-1]}" if len(parts) > 1 else policy
-
-
 def policies_figure(category: Category, folder: Path) -> Figure | None:
     """Hit ratio, response time and SSD writes of every policy on the category's test traces."""
     tests = category.page.tests() if category.page else {}
@@ -156,7 +151,7 @@ def policies_figure(category: Category, folder: Path) -> Figure | None:
     canvas, axes = panels(len(tests), 3, height)
     for line, (key, trace) in zip(axes, tests.items(), strict=True):
         rows = trace.rows
-        labels = [_short(row.policy) for row in rows]
+        labels = [row.shown for row in rows]
         colours = [colour_of(row.policy, row.kind) for row in rows]
         shares = [[100 * end for end in row.hit_ratio_interval] for row in rows]
         none = [None] * len(rows)

@@ -141,12 +141,6 @@ PROVENANCE = {
 }
 
 
-def _row_name(row: PolicyRow) -> str:
-    """A policy in the matrix of policies and traces: models of a kind, one for each category, share a row."""
-    parts = row.policy.split(".")
-    return f"{parts[0]} {parts[-1]}" if row.kind == "model" else row.policy
-
-
 def times_from(categories: Sequence[Category]) -> str:
     """What the response times are, in a few words."""
     found = sorted({category.page.response_times for category in categories if category.page})
@@ -187,7 +181,7 @@ def _matrix(caption: str, tests: Mapping[str, PageTrace], cell: Callable[[Policy
     found: dict[str, dict[str, PolicyRow]] = {}
     for key, trace in tests.items():
         for row in trace.rows:
-            found.setdefault(_row_name(row), {})[key] = row
+            found.setdefault(row.shown, {})[key] = row
 
     def order(name: str) -> tuple[int, float, str]:
         rows = found[name].values()

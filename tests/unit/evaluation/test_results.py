@@ -68,6 +68,11 @@ def test_the_classifier_s_mixtures_stand_beside_its_accuracy(project: Path) -> N
     assert untrained.summary() == untrained.mixed() == ""
 
 
+def test_a_tuned_classic_keeps_the_points_of_its_values() -> None:
+    assert row("s3fifo(small=0.05, ghost=3)", "classic", 0.3).shown == "s3fifo(small=0.05, ghost=3)"
+    assert row(CACHING, "model", 0.3).shown == "caching lstm8"
+
+
 def test_only_a_caching_model_is_starred(project: Path) -> None:
     write(project / "metrics/web.json", web(admission=True))
     shown = CliRunner().invoke(app, ["results"]).stdout
