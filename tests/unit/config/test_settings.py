@@ -71,7 +71,7 @@ def shapes(annotation: Any) -> Iterator[Shape]:
 
 NUMBERS = [
     (section, name, shape)
-    for section in {*SECTIONS, Params}
+    for section in [*SECTIONS, Params]
     if issubclass(section, BaseModel)
     for name, field in section.model_fields.items()
     for shape in shapes(field.annotation)
@@ -85,7 +85,9 @@ def test_every_number_of_the_schema_is_found() -> None:
     assert {"Params.seed", "TraceEntry.part", "FlashPolicy.disks", "Evaluate.decision_cost_us", "Ssd.waf"} <= found
 
 
-@pytest.mark.parametrize(("section", "name", "shape"), NUMBERS, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(
+    ("section", "name", "shape"), NUMBERS, ids=[f"{section.__name__}-{name}" for section, name, _ in NUMBERS]
+)
 def test_every_number_is_finite_bounded_and_a_number(section: type[BaseModel], name: str, shape: Shape) -> None:
     for number in NO_NUMBERS:
         with pytest.raises(ValidationError) as caught:
