@@ -4,10 +4,12 @@ For each recipe (changes of `fit.caching`) and seed one network is fitted and it
 choosing blocks kept; nothing else may choose a recipe. For the recipe of params.yaml, which stands first, the verdict
 on the judging blocks and the hit ratios on the test traces are kept as well: how far the seed moves them.
 
-A training that is done is not done again: its figures lie in the output folder, by category, recipe and seed.
+A training that is done is not done again: its figures lie in the output folder, by category, all that they hang on, and
+seed.
 """
 
 import argparse
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,16 +46,23 @@ class Case:
     train: list[fit.FitTrace]
     validation: list[fit.FitTrace]
     tests: list[str]
+    inputs: dict[str, str]
 
     @classmethod
     def of(cls, category: str) -> "Case":
         """From params.yaml and the outputs of the stages."""
         params = load_params(Path("params.yaml"))
         fitting, judging = fit.Settings.of(params, category), judge.Settings.of(params, category)
-        train, validation = (
-            fit.read_fit_traces(category, fitting.roles[role], fitting.label)[0] for role in ("train", "validation")
+        (train, first), (validation, second) = (
+            fit.read_fit_traces(category, fitting.roles[role], fitting.label) for role in ("train", "validation")
         )
-        return cls(category, fitting, judging, train, validation, fitting.roles["test"])
+        return cls(category, fitting, judging, train, validation, fitting.roles["test"], {**first, **second})
+
+    def digest(self, changes: Mapping[str, Any]) -> str:
+        """A name for what a training hangs on: settings, changes, inputs and sources."""
+        said = [repr(self.fitting), repr(self.judging), repr(sorted(changes.items())), self.inputs]
+        said += [path.read_text(encoding="utf-8") for path in sorted(Path("src/cachezoo").rglob("*.py"))]
+        return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
     def run(self, changes: Mapping[str, Any], seed: int, folder: Path) -> dict[str, Any]:
         """The figures of one training; the fitted and judged model goes to `folder`."""
@@ -89,13 +98,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(".tmp/recipes"))
     asked = parser.parse_args()
+    if asked.seeds < 2:
+        parser.error("--seeds: a spread takes two at least")
     case = Case.of(asked.category)
     rows = []
     for text in (KEPT, *asked.recipes):
         changes = {} if text == KEPT else yaml.safe_load("{" + text + "}")
         runs = []
         for seed in range(asked.seeds):
-            folder = asked.out / asked.category / text.replace(": ", "=").replace(" ", "") / str(seed)
+            folder = asked.out / asked.category / case.digest(changes) / str(seed)
             if not (folder / "figures.json").exists():
                 folder.mkdir(parents=True, exist_ok=True)
                 write_json(folder / "figures.json", case.run(changes, seed, folder))

@@ -7,6 +7,10 @@ cd "$(dirname "$0")/.."
 # to write. So nobody else may enter. Where others could write until now, it may be theirs; all of it is made again.
 [ -d .cache ] || mkdir -m 700 .cache
 was=$(stat -L -c %a .cache)
+if [ "$was" != 700 ] && [ -L .cache ]; then
+    echo "bootstrap: .cache is a link to a folder that others may enter; chmod 700 that folder, or remove the link" >&2
+    exit 1
+fi
 if [ "$was" != 700 ]; then
     if ! chmod 700 .cache 2>/dev/null; then
         echo "bootstrap: .cache belongs to another user; remove it, or take it over: chown -R $(id -u) .cache" >&2

@@ -40,7 +40,11 @@ def closed_folder(folder: Path) -> None:
     Raises:
         CacheError: others can look into it, or replace it.
     """
-    private_folder(folder)
+    try:
+        private_folder(folder)
+    except CacheError as error:
+        message = f"{error} (that moves the kernels; DVC's caches stay in {folder}, so the clone has to move)"
+        raise CacheError(message) from error
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & (OTHERS_ENTER | OTHERS_WRITE):
         message = (

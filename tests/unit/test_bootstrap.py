@@ -82,7 +82,21 @@ def test_what_another_user_has_made_is_removed(clone):
 
 def test_a_link_to_a_cache_elsewhere_is_followed(clone, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    elsewhere.chmod(0o755)
+    elsewhere.chmod(0o700)
     (clone / ".cache").symlink_to(elsewhere)
-    bootstrap(clone)
+    assert bootstrap(clone) == ""
     assert (clone / ".cache").is_symlink()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777])
+def test_what_lies_behind_a_link_is_left_alone(clone, tmp_path_factory, mode):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "other_project").mkdir(mode=0o777)
+    (elsewhere / "other_project/work").write_text("mine")
+    (elsewhere / "other_project").chmod(0o777)
+    elsewhere.chmod(mode)
+    (clone / ".cache").symlink_to(elsewhere)
+    done = subprocess.run(["scripts/bootstrap.sh", "some.lock"], cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "is a link" in done.stderr and done.stderr.count("\n") == 1
+    assert (elsewhere / "other_project/work").read_text() == "mine"
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == mode

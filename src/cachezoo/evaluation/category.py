@@ -117,11 +117,13 @@ def evaluate_trace(
         choice: the classic that validation chose, on a test trace.
     """
     bench = _Bench(params, category, key)
+    ran = {name: bench.by_id(name) for name in classics()}
     own = bench.tuned(tuned)
-    contenders = {**{name: bench.by_id(name).hits for name in classics()}, **own}
+    contenders = {**{name: result.hits for name, result in ran.items()}, **own}
     best_id = min(contenders, key=lambda name: (-contenders[name], name))
-    shown = [name for name in (best_id, choice) if name is not None]
-    ran = {name: bench.by_id(name) for name in dict.fromkeys([*classics(), *params.evaluate.policies, OPTIMUM, *shown])}
+    for name in (*params.evaluate.policies, OPTIMUM, best_id, choice):
+        if name is not None and name not in ran:
+            ran[name] = bench.by_id(name)
     best = ran[best_id]
     rows, tags = [], {}
     for policy_id, result in ran.items():

@@ -4,8 +4,12 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from cachezoo.errors import ConfigError
+from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.registry import classics, policy
+from cachezoo.policies.spec import parse
 from cachezoo.settings.page_cache import ClassicsPolicy
+
+EVICTION_IDS = tuple(eviction.id for eviction in EVICTIONS if not eviction.learn)
 
 
 def tuned_classics(asked: ClassicsPolicy) -> list[str]:
@@ -18,6 +22,16 @@ def tuned_classics(asked: ClassicsPolicy) -> list[str]:
     if unknown:
         message = f"policy.classics.values: {', '.join(unknown)} is no classic; use some of {', '.join(classics())}"
         raise ConfigError(message)
+    for name in asked.evictions:
+        if name not in EVICTION_IDS or name not in classics():
+            message = (
+                f"policy.classics.evictions: {name} is no classic's eviction; use some of {', '.join(EVICTION_IDS)}"
+            )
+            raise ConfigError(message)
+    for text in asked.admissions:
+        if str(spec := parse(text)) != f"{spec.admission}+lru":
+            message = f"policy.classics.admissions: {text} is more than an admission; name it alone"
+            raise ConfigError(message)
     found = dict.fromkeys(policy(text).id for text in _texts(asked))
     return [text for text in found if text not in classics()]
 

@@ -132,12 +132,12 @@ def _plan(targets: Sequence[str], force: bool) -> Plan:
     try:
         return make_plan(targets, force)
     except DvcException:
-        if not _mended():
+        if not _put_aside():
             raise
         return make_plan(targets, force)
 
 
-def _mended() -> bool:
+def _put_aside() -> bool:
     """Put aside what is damaged and can be made again; whether there was something."""
     return any([recover(), drop_params()])
 
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     plain = ["repro", *(["--force"] if options.force else []), *targets]
     if any(target.startswith("-") for target in targets):
-        _mended()
+        _put_aside()
         return int(dvc(plain))
     try:
         plan = _plan(targets, options.force)

@@ -1,6 +1,6 @@
 """The flash cache of Baleen: episode labels, history features, the cache and how its load is measured."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -65,7 +65,7 @@ class HistoryFeatures(Strict):
     """
 
     bucket_of_age: float = Field(gt=0, le=1e6)
-    windows: list[Rounds] = Field(min_length=1)
+    windows: list[Annotated[int, Field(ge=1, le=1 << 12)]] = Field(min_length=1, max_length=64)
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
@@ -84,7 +84,7 @@ class FlashPolicy(Strict):
         window_min_s: shortest window of the load curve, seconds.
         window_min_reads: windows are widened until they hold this many reads on average.
         min_windows: windows that a short trace must still give.
-        min_gap: smallest RejectX to OPT gap, as a part of RejectX's load, on which a share is reported.
+        min_gap: smallest gap from a rival to OPT, as a part of the rival's load, on which a share is reported.
         disks: backend disks that share the load, for their utilisation; None where that is not known.
     """
 

@@ -37,6 +37,7 @@ NUMBERS = {
 TAB, LF, BLANK = b"\t\n "
 BLANKS = " \t"
 EMPTY = b" \t\n"
+MARK = b"\xef\xbb\xbf"  # a byte order mark; the one that begins a file is taken off
 BLANK_LINES = re.compile(rb"\A(?:[ \t]*\n)+")
 QUOTED = re.compile(r'"((?:[^"]|"")*+)("?)')
 BROKEN = re.compile("[\udc80-\udcff]")  # what bytes that are no UTF-8 are decoded to
@@ -288,6 +289,8 @@ class _File:
 
     def complaint(self, line: str) -> str | None:
         """What is wrong with a line, and the fix."""
+        if line.startswith(MARK.decode()):
+            return f"begins with a byte order mark ({line[:80]!r}); fix or drop the row"
         fields, closed = self.layout.fields(line)
         if not closed:
             return f"has a quote that is not closed on its line ({line[:80]!r}); fix or drop the row"
@@ -378,7 +381,8 @@ class _File:
         block = self.layout.regular(given)
         if block is not given:
             self.hold(lines, lines_of(block), self.rows + 1, self.rows + lines)
-        if self.hexadecimal(block):
+        # pyarrow passes over a byte order mark where a block begins, and nowhere else.
+        if self.hexadecimal(block) or MARK in block:
             return self.sift(block, numbers)
         try:
             table = self.parse(block)

@@ -1,7 +1,7 @@
 """Events from text: blkparse's output and the kernel's trace text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from cachezoo.kernels import event_text as kernel
 from cachezoo.traces.events import Events
 from cachezoo.traces.table import I64
 
-LOST = re.compile(r"LOST (\d+) EVENTS|\[(\d+) EVENTS DROPPED\]")
+LOST = re.compile(r"LOST ([0-9]{1,18}) EVENTS|\[([0-9]{1,18}) EVENTS DROPPED\]")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Line:
         row: its number; blank lines and comments have none.
         text: without blanks around it.
         damaged: it begins as an event.
-        following: the text after it, as far as it has been read.
+        following: the text after it, 200 bytes at the most.
     """
 
     row: int
@@ -35,6 +35,22 @@ class Line:
         """How many events the line says that the kernel lost; None if it says no such thing."""
         found = LOST.search(self.text)
         return None if found is None else int(found[1] or found[2])
+
+
+def with_following(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines cut elsewhere: what follows a line that is not blank stands in its block.
+
+    The last such line of each block goes to the next one.
+    """
+    rest = b""
+    for block in blocks:
+        text = rest + block
+        cut = text.rstrip().rfind(b"\n") + 1
+        rest = text[cut:]
+        if cut:
+            yield text[:cut]
+    if rest:
+        yield rest
 
 
 def scan(block: bytes, blkparse: bool, first_row: int) -> tuple[Events, I64, Iterator[Line], int]:

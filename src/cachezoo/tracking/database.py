@@ -15,6 +15,7 @@ from cachezoo.errors import CachezooError
 
 DATABASE = "mlflow.db"
 LOCKED = "database is locked"
+SCHEMA = "database schema"
 WAIT_S = 30.0
 
 
@@ -37,10 +38,19 @@ def opened(root: Path, wait_s: float = WAIT_S) -> Iterator[None]:
     _check(path, wait_s)
     try:
         yield
-    except (CommandError, MlflowException, SQLAlchemyError) as error:
-        if LOCKED in str(error):
-            raise _locked(path) from error
-        raise _damaged(path, f"MLflow refuses ({one_line(error)})") from error
+    except (CommandError, SQLAlchemyError) as error:
+        raise _said(path, error, of_database=True) from error
+    except MlflowException as error:
+        causes = isinstance(error.__cause__ or error.__context__, CommandError | SQLAlchemyError)
+        raise _said(path, error, of_database=causes or SCHEMA in str(error)) from error
+
+
+def _said(path: Path, error: Exception, of_database: bool) -> CachezooError:
+    """What MLflow says, in one line; the database is to be deleted only where that is what it speaks of."""
+    if LOCKED in str(error):
+        return _locked(path)
+    what = f"MLflow refuses ({one_line(error)})"
+    return _damaged(path, what) if of_database else CachezooError(f"{path}: {what}")
 
 
 def _check(path: Path, wait_s: float) -> None:
@@ -77,9 +87,14 @@ def _locked(path: Path) -> CachezooError:
 
 def _holder(path: Path) -> str:
     """The program that holds a lock on a file, as the kernel's table of locks has it."""
-    inode = path.stat().st_ino
-    for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
-        found = re.search(rf" (\d+) [0-9a-f]+:[0-9a-f]+:{inode} ", line)
-        if found and int(found[1]) != os.getpid() and (name := Path("/proc", found[1], "comm")).exists():
-            return f"{name.read_text(encoding='utf-8').strip()} (process {found[1]})"
+    status = path.stat()
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    try:
+        for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
+            found = re.search(rf" (\d+) {place} ", line)
+            if found and int(found[1]) != os.getpid():
+                name = Path("/proc", found[1], "comm").read_text(encoding="utf-8").strip()
+                return f"{name} (process {found[1]})"
+    except OSError:  # no such table, or the program has ended by now
+        pass
     return "another program"

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -163,7 +164,7 @@ def _owners(client: Any, experiment: str) -> set[str]:  # noqa: ANN401 - MlflowC
     active = {run.info.run_id for run in _all_runs(client, experiment, ViewType.ACTIVE_ONLY)}
     deleted = _all_runs(client, experiment, ViewType.DELETED_ONLY)
     foreign = {run.info.run_id for run in deleted if DIGEST not in run.data.tags}
-    models = client.search_registered_models()
+    models = _all_pages(lambda token: client.search_registered_models(page_token=token))
     aliased = {
         client.get_model_version(model.name, version).run_id for model in models for version in model.aliases.values()
     }
@@ -171,13 +172,21 @@ def _owners(client: Any, experiment: str) -> set[str]:  # noqa: ANN401 - MlflowC
 
 
 def _all_runs(client: Any, experiment: str, view: int) -> list[Any]:  # noqa: ANN401 - MlflowClient
-    runs, token = [], None
+    def page(token: str | None) -> Any:  # noqa: ANN401 - a list with a token
+        return client.search_runs([experiment], run_view_type=view, max_results=BATCH, page_token=token)
+
+    return _all_pages(page)
+
+
+def _all_pages(page: Callable[[str | None], Any]) -> list[Any]:
+    """What MLflow gives in pages, each asked for by the token of the one before."""
+    found, token = [], None
     while True:
-        page = client.search_runs([experiment], run_view_type=view, max_results=BATCH, page_token=token)
-        runs += page
-        token = page.token
+        some = page(token)
+        found += some
+        token = some.token
         if not token:
-            return runs
+            return found
 
 
 def _experiment(client: Any, root: Path) -> str:  # noqa: ANN401 - MlflowClient

@@ -41,6 +41,10 @@ def test_the_classics_have_at_least_the_freedoms_of_the_caching_model() -> None:
         ({"values": {"clock": {"bits": [9]}}}, "bits"),
         ({"values": {"clock": {"hands": [2]}}}, "hands"),
         ({"admissions": ["reject"], "evictions": ["lru"]}, "reject"),
+        ({"admissions": ["bloom"], "evictions": ["lrb"]}, "lrb is no classic's eviction"),
+        ({"admissions": ["bloom"], "evictions": ["lru+next(n=4)"]}, "is no classic's eviction"),
+        ({"admissions": ["bloom"], "evictions": ["belady"]}, "belady is no classic's eviction"),
+        ({"admissions": ["bloom+arc"], "evictions": ["lru"]}, "is more than an admission"),
     ],
 )
 def test_what_there_is_not_is_refused(changes: dict[str, object], says: str) -> None:

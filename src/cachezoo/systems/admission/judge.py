@@ -208,7 +208,7 @@ def _at_their_writes(parts: list[JudgedTrace], setting: PlainSetting, theirs: li
     """The model's runs with its threshold raised until it writes no more than the rival does."""
     ours = []
     for part, prefetch, run in zip(parts, setting.prefetches, theirs, strict=True):
-        problem = replace(part.problem, budget=float(run.segment_writes))
+        problem = replace(part.problem, budget=float(run.segment_writes), tolerance=0.0)
         ours.append(learned(problem, part.scores, prefetch).run)
     return ours
 

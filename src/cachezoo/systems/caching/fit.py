@@ -165,7 +165,7 @@ def fit_prepared(
         raise TrainingError(no_trace(category, "train"))
     columns = [own.columns for own in parts]
     features = [Feature(**row) for row in fit_features(columns, "caching", settings.model.feedback)]
-    teachers = candidate_teachers(validation or parts, settings)
+    teachers = candidate_teachers(parts, settings)
     name, seed = model_id(category, settings.model.arch), derive_seed(settings.seed, CONTEXT, category)
 
     def cut(lanes: list[Lane]) -> Sequences:

@@ -47,10 +47,10 @@ def _answer(sources: "Sources") -> str:
         return f"{model.id} has no figures on test traces: choose the workload's model yourself. {model.reason}."
     verdict = "may choose for you" if model.promoted else "is no better than its baseline: choose yourself"
     ours, theirs = percent(pooled.balanced_accuracy), percent(pooled.tree_balanced_accuracy)
-    mixed = metrics.mixed() if metrics is not None else ""
+    mixed = f"{metrics.mixed()} ".lstrip() if metrics is not None else ""
     return (
         f"If you do not know which workload runs, {model.id} {verdict}: it names {ours} of the windows of 100 requests "
-        f"right on the test traces, each workload counted alike; a decision tree names {theirs}. {mixed} Of a program "
+        f"right on the test traces, each workload counted alike; a decision tree names {theirs}. {mixed}Of a program "
         "it does not know it says something all the same."
     )
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.kernels.match import COMPLETE, ISSUE, QUEUE
-from cachezoo.traces.event_text import Line, scan
+from cachezoo.traces.event_text import Line, scan, with_following
 from cachezoo.traces.events import (
     LEFT_OUT,
     EventLog,
@@ -112,7 +112,7 @@ def read_text(
     for source in reading.sources:
         row, last_event = 1, 0
         judged = judge(reading, source)
-        for block in source.lines():
+        for block in with_following(source.lines()):
             events, rows, odd, row = scan(block, blkparse, row)
             for line in odd:
                 at = int(np.searchsorted(rows, line.row))
