@@ -134,9 +134,10 @@ class _File:
     def starts(self, words: npt.NDArray[np.uint32]) -> I64:
         """Where whole records start in a block of words, and where the rest does."""
         width = int(words[0]) // WORD
-        same = words[: len(words) // width * width : width] if width else words[:0]
-        if LEAST_WORDS <= width <= MOST_WORDS and len(same) and (same == words[0]).all() and words[0] % WORD == 0:
-            return np.arange(len(same) + 1) * width
+        same = words[::width] if width else words[:0]  # the last of them may begin a record that is not all here
+        whole = len(words) // width if width else 0
+        if LEAST_WORDS <= width <= MOST_WORDS and whole and (same == words[0]).all() and words[0] % WORD == 0:
+            return np.arange(whole + 1) * width
         sizes = words.tolist()
         starts = [0]
         at = 0
