@@ -1,0 +1,28 @@
+"""What MLflow says of its database, and its pages."""
+
+import pytest
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+
+from cachezoo.errors import CachezooError
+from cachezoo.tracking.database import opened
+from cachezoo.tracking.sync import _all_pages
+
+
+def test_only_what_is_of_the_database_is_answered_by_deleting_it(tmp_path):
+    refused = MlflowException("Metric value must be a number", error_code=INVALID_PARAMETER_VALUE)
+    with pytest.raises(CachezooError, match="MLflow refuses .*must be a number") as caught, opened(tmp_path):
+        raise refused
+    assert "delete" not in str(caught.value)
+    old = MlflowException("Detected out-of-date database schema (found version a, but expected b)")
+    with pytest.raises(CachezooError, match="delete it and run `cachezoo track sync`"), opened(tmp_path):
+        raise old
+
+
+def test_all_pages_are_asked_for():
+    class Page(list):
+        token = None
+
+    pages = {None: Page([1, 2]), "a": Page([3]), "b": Page()}
+    pages[None].token, pages["a"].token = "a", "b"
+    assert _all_pages(pages.__getitem__) == [1, 2, 3]
