@@ -11,7 +11,7 @@ from cachezoo.tracking.sync import _all_pages
 
 def test_only_what_is_of_the_database_is_answered_by_deleting_it(tmp_path):
     refused = MlflowException("Metric value must be a number", error_code=INVALID_PARAMETER_VALUE)
-    with pytest.raises(CachezooError, match="MLflow refuses .*must be a number") as caught, opened(tmp_path):
+    with pytest.raises(CachezooError, match=r"MLflow refuses .*must be a number") as caught, opened(tmp_path):
         raise refused
     assert "delete" not in str(caught.value)
     old = MlflowException("Detected out-of-date database schema (found version a, but expected b)")
