@@ -32,7 +32,7 @@ def read_weights(folder: Path) -> dict[str, F32]:
     try:
         weights: dict[str, F32] = load_file(path)
     except (OSError, SafetensorError) as error:
-        message = f"{path}: not readable ({str(error).splitlines()[0]}); train the model again"
+        message = f"{path}: not readable ({str(error).splitlines()[0][:120]}); train the model again"
         raise TrainingError(message) from error
     return weights
 
