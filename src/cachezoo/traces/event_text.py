@@ -11,6 +11,8 @@ from cachezoo.kernels import event_text as kernel
 from cachezoo.traces.events import Events
 from cachezoo.traces.table import I64
 
+BLANKS = b" \t\r\n"
+FOLLOWING = 200
 LOST = re.compile(r"LOST ([0-9]{1,18}) EVENTS|\[([0-9]{1,18}) EVENTS DROPPED\]")
 
 
@@ -22,7 +24,7 @@ class Line:
         row: its number; blank lines and comments have none.
         text: without blanks around it.
         damaged: it begins as an event.
-        following: the text after it, 200 bytes at the most.
+        following: the text after it, `FOLLOWING` bytes at the most.
     """
 
     row: int
@@ -40,15 +42,19 @@ class Line:
 def with_following(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Blocks of whole lines cut elsewhere: what follows a line that is not blank stands in its block.
 
-    The last such line of each block goes to the next one.
+    The last such line of each block goes to the next one, with no more of the blanks after it than are looked at.
     """
     rest = b""
     for block in blocks:
         text = rest + block
-        cut = text.rstrip().rfind(b"\n") + 1
-        rest = text[cut:]
+        filled = text.rstrip(BLANKS)
+        cut = filled.rfind(b"\n") + 1
+        blanks = text[len(filled) : len(filled) + FOLLOWING]
+        rest = filled[cut:] + blanks + b"\n" * (len(text) > len(filled) + FOLLOWING)
         if cut:
             yield text[:cut]
+        if not filled:
+            rest = b""
     if rest:
         yield rest
 
@@ -75,7 +81,7 @@ def scan(block: bytes, blkparse: bool, first_row: int) -> tuple[Events, I64, Ite
             int(first_row + index),
             block[lines[index, kernel.START] : lines[index, kernel.END]].decode("utf-8", "replace").strip(),
             bool(found[index] == kernel.DAMAGED),
-            block[lines[index, kernel.END] : lines[index, kernel.END] + 200],
+            block[lines[index, kernel.END] : lines[index, kernel.END] + FOLLOWING],
         )
         for index in np.flatnonzero(found <= kernel.UNKNOWN)
     )

@@ -158,7 +158,7 @@ def test_a_name_that_is_no_text_is_refused(canonical, encoded):
     volume = pa.Array.from_buffers(pa.string(), len(odd), odd.buffers())
     volume = volume.dictionary_encode() if encoded else volume
     rewritten(canonical, lambda table: table.set_column(table.column_names.index("volume"), "volume", volume))
-    with pytest.raises(TraceError, match=r"a\.parquet: column volume has b'.xff', which is no text in UTF-8"):
+    with pytest.raises(TraceError, match=r"a\.parquet: not a readable Parquet file .*Invalid UTF8"):
         read_trace(canonical)
 
 
