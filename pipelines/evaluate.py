@@ -10,12 +10,14 @@ from cachezoo.systems.admission import evaluate as admission
 from cachezoo.systems.admission import record as admission_record
 from cachezoo.systems.caching import evaluate as caching
 from cachezoo.systems.caching import record as caching_record
+from cachezoo.systems.reuse import evaluate as reuse
+from cachezoo.systems.reuse import record as reuse_record
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # The parts of systems that run in the page cache: the imports put them on the stage's list of sources.
-PARTS = (admission, admission_record, caching, caching_record)
+PARTS = (admission, admission_record, caching, caching_record, reuse, reuse_record)
 
 
 def main(params: "Params", category: str) -> None:

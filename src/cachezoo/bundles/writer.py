@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +238,7 @@ def _choose_golden(
     branches are taken.
     """
     kind = _kind(manifest["kind"])
+    requests = requests if kind.reads_flags else replace(requests, flags=None)
     best = _grown(manifest, session, requests, 0, settings)
     for k, choice in itertools.product(range(BEGINNINGS), range(len(kind.contexts(requests.part(0, 1))))):
         first = k * len(requests) // BEGINNINGS

@@ -179,11 +179,16 @@ def _validation_choice(traces: Mapping[str, PageTrace]) -> str | None:
     return max(sorted(totals), key=lambda policy_id: totals[policy_id]) if totals else None
 
 
-def page_cache_kinds(params: "Params", category: str) -> list[str]:
-    """Systems whose models of a category run in the page cache; those of page categories alone only in such a one."""
+def page_cache_models(params: "Params", category: str) -> list[str]:
+    """Ids of the models that run in a category's page cache; those of page categories alone only in such a one."""
     page = category in params.data.page_categories
-    found = [system for system in SYSTEMS.values() if system.page_cache is not None]
-    return [system.id for system in found if page or system.scope == "category"]
+    found = [
+        system for system in SYSTEMS.values() if system.page_cache is not None and (page or system.scope == "category")
+    ]
+    return [
+        ".".join([system.id, *([] if system.scope == "all" else [category]), getattr(params.model, system.id).arch])
+        for system in found
+    ]
 
 
 def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
@@ -196,8 +201,7 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
     A model is promoted only where it trained and beat its baseline on validation (its own verdict, in train.json);
     test figures decide nothing.
     """
-    ids = [f"{kind}.{category}.{getattr(params.model, kind).arch}" for kind in page_cache_kinds(params, category)]
-    models = [read_trained(paths.trained(model_id)) for model_id in ids]
+    models = [read_trained(paths.trained(model_id)) for model_id in page_cache_models(params, category)]
     judged = traces_of(params, category, "test")
     shown = [*traces_of(params, category, "validation"), *judged]
     provenance = one_provenance(paths.responses(category, key) for key in shown)

@@ -26,7 +26,7 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 Scorer = Callable[[F32], F64]
-LOG_LOSS, PINBALL_LOSS = "binary_logloss", "quantile"
+LOG_LOSS, PINBALL_LOSS, SQUARED_LOSS = "binary_logloss", "quantile", "l2"
 MANTISSA_BITS = 23
 ROUND = Column("integer", Means("trees so far"))
 # Of one forest of log-odds, and of several whose objectives differ.
@@ -62,7 +62,8 @@ class Forest:
         text: LightGBM's model text.
         trees: trees kept.
         splits: splits in all trees; 0 means that training never moved the model.
-        train_loss, holdout_loss: log loss or pinball loss after each round.
+        train_loss, holdout_loss: log loss, pinball loss or mean squared error after each round; nothing was held out
+            where the second is empty.
     """
 
     text: str
@@ -163,6 +164,35 @@ def fit_forest(
     return Forest(text, int(best), splits, loss["train"], loss["holdout"])
 
 
+def fit_regression(
+    rows: F32, targets: F32, names: list[str], trees: int, shape: Mapping[str, float | int], threads: int, seed: int
+) -> Forest:
+    """Train a forest of least squares, so many trees, nothing held out; round the leaves.
+
+    Args:
+        rows: float32[n, F].
+        targets: float32[n].
+        names: F feature names.
+        trees: trees.
+        shape: LightGBM's parameters of a tree and of what it is grown from, by name.
+        threads: LightGBM's.
+        seed: LightGBM's.
+    """
+    import lightgbm as lgb
+
+    parameters = {
+        "objective": "regression", "metric": SQUARED_LOSS, "use_missing": False, "deterministic": True,
+        "force_row_wise": True, "num_threads": threads, "seed": seed, "verbosity": -1, **shape,
+    }  # fmt: skip
+    own = lgb.Dataset(rows, targets, feature_name=names, params=parameters)
+    curves: dict[str, dict[str, list[float]]] = {}
+    booster = lgb.train(
+        parameters, own, trees, valid_sets=[own], valid_names=["train"], callbacks=[lgb.record_evaluation(curves)]
+    )
+    text, splits = _round_leaves(booster.model_to_string())
+    return Forest(text, booster.current_iteration(), splits, [float(v) for v in curves["train"][SQUARED_LOSS]], [])
+
+
 def _round_leaves(text: str) -> tuple[str, int]:
     """Round leaves as the module says. Returns the new text and the number of splits."""
     import lightgbm as lgb
@@ -253,10 +283,20 @@ def write_forests(folder: Path, model: FittedModel, forests: Mapping[str, Forest
         write_curves(temporary, header, rows)
 
 
-def write_judged_forests(folder: Path, fitted: Path, model: TrainedModel, names: Iterable[str]) -> None:
-    """Write `train.json`, and the fit's forests by file name and its `curves.csv`."""
+def write_judged_forests(
+    folder: Path, fitted: Path, model: TrainedModel, names: Iterable[str] | Mapping[str, str]
+) -> None:
+    """Write `train.json`, and the fit's forests by file name and its `curves.csv`.
+
+    Args:
+        folder: of the trained model.
+        fitted: of the fitted one.
+        model: the content of `train.json`.
+        names: of the forests' files; a mapping says what each is called in `fitted`.
+    """
+    sources = names if isinstance(names, Mapping) else {name: name for name in names}
     with atomic_dir(folder) as temporary:
-        for name in names:
-            shutil.copyfile(fitted / name, temporary / name)
+        for name, source in sources.items():
+            shutil.copyfile(fitted / source, temporary / name)
         copy_curves(fitted, temporary)
         model.write(temporary)

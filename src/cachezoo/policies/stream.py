@@ -4,18 +4,20 @@ A stream is built once for a write policy, an admission unit and a prefetch; the
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import Literal, Protocol, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import AROUND, METADATA, PREFETCH, REQUEST, UNIT, WRITE
 from cachezoo.kernels.versions import version_ids
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.table import OP_WRITE, PAGE_BYTES, Trace
+from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
 I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 Writes = Literal["back", "through", "around"]
 Unit = Literal["page", "segment", "request"]
@@ -23,6 +25,29 @@ WRITES: tuple[Writes, ...] = get_args(Writes)
 UNITS: tuple[Unit, ...] = get_args(Unit)
 SEGMENT_PAGES = 32
 META_FLAG = "M"
+
+
+class Requests(Protocol):
+    """What a stream is built from: a trace, or a batch of requests; columns as there."""
+
+    @property
+    def op(self) -> U8:
+        """uint8[n] 0 read, 1 write."""
+
+    @property
+    def offset(self) -> I64:
+        """int64[n] bytes."""
+
+    @property
+    def size(self) -> I64:
+        """int64[n] bytes."""
+
+    @property
+    def flags(self) -> Coded | None:
+        """Of the requests, where they are known."""
+
+    def __len__(self) -> int:
+        """Requests."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +116,7 @@ def known_unit(text: str) -> Unit:
     return cast(Unit, _known(text, "admission unit", UNITS))
 
 
-def _page_bytes(trace: Trace, pages: PageAccesses) -> I32:
+def _page_bytes(trace: Requests, pages: PageAccesses) -> I32:
     """int32[m]: bytes that each request takes of each of its pages."""
     sizes = np.full(len(pages.page_ids), PAGE_BYTES, np.int64)
     first, last = pages.request_start[:-1], pages.request_start[1:] - 1
@@ -101,7 +126,7 @@ def _page_bytes(trace: Trace, pages: PageAccesses) -> I32:
     return sizes.astype(np.int32)
 
 
-def _metadata(trace: Trace) -> npt.NDArray[np.bool_]:
+def _metadata(trace: Requests) -> npt.NDArray[np.bool_]:
     """bool[n]: requests flagged as a file system's metadata; all False where the trace has no flags."""
     if trace.flags is None:
         return np.zeros(len(trace), np.bool_)
@@ -109,7 +134,7 @@ def _metadata(trace: Trace) -> npt.NDArray[np.bool_]:
     return np.append(meta, False)[trace.flags.codes]
 
 
-def _unit_flags(trace: Trace, pages: PageAccesses, unit: Unit) -> U8:
+def _unit_flags(trace: Requests, pages: PageAccesses, unit: Unit) -> U8:
     """uint8[m]: `REQUEST` at each request's first access, `UNIT` where an admission unit begins."""
     flags = np.zeros(len(pages.page_ids), np.uint8)
     if unit == "page":
@@ -133,7 +158,7 @@ def around(stream: Stream) -> Stream:
     return replace(stream, page_ids=page_ids, flags=flags, n_pages=n_pages, writes="around")
 
 
-def build_stream(trace: Trace, pages: PageAccesses, writes: Writes = "back", unit: Unit = "page") -> Stream:
+def build_stream(trace: Requests, pages: PageAccesses, writes: Writes = "back", unit: Unit = "page") -> Stream:
     """The stream of a trace.
 
     Args:

@@ -57,6 +57,7 @@ class Kind:
         serve: the serving object of a manifest, with fresh state, on a session.
         recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
         contexts: what a recomputation of these requests may be given beside them, the first choice first.
+        reads_flags: the model's inputs are made of the requests' flags too, so golden requests hold them.
     """
 
     outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
@@ -68,3 +69,4 @@ class Kind:
     serve: Callable[[Mapping[str, Any], Session], Any]
     recompute: Callable[[Any, RequestBatch, Mapping[str, Any]], Recomputed]
     contexts: Callable[[RequestBatch], list[dict[str, Any]]]
+    reads_flags: bool = False

@@ -21,7 +21,7 @@ from cachezoo.traces.table import OP_NAMES, Trace
 
 U8 = npt.NDArray[np.uint8]
 NUMBERS = ("time_us", "op", "offset", "size")
-TEXTS = ("volume", "namespace", "user")
+TEXTS = ("volume", "namespace", "user", "flags")
 GOLDEN = Table(
     Each("one golden request", "row number", text="raw requests that every runtime must answer alike"),
     {
@@ -32,6 +32,7 @@ GOLDEN = Table(
         "volume": Column("text", Means("device")),
         "namespace": Column("text", Means("as in data/requests"), "sometimes"),
         "user": Column("text", Means("as in data/requests"), "sometimes"),
+        "flags": Column("text", Means("as in data/requests"), "sometimes"),
     },
 )
 
@@ -48,6 +49,7 @@ class RequestBatch:
         volume: the device that each offset counts on.
         namespace: of the requests; None where it is not known.
         user: process names; None where they are not known.
+        flags: of the requests, as block traces write them; None where they are not known.
 
     Raises:
         ConfigError: a column has another length than the others.
@@ -60,6 +62,7 @@ class RequestBatch:
     volume: Coded
     namespace: Coded | None = None
     user: Coded | None = None
+    flags: Coded | None = None
 
     def __post_init__(self) -> None:
         texts = [coded.codes for name in TEXTS if (coded := getattr(self, name)) is not None]

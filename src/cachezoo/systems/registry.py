@@ -7,6 +7,7 @@ from cachezoo.systems.admission.record import ADMISSION
 from cachezoo.systems.base import Bundling, System
 from cachezoo.systems.caching.record import CACHING
 from cachezoo.systems.prefetch.record import PREFETCH
+from cachezoo.systems.reuse.record import REUSE
 from cachezoo.systems.workload.record import WORKLOAD
 
 
@@ -25,7 +26,7 @@ def build(systems: Iterable[System]) -> dict[str, System]:
     return found
 
 
-SYSTEMS = build((CACHING, ADMISSION, PREFETCH, WORKLOAD))
+SYSTEMS = build((CACHING, REUSE, ADMISSION, PREFETCH, WORKLOAD))
 
 
 def bundling_of(system_id: str) -> Bundling:

@@ -1,0 +1,75 @@
+"""Inputs of the next-use forest of a whole trace at one capacity; one code for training, evaluation and serving."""
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.coded import Coded
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.reuse import past
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.table import PAGE_BYTES
+
+F32 = npt.NDArray[np.float32]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+LETTERS = {"M": past.FLAG_METADATA, "A": past.FLAG_READAHEAD, "S": past.FLAG_SYNC}
+
+
+def _flags(flags: Coded | None, n: int) -> U8:
+    """uint8[n] bits `FLAG_…` of the request's flags, as block traces write them."""
+    if flags is None:
+        return np.full(n, past.FLAG_UNKNOWN, np.uint8)
+    bits = [sum(bit for letter, bit in LETTERS.items() if letter in str(name)) for name in flags.names]
+    return np.append(np.array(bits, np.uint8), np.uint8(0))[flags.codes]
+
+
+def _stretches(pages: PageAccesses, volume: I64, first_page: I64, each: int) -> I32:
+    """int32[n_pages]: dense ids of the aligned stretches of `each` pages that pages lie in."""
+    counts = np.diff(pages.request_start)
+    place = np.arange(len(pages.page_ids)) - np.repeat(pages.request_start[:-1] - first_page, counts)
+    where = np.zeros((pages.n_pages, 2), np.int64)
+    where[pages.page_ids, 0] = np.repeat(volume, counts)
+    where[pages.page_ids, 1] = place // each
+    span = int(where[:, 1].max(initial=0)) + 1
+    return np.unique(where[:, 0] * span + where[:, 1], return_inverse=True)[1].astype(np.int32)
+
+
+def asked_of(batch: RequestBatch, pages: PageAccesses) -> past.Asked:
+    """A trace's requests as the kernel takes them.
+
+    Args:
+        batch: the requests, from the first on.
+        pages: their page accesses.
+    """
+    first_page, volume = batch.offset // PAGE_BYTES, batch.volume.codes.astype(np.int64)
+    follows = np.zeros(len(batch), np.uint8)
+    ends = batch.offset + batch.size
+    follows[1:] = (batch.offset[1:] == ends[:-1]) & (volume[1:] == volume[:-1])
+    process = np.zeros(len(batch), np.int32) if batch.user is None else (batch.user.codes + 1).astype(np.int32)
+    return past.Asked(
+        pages.request_start, pages.page_ids, batch.op, follows, process, _flags(batch.flags, len(batch)),
+        _stretches(pages, volume, first_page, past.REGION_PAGES),
+        _stretches(pages, volume, first_page, past.STRETCH_PAGES),
+    )  # fmt: skip
+
+
+def without_origin(asked: past.Asked) -> past.Asked:
+    """The same requests where neither processes nor flags are recorded."""
+    blank = np.full_like(asked.flags, past.FLAG_UNKNOWN)
+    return asked._replace(process=np.zeros_like(asked.process), flags=blank)
+
+
+def input_rows(asked: past.Asked, capacity: int) -> F32:
+    """float32[m, WIDTH] of every page access, columns as `cachezoo.kernels.reuse.past` lists them.
+
+    Raises:
+        ConfigError: capacity below 1.
+    """
+    if capacity < 1:
+        message = f"capacity {capacity}: a cache has at least one page"
+        raise ConfigError(message)
+    rows = np.empty((len(asked.page_ids), past.WIDTH), np.float32)
+    past.describe(asked, past.make(asked), capacity, (0, len(asked.op)), rows)
+    return rows

@@ -1,0 +1,147 @@
+"""How often pages of a class came back at each age, counted as the trace goes, and what that makes a page worth.
+
+Every access puts its page into one of K classes (by the forest's score). Its age, the accesses since then, is cut into
+`BINS` half-octaves from C/64. A class has for each bin its events (the page was used again at that age) and its risks
+(it reached the age, and was used again or left the bin): their ratio is the hazard. All accesses count, of resident
+pages and others; counts start from those of the training traces and halve every `HALF_LIFE` capacities.
+
+A page is worth max over T of P(used again within T) / E[time held until it is used again or T], given its age: the most
+hits for the time that it takes up room. Source: LHD (Beckmann et al., NSDI 2018) ranks by hits over held time, with
+classes by hand and a fixed end; the maximum over T is the Gittins index.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.step import step
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+U8 = npt.NDArray[np.uint8]
+BINS = 24
+FIRST_EDGE = 64  # the first bin ends at C over this
+HALF_LIFE = 32  # capacities
+RANKED_EVERY = 8  # times in a capacity
+
+
+class Hazards(NamedTuple):
+    """Counts of K classes, and what follows from them.
+
+    Attributes:
+        events, risks: float64[K, BINS].
+        worth: float64[K, BINS], hits for an access of holding.
+        edges: int64[BINS + 1], ages in accesses; bin b holds ages above edges[b], to edges[b + 1]; the last has no end.
+        left: int64[BINS], accesses that have left each bin or were used again before.
+        ranked: int64[1], access number of the latest ranking.
+        page_ids: int32[m] of the stream.
+        classes: uint8[m] of each access.
+        last: int32[n_pages], latest access of each page, -1 before the first.
+    """
+
+    events: F64
+    risks: F64
+    worth: F64
+    edges: I64
+    left: I64
+    ranked: I64
+    page_ids: I32
+    classes: U8
+    last: I32
+
+
+def edges_of(capacity: int) -> I64:
+    """int64[BINS + 1] ages at which bins end, whole accesses, the first 0."""
+    ends = capacity / FIRST_EDGE * 2.0 ** (np.arange(BINS) / 2)
+    return np.concatenate([[0], np.maximum(np.floor(ends), 1)]).astype(np.int64)
+
+
+def make(page_ids: I32, classes: U8, n_pages: int, capacity: int, prior: tuple[F64, F64]) -> Hazards:
+    """Before the first access.
+
+    Args:
+        page_ids: int32[m] of the stream.
+        classes: uint8[m].
+        n_pages: ids are below it.
+        capacity: C, pages.
+        prior: events and risks float64[K, BINS] to start from.
+    """
+    events, risks = (np.array(counts, np.float64) for counts in prior)
+    hazards = Hazards(
+        events, risks, np.zeros_like(events), edges_of(capacity), np.zeros(BINS, np.int64), np.zeros(1, np.int64),
+        page_ids, classes, np.full(n_pages, -1, np.int32),
+    )  # fmt: skip
+    rank(hazards)
+    return hazards
+
+
+@step
+def bin_of(age: int, first: float) -> int:
+    """The bin of an age, where the first ends at `first` accesses."""
+    return min(BINS - 1, math.ceil(2 * math.log2(age / first))) if age > first else 0
+
+
+@step
+def rank(hazards: Hazards) -> None:
+    """Work out `worth` from the counts."""
+    events, risks, edges = hazards.events, hazards.risks, hazards.edges
+    for k in range(len(events)):
+        for b in range(BINS):
+            alive, held, best = 1.0, 0.0, 0.0
+            for later in range(b, BINS):
+                hazard = min(1.0, events[k, later] / risks[k, later]) if risks[k, later] > 0 else 0.0
+                width = max(1, edges[later + 1] - edges[later])
+                held += alive * width * (1 - 0.5 * hazard)
+                alive *= 1 - hazard
+                best = max(best, (1 - alive) / held)
+            hazards.worth[k, b] = best
+
+
+@step
+def _leave(hazards: Hazards, i: int) -> None:
+    """Count what left a bin unused by access number i."""
+    for b in range(BINS - 1):
+        end, j = hazards.edges[b + 1], hazards.left[b]
+        while j + end < i:
+            if hazards.last[hazards.page_ids[j]] == j:
+                hazards.risks[hazards.classes[j], b] += 1
+            j += 1
+        hazards.left[b] = j
+
+
+@step
+def _use(hazards: Hazards, before: int, b: int) -> None:
+    """Count a use in bin b of the page accessed `before`; earlier bins that have not counted it yet do so too."""
+    k = hazards.classes[before]
+    hazards.events[k, b] += 1
+    hazards.risks[k, b] += 1
+    for earlier in range(b):
+        if hazards.left[earlier] <= before:
+            hazards.risks[k, earlier] += 1
+
+
+@step
+def _refresh(hazards: Hazards, i: int, capacity: int) -> None:
+    """Count what left, rank anew, and let the counts fade."""
+    _leave(hazards, i)
+    rank(hazards)
+    fade = 0.5 ** ((i - hazards.ranked[0]) / (HALF_LIFE * capacity))
+    for k in range(len(hazards.events)):
+        for b in range(BINS):
+            hazards.events[k, b] *= fade
+            hazards.risks[k, b] *= fade
+    hazards.ranked[0] = i
+
+
+@step
+def saw(hazards: Hazards, page: int, i: int, capacity: int) -> None:
+    """Take access number i to a page into the counts."""
+    if i - hazards.ranked[0] >= max(1, capacity // RANKED_EVERY):
+        _refresh(hazards, i, capacity)
+    before = hazards.last[page]
+    if before >= 0:
+        _use(hazards, before, bin_of(i - before, capacity / FIRST_EDGE))
+    hazards.last[page] = i

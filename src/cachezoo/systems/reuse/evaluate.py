@@ -1,0 +1,191 @@
+"""The trained cache on page traces: in a category's table, from a bundle, and on all test traces at home and away."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+
+from cachezoo import paths
+from cachezoo.console import progress
+from cachezoo.measures.gap import gap
+from cachezoo.metrics.base import Judged
+from cachezoo.models.forest import Scorer
+from cachezoo.models.trained import TrainedModel, read_fitted, read_trained
+from cachezoo.params import At, Picked
+from cachezoo.policies.accounting import Simulation, account
+from cachezoo.policies.following import Followed
+from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.policies.simulate import Simulator
+from cachezoo.policies.tuned import tuned_classics
+from cachezoo.serving.requests import batch_of
+from cachezoo.settings.data import Corpus, CorpusEntry, Roles, TraceEntry
+from cachezoo.settings.page_cache import ClassicsPolicy
+from cachezoo.systems.page_case import PageCase
+from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
+from cachezoo.systems.reuse.fit import model_id
+from cachezoo.systems.reuse.judge import FLOOR, base_policy, calibration_of, scorers_of
+from cachezoo.systems.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
+from cachezoo.systems.reuse.model import load_reuse
+from cachezoo.systems.reuse.plan import Plan, plan_of
+from cachezoo.systems.reuse.prepared import Prepared, places
+from cachezoo.systems.reuse.serve import ReuseServing
+from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
+from cachezoo.traces.table import Trace
+from cachezoo.traces.warmup import auto_warmup
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+OTHER_CAPACITIES = (0.05, 0.2)
+
+
+@dataclass(frozen=True)
+class Settings(Picked):
+    """What the stage reads of params.yaml."""
+
+    classics: Annotated[ClassicsPolicy, At("policy.classics")]
+    arch: Annotated[str, At("model.reuse.arch")]
+    categories: Annotated[list[str], At("data.page_categories")]
+    roles: Annotated[dict[str, Roles], At("data.roles")]
+    traces: Annotated[dict[str, TraceEntry], At("data.traces")]
+    corpus: Annotated[Corpus, At("data.corpus")]
+
+
+def _serve(
+    serving: ReuseServing, name: str, trace: Trace, pages: PageAccesses, capacity: int, warmup: int
+) -> tuple[Simulation, Followed]:
+    start = time.perf_counter()
+    served = serving.run(batch_of(trace), pages, capacity)
+    seconds = time.perf_counter() - start
+    return account(name, served.stream, served.followed.run, capacity, warmup, seconds), served.followed
+
+
+def page_cache(model: TrainedModel, case: PageCase) -> tuple[Simulation, dict[str, float | None]]:
+    """The trained cache; beside it, how long its forest led."""
+    serving = load_reuse(paths.trained(model.model_id))[1]
+    found, followed = _serve(serving, model.model_id, case.trace, case.pages, case.capacity, case.warmup)
+    return found, {"forest_led": float((followed.leader[case.warmup :] == 0).mean())}
+
+
+def page_bundle(
+    serving: ReuseServing, name: str, trace: Trace, pages: PageAccesses, capacity: int, warmup: int
+) -> Simulation:
+    """The whole cache of a loaded bundle."""
+    first = trace.rows(0, 1)
+    _serve(serving, name, first, expand_pages(first), 1, 0)
+    return _serve(serving, name, trace, pages, capacity, warmup)[0]
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """The model's plans and forests, by seed, the kept one first; and the rivals."""
+
+    model: TrainedModel
+    plans: Sequence[Plan]
+    scorers: Sequence[Scorer]
+    tuned: Sequence[str]
+
+    def row(self, part: Prepared, fraction: float, spread: bool) -> ReuseRow:
+        """A trace at one capacity; with the spread over seeds and against tuned classics, or without."""
+        capacity = capacity_pages(fraction, part.pages.n_pages)
+        warmup, shadows = auto_warmup(part.pages, capacity), self.plans[0].shadows
+        rows, bits = part.inputs(capacity), shadow_bits(part.stream, capacity, shadows)
+        seeds = len(self.plans) if spread else 1
+        runs = []
+        for plan, score in zip(self.plans[:seeds], self.scorers[:seeds], strict=True):
+            classes = classes_of(score(rows), plan.quantiles, bits, len(shadows))
+            runs.append(follow_forest(part.stream, capacity, classes, plan))
+        own = [account(self.model.model_id, part.stream, run.run, capacity, warmup, 0.0) for run in runs]
+        simulator = Simulator(part.trace, part.pages)
+        names = [*classics(), *(self.tuned if spread else ())]
+        hits = {name: simulator.run(name, capacity, warmup).hits for name in names}
+        best = simulator.run(max(sorted(hits), key=lambda name: hits[name]), capacity, warmup)
+        optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
+        mean = float(np.mean([run.hit_ratio for run in own]))
+        closed, points = gap(mean, best.hit_ratio, optimum)
+        reload = capacity / own[0].page_accesses
+        return ReuseRow(
+            policy=self.model.model_id,
+            capacity_fraction=fraction,
+            capacity=capacity,
+            hit_ratio=own[0].hit_ratio,
+            seed_hit_ratios=[run.hit_ratio for run in own] if spread else [],
+            rivals=len(names),
+            best_classic=best.policy,
+            best_classic_hit_ratio=best.hit_ratio,
+            optimum_hit_ratio=optimum,
+            gap_closed=closed,
+            gap_points=points,
+            above_floor=mean >= best.hit_ratio - FLOOR - reload,
+            ssd_writes=own[0].ssd_writes,
+            best_classic_ssd_writes=best.ssd_writes,
+            forest_led=float((runs[0].leader[warmup:] == 0).mean()),
+        )
+
+
+def _where(entry: TraceEntry | CorpusEntry) -> Where:
+    if entry.unseen:
+        return "program"
+    return "set-up" if isinstance(entry, CorpusEntry) else "home"
+
+
+def _bench(settings: Settings) -> _Bench:
+    name = model_id(settings.arch)
+    model, fitted = read_trained(paths.trained(name), "reuse"), read_fitted(paths.fitted(name), "reuse")
+    scorers, policies = scorers_of(paths.fitted(name), fitted), base_policy(fitted)
+    kept, weight = int(model.calibration["forest"]), float(model.calibration["weight"])
+    order = [kept, *(k for k in range(len(scorers)) if k != kept)]
+    plans = [plan_of(policies, calibration_of(fitted, k, weight)) for k in order]
+    return _Bench(model, plans, [scorers[k] for k in order], tuned_classics(settings.classics))
+
+
+def _entries(settings: Settings) -> dict[str, tuple[str, TraceEntry | CorpusEntry]]:
+    """Category and row of the matrix of each test trace, the corpus's after the others'."""
+    tests = {key: (row.category, row) for key, row in settings.traces.items() if row.role == "test"}
+    away = {
+        key: (category, row)
+        for category, rows in sorted(settings.corpus.items()) for key, row in sorted(rows.items()) if row.role == "test"
+    }  # fmt: skip
+    return {**tests, **away}
+
+
+def evaluate_reuse(params: "Params") -> ReuseMetrics:
+    """What the stage evaluate_reuse writes: the model on every test trace of page categories, at three capacities.
+
+    At the capacity of the verdict all seeds are run, against all ways to run a classic; at the others the forest that
+    is kept, against the classics with their defaults.
+    """
+    settings = Settings.of(params)
+    bench, entries = _bench(settings), _entries(settings)
+    fraction, traces = float(bench.model.calibration["capacity"]), {}
+    where = places(settings.categories, settings.roles, settings.corpus, "test")
+    with progress("reuse: test traces", len(where)) as advance:
+        for done, (key, path) in enumerate(where.items()):
+            advance(done, key)
+            traces[key] = _trace(bench, Prepared.read(key, path), entries[key], fraction)
+        advance(len(where))
+    model = bench.model
+    judged = Judged(
+        trained=model.trained, promoted=model.promoted, reason=model.reason, validation=model.validation
+    )  # fmt: skip
+    return ReuseMetrics(capacity_fraction=fraction, traces=traces, models={model.model_id: judged})
+
+
+def _trace(
+    bench: _Bench, part: Prepared, entry: tuple[str, TraceEntry | CorpusEntry], fraction: float
+) -> ReuseTrace:  # fmt: skip
+    category, row = entry
+    captured = row if isinstance(row, CorpusEntry) else None
+    others = [bench.row(part, other, spread=False) for other in OTHER_CAPACITIES if other != fraction]
+    return ReuseTrace(
+        category=category,
+        program=captured.program if captured else None,
+        setup=captured.setup if captured else None,
+        where=_where(row),
+        role=row.role,
+        requests=len(part.trace),
+        page_accesses=len(part.pages.page_ids),
+        rows=sorted([bench.row(part, fraction, spread=True), *others], key=lambda one: one.capacity_fraction),
+    )

@@ -1,0 +1,261 @@
+"""Judges the forest's cache with its follower: is it better than the best classic of each validation trace?
+
+Every seed's forest is run at every candidate weight of the training traces' counts. The counted accesses of each trace
+are cut into time blocks by turns: every other one chooses the weight and which seed's forest is kept, the verdict is
+spoken on the rest. The rival is, trace by trace, the best of all ways to run a classic in hindsight. The model is
+promoted where the 90 % interval of its lead over seeds and blocks, the mean of the traces, lies above 0, and on no trace
+its mean falls below the rival by more than `FLOOR` and one reload of the cache.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo import paths
+from cachezoo.console import progress
+from cachezoo.io import sha256_file
+from cachezoo.kernels.outcome import HIT
+from cachezoo.measures.blocks import halves
+from cachezoo.measures.bootstrap import interval, resampled_means, resampled_ratios
+from cachezoo.models.forest import Scorer, read_forest, write_judged_forests
+from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
+from cachezoo.params import At, Picked
+from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.policies.simulate import Simulator
+from cachezoo.policies.tuned import tuned_classics
+from cachezoo.seeds import derive_seed
+from cachezoo.settings.data import Roles
+from cachezoo.settings.page_cache import ClassicsPolicy
+from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
+from cachezoo.systems.reuse.fit import CONTEXT, forest_file, model_id
+from cachezoo.systems.reuse.model import MODEL_FILE
+from cachezoo.systems.reuse.plan import plan_of, weighted
+from cachezoo.systems.reuse.prepared import Prepared, places
+from cachezoo.systems.reuse.settings import Judge
+from cachezoo.traces.pages import capacity_pages
+from cachezoo.traces.warmup import auto_warmup
+from cachezoo.training.uses import trace_uses
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+F64 = npt.NDArray[np.float64]
+U8 = npt.NDArray[np.uint8]
+FLOOR = 0.01  # of page hit ratio
+FEWEST_SEEDS = 5
+
+
+@dataclass(frozen=True)
+class Settings(Picked):
+    """What the stage reads of params.yaml."""
+
+    judge: Annotated[Judge, At("judge.reuse")]
+    classics: Annotated[ClassicsPolicy, At("policy.classics")]
+    arch: Annotated[str, At("model.reuse.arch")]
+    categories: Annotated[list[str], At("data.page_categories")]
+    roles: Annotated[dict[str, Roles], At("data.roles")]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One validation trace.
+
+    Attributes:
+        key: of the trace.
+        reload: pages of the cache over page accesses counted.
+        own: hits uint8[m] after warm-up by weight and seed.
+        classics: those of every way to run a classic, by its text.
+        optimum: those of the optimum.
+    """
+
+    key: str
+    reload: float
+    own: list[list[U8]]
+    classics: dict[str, U8]
+    optimum: U8
+
+    def rival(self, blocks: int, half: int) -> str:
+        """The classic that hits most in the blocks that choose (0) or judge (1)."""
+        return max(sorted(self.classics), key=lambda name: halves(self.classics[name], blocks)[half].mean())
+
+
+def calibration_of(model: FittedModel, seed: int, weight: float) -> dict[str, Any]:
+    """The values of one seed's forest at one weight."""
+    learned = model.learned["seeds"][seed]
+    events, risks = weighted(learned["events"], learned["risks"], weight)
+    return {
+        "quantiles": learned["quantiles"], "events": events.tolist(), "risks": risks.tolist(),
+        "weight": weight, "forest": seed,
+    }  # fmt: skip
+
+
+def base_policy(model: FittedModel) -> dict[str, Any]:
+    """How a runtime uses the scores."""
+    return {
+        "type": "follow",
+        "shadows": model.arch["shadows"],
+        "experts": model.arch["experts"],
+        "candidates": model.arch["candidates"],
+        "seed": derive_seed(model.seeds[f"{CONTEXT}.0"], "draws"),
+        "decide": "the cache that leads is followed: the forest's, which keeps the pages worth most for their time, or "
+        "one of the experts; docs/page-cache.md",
+    }
+
+
+def judge_trace(part: Prepared, model: FittedModel, scorers: Sequence[Scorer], settings: Settings) -> Judged:
+    """Run all candidates and rivals on one trace."""
+    capacity = capacity_pages(settings.judge.capacity, part.pages.n_pages)
+    warmup = auto_warmup(part.pages, capacity)
+    shadows = model.arch["shadows"]
+    rows, bits, policies = part.inputs(capacity), shadow_bits(part.stream, capacity, shadows), base_policy(model)
+    own: list[list[U8]] = [[] for _ in settings.judge.weights]
+    for seed, scorer in enumerate(scorers):
+        scores = scorer(rows)
+        for k, weight in enumerate(settings.judge.weights):
+            plan = plan_of(policies, calibration_of(model, seed, weight))
+            followed = follow_forest(
+                part.stream, capacity, classes_of(scores, plan.quantiles, bits, len(shadows)), plan
+            )  # fmt: skip
+            own[k].append((followed.run.outcome[warmup:] == HIT).astype(np.uint8))
+    simulator, names = Simulator(part.trace, part.pages), [*classics(), *tuned_classics(settings.classics), OPTIMUM]
+    rivals = {
+        name: (simulator.run(name, capacity, 0).outcome[warmup:] == HIT).astype(np.uint8) for name in names
+    }  # fmt: skip
+    optimum = rivals.pop(OPTIMUM)
+    return Judged(part.key, capacity / len(optimum), own, rivals, optimum)
+
+
+def _mean(hits: Sequence[U8], blocks: int, half: int) -> float:
+    return float(np.mean([halves(one, blocks)[half].mean() for one in hits]))
+
+
+def choose(traces: Sequence[Judged], options: Judge) -> tuple[int, int]:
+    """The weight, and the seed whose forest is kept, by their mean over the traces on the choosing blocks."""
+    blocks = options.blocks
+    by_weight = [
+        np.mean([_mean(trace.own[k], blocks, 0) for trace in traces]) for k in range(len(options.weights))
+    ]  # fmt: skip
+    weight = int(np.argmax(by_weight))
+    seeds = len(traces[0].own[weight])
+    by_seed = [np.mean([_mean([trace.own[weight][s]], blocks, 0) for trace in traces]) for s in range(seeds)]
+    return weight, int(np.argmax(by_seed))
+
+
+def _lead(trace: Judged, weight: int, options: Judge, seed: int) -> F64:
+    """float64[samples]: the lead over the trace's rival, seeds and blocks resampled."""
+    rival = trace.classics[trace.rival(options.blocks, 1)]
+
+    def resampled(hits: U8) -> F64:
+        return resampled_ratios(halves(hits, options.blocks)[1], options.blocks, options.bootstrap_samples, seed)
+
+    mine = np.stack([resampled(hits) for hits in trace.own[weight]])
+    lead: F64 = resampled_means(mine, seed) - resampled(rival)
+    return lead
+
+
+def figures_of(traces: Sequence[Judged], weight: int, options: Judge, seed: int) -> dict[str, float | None]:
+    """Figures on the judging blocks: means over the traces, but for the lowest difference of one."""
+    blocks = options.blocks
+    low, high = interval(np.mean([_lead(trace, weight, options, seed) for trace in traces], axis=0))
+    mine = [_mean(trace.own[weight], blocks, 1) for trace in traces]
+    best = [_mean([trace.classics[trace.rival(blocks, 1)]], blocks, 1) for trace in traces]
+    chosen = [_mean([trace.classics[trace.rival(blocks, 0)]], blocks, 1) for trace in traces]
+    optimum = [_mean([trace.optimum], blocks, 1) for trace in traces]
+    by_seed = [
+        np.mean([_mean([trace.own[weight][s]], blocks, 1) for trace in traces]) for s in range(len(traces[0].own[0]))
+    ]
+    allowed = [FLOOR + trace.reload for trace in traces]
+    return {
+        "hit_ratio": float(np.mean(mine)),
+        "hit_ratio_sd": float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None,
+        "seeds": float(len(by_seed)),
+        "best_classic_hit_ratio": float(np.mean(best)),
+        "chosen_classic_hit_ratio": float(np.mean(chosen)),
+        "optimum_hit_ratio": float(np.mean(optimum)),
+        "difference_low": low,
+        "difference_high": high,
+        "lowest_difference": float(np.min(np.array(mine) - best)),
+        "above_floor": float(np.mean(np.array(mine) >= np.array(best) - allowed)),
+    }
+
+
+def _verdict(figures: Mapping[str, Any]) -> tuple[bool, str]:
+    against = (
+        f"mean page hit ratio {figures['hit_ratio']:.4f} against {figures['best_classic_hit_ratio']:.4f} of each trace's "
+        "best classic in hindsight, on the judging blocks of validation"
+    )
+    span = f"90 % interval of the difference {figures['difference_low']:.4f} to {figures['difference_high']:.4f}"
+    if figures["seeds"] < FEWEST_SEEDS:
+        return False, f"{figures['seeds']:.0f} seeds say nothing of the spread, {FEWEST_SEEDS} would; {against}, {span}"
+    if figures["difference_low"] <= 0:
+        return False, f"no better than the best classic: {against}, {span}"
+    if figures["above_floor"] < 1:
+        return False, f"on one trace {figures['lowest_difference']:.4f} below the best classic; {against}, {span}"
+    return True, f"{against}, {span}"
+
+
+def judge(
+    model: FittedModel, scorers: Sequence[Scorer], parts: Sequence[Prepared], settings: Settings
+) -> Verdict:  # fmt: skip
+    """Judge a fitted model.
+
+    Args:
+        model: the fitted model.
+        scorers: its forests, by seed.
+        parts: validation traces.
+        settings: parameters.
+    """
+    options, policies = settings.judge, base_policy(model)
+    if not parts or not model.trained:
+        reason = model.reason or "not judged: there is no validation trace"
+        calibration = {**calibration_of(model, 0, options.weights[0]), "capacity": options.capacity}
+        return Verdict(calibration=calibration, policy=policies, validation={}, beats_baseline=False, reason=reason)
+    traces = []
+    with progress(f"{model.model_id}: caches on validation", len(parts)) as advance:
+        for done, part in enumerate(parts):
+            traces.append(judge_trace(part, model, scorers, settings))
+            advance(done + 1)
+    weight, seed = choose(traces, options)
+    figures = figures_of(traces, weight, options, model.seeds[f"{CONTEXT}.0"])
+    beats, reason = _verdict(figures)
+    return Verdict(
+        calibration={**calibration_of(model, seed, options.weights[weight]), "capacity": options.capacity},
+        policy=policies,
+        validation={**figures, **model.figures},
+        beats_baseline=beats,
+        reason=reason,
+    )
+
+
+def scorers_of(folder: Path, model: FittedModel) -> list[Scorer]:
+    """The forests of a fitted model, by seed.
+
+    Raises:
+        TrainingError: one is missing or damaged.
+    """
+    threads = int(model.arch["threads"])
+    return [read_forest(folder / forest_file(k), threads) for k in range(len(model.learned["seeds"]))]
+
+
+def judge_reuse(params: "Params") -> None:
+    """Stage judge_reuse: write `models/trained/reuse.<arch>/`, with the chosen forest.
+
+    Raises:
+        TrainingError: there is no readable fitted model.
+        TraceError: a trace is missing or damaged.
+    """
+    settings = Settings.of(params)
+    name = model_id(settings.arch)
+    folder = paths.fitted(name)
+    fitted = read_fitted(folder, "reuse")
+    own = places(settings.categories, settings.roles, {}, "validation")
+    parts = [Prepared.read(key, path) for key, path in own.items()]
+    verdict = judge(fitted, scorers_of(folder, fitted), parts, settings)
+    inputs = {str(path): sha256_file(path) for path in own.values()}
+    model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts))
+    chosen = forest_file(int(verdict.calibration["forest"]))
+    write_judged_forests(paths.trained(name), folder, model, {MODEL_FILE: chosen})

@@ -1,0 +1,42 @@
+"""The plan of a cache from a model's records: the values that its judge chose, or one of its candidates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.reuse.hazards import BINS
+from cachezoo.systems.reuse.cache import Plan
+
+F64 = npt.NDArray[np.float64]
+DIGITS = 3
+
+
+def weighted(events: Any, risks: Any, weight: float) -> tuple[F64, F64]:  # noqa: ANN401 - lists or arrays
+    """Counts of train traces, thinned so that no class and age begins with more than `weight` accesses at risk."""
+    each, reached = np.asarray(events, np.float64), np.asarray(risks, np.float64)
+    share = np.minimum(1.0, weight / np.maximum(reached, 1.0))
+    return np.round(each * share, DIGITS), np.round(reached * share, DIGITS)
+
+
+def plan_of(policy: Mapping[str, Any], calibration: Mapping[str, Any]) -> Plan:
+    """The plan that `train.json` or a manifest states.
+
+    Raises:
+        ConfigError: the counts are not of the classes that quantiles and shadows make.
+    """
+    quantiles = np.asarray(calibration["quantiles"], np.float32)
+    events, risks = (np.asarray(calibration[name], np.float64) for name in ("events", "risks"))
+    shadows: Sequence[str] = policy["shadows"]
+    kinds = (len(quantiles) + 1) << len(shadows)
+    if events.shape != (kinds, BINS) or risks.shape != events.shape or not 2 <= kinds <= 256:
+        message = f"calibration: events and risks have {kinds} rows of {BINS} counts, one row for each class"
+        raise ConfigError(message)
+    if not (np.diff(quantiles) >= 0).all() or (events < 0).any() or (risks < 0).any():
+        message = "calibration: quantiles do not fall, and counts are not below 0"
+        raise ConfigError(message)
+    return Plan(
+        quantiles, shadows, events, risks, int(policy["candidates"]), policy["experts"], int(policy["seed"])
+    )  # fmt: skip

@@ -1,0 +1,35 @@
+"""The record of the system `reuse`."""
+
+from cachezoo.systems.base import Bundling, Card, Lazy, System
+
+HERE = "cachezoo.systems.reuse"
+REUSE = System(
+    id="reuse",
+    title="page cache that follows the best of classics and of a next-use forest with online tables",
+    source="LRB, NSDI 2020 (inputs); LHD, NSDI 2018 (hits for held time); docs/page-cache.md",
+    scope="all",
+    headline=("gap_closed", "gap_points", "hit_ratio", "ssd_writes_per_100_io", "mean_response_us", "decision_us"),
+    settings=Lazy(f"{HERE}.settings"),
+    described=Lazy(f"{HERE}.described:DESCRIBED"),
+    bundling=Bundling(
+        card=Card(
+            what="Runs a whole page cache: its forest's, or that of a classic while that hits more.",
+            ask="""\
+# requests in order, from the first on
+batch = RequestBatch(time_us, op, offset, size, Coded.of(volume), user=Coded.of(process))
+served = model.run(batch, batch.pages(), capacity_pages)
+outcome = served.followed.run.outcome   # of each page access: 0 bypassed, 1 admitted, 2 hit
+""",
+            avoid="a trace of few accesses over the capacity: what it learns as it goes takes tens of capacities",
+            safer="A classic policy",
+        ),
+        weights=("model.lgb.txt",),
+        libraries=("lightgbm", "numba", "numpy", "onnx", "onnxruntime"),
+        kind=Lazy(f"{HERE}.bundle:KIND"),
+        onnx=Lazy(f"{HERE}.model:export_onnx"),
+        reference=Lazy(f"{HERE}.model:reference"),
+    ),
+    page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
+    page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),
+    metrics=Lazy(f"{HERE}.metrics:read_metrics"),
+)

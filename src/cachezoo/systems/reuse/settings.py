@@ -1,0 +1,69 @@
+"""Sections `model.reuse`, `fit.reuse` and `judge.reuse`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from cachezoo.settings.base import Blocks, Count, Part, Resamples, Rounds, Strict, Threads
+
+Capacity = Annotated[float, Field(gt=0, lt=1)]
+
+
+class Model(Strict):
+    """`model.reuse`.
+
+    Attributes:
+        arch: last part of the model's id.
+        num_leaves, max_trees, learning_rate, feature_fraction, bagging_fraction, min_data_in_leaf, max_bin: LightGBM's.
+        quantiles: classes that the forest's score is cut into.
+        shadows: classics whose shadow's hit or miss at an access cuts each class in two.
+        candidates: residents compared at each eviction.
+        experts: classics and compositions that stand beside the forest.
+    """
+
+    arch: str = Field(pattern=r"^[a-z0-9_]+$")
+    num_leaves: int = Field(ge=2, le=255)
+    max_trees: Rounds
+    learning_rate: Part
+    feature_fraction: Part
+    bagging_fraction: Part
+    min_data_in_leaf: int = Field(ge=1, lt=1 << 31)
+    max_bin: int = Field(ge=3, le=255)
+    quantiles: int = Field(ge=2, le=64)
+    shadows: list[str] = Field(max_length=3)
+    candidates: int = Field(ge=1, le=4096)
+    experts: list[str] = Field(min_length=1, max_length=31)
+
+
+class Fit(Strict):
+    """`fit.reuse`.
+
+    Attributes:
+        seeds: forests fitted, each from draws of its own.
+        rows: drawn of each trace at each capacity.
+        capacities: parts of a trace's distinct pages that rows are made at.
+        hidden: part of the rows whose process and flags are hidden, as in traces that do not record them.
+        threads: LightGBM's.
+    """
+
+    seeds: int = Field(ge=1, le=100)
+    rows: Count
+    capacities: list[Capacity] = Field(min_length=1)
+    hidden: float = Field(ge=0, le=1)
+    threads: Threads
+
+
+class Judge(Strict):
+    """`judge.reuse`.
+
+    Attributes:
+        weights: candidate weights of the training traces' counts, in accesses for each class and age.
+        capacity: part of the distinct pages at which the verdict is spoken.
+        blocks: time blocks of the bootstrap.
+        bootstrap_samples: its resamples.
+    """
+
+    weights: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(min_length=1)
+    capacity: Capacity
+    blocks: Blocks
+    bootstrap_samples: Resamples
