@@ -76,7 +76,8 @@ def memory(trace: Ids, ids: list[str]) -> None:
     """Bytes of each eviction's state for each distinct page."""
     capacity = CAPACITY[trace.name]
     print(f"\n{trace.name}: bytes of state for each of {trace.n_pages:,} distinct pages, capacity {capacity:,}\n")
-    sizes = {own: state_bytes(own, trace, capacity) / trace.n_pages for own in ids if POLICIES[own].spec}
+    sizes = {own: state_bytes(own, trace, capacity) / trace.n_pages for own in ids
+             if POLICIES[own].spec and not POLICIES[own].spec.is_follower}  # fmt: skip
     print(", ".join(f"{own} {size:.1f}" for own, size in sorted(sizes.items(), key=lambda item: item[1])))
 
 

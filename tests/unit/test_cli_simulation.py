@@ -109,6 +109,23 @@ def test_curves(trace, tmp_path):
     assert "belady_bypass" in text and f"{sizes[-1]}" in text
 
 
+def test_every_command_takes_a_follower(trace, tmp_path):
+    text, experts = "follow(experts=lru|rejectx+arc, price=0.5)", ("lru", "rejectx+arc")
+    (found,) = values("simulate", trace, "--policy", text, "--device", DEVICE)["runs"]
+    assert found["kind"] == "follower" and found["dirty_evictions"] > 0 and found["mean_response_waiting_us"] > 0
+    beside = ("--policy", text, *(word for expert in experts for word in ("--policy", expert)))
+    rows = values("compare", trace, *beside, "--capacity", "20%", "--plot", tmp_path / "p.png")["runs"][0]["rows"]
+    kinds = {row["policy"]: row["kind"] for row in rows}
+    assert kinds == {text: "follower", "lru": "classic", "rejectx+arc": "composed", OPTIMUM: "bound"}
+    swept = values("sweep", trace, *beside, "--capacity", "20%", "--out", tmp_path / "o.csv")
+    assert {row["policy"]: row["hits"] for row in rows if row["policy"] != OPTIMUM} == {
+        row["policy"]: row["hits"] for row in swept
+    }
+    assert text in (tmp_path / "o.csv").read_text()
+    rows = values("curve", trace, "--policy", text, "--points", "3")["rows"]
+    assert {row["policy"] for row in rows} == {text} and len({row["hits"] for row in rows}) > 1
+
+
 def test_policies_lists_each_with_a_line():
     listed = values("policies")
     assert set(POLICIES) <= set(listed)
@@ -126,6 +143,8 @@ def test_policies_lists_each_with_a_line():
         (("simulate", "--device", "none.yaml"), "none.yaml: no such file"),
         (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG files"),
         (("simulate", "--policy", "belady+next"), "belady is a bound"),
+        (("sweep", "--policy", "follow(experts=lru|aarc)"), "aarc is unknown, did you mean arc?"),
+        (("curve", "--policy", "follow+next"), "a curve is of page accesses alone"),
         (("compare", "--policy", "twoq(kin=7)"), "kin = 7 is outside"),
         (("sweep", "--workers", "0"), "--workers"),
         (("compare", "--bundle", "b", "--writes", "around"), "leave --writes and --unit out beside --bundle"),

@@ -107,7 +107,9 @@ def _bench(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
 @app.command()
 def simulate(
     trace: TracePath,
-    policy: Annotated[str, typer.Option(help="Id, or [admission+] eviction [+prefetch]; see policies.")] = "lru",
+    policy: Annotated[
+        str, typer.Option(help="Id, or [admission+] eviction [+prefetch], or follow(experts=A|B); see policies.")
+    ] = "lru",
     capacity: Capacities = "10%",
     warmup: Warmup = "0",
     writes: WritesOption = "back",

@@ -86,17 +86,18 @@ def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tup
         state: the eviction's.
         admission: the admission's.
         span: first and past-last access.
-        outcome: uint8[m], written in the span: `BYPASSED`, `ADMITTED`, `HIT` or `PREFETCHED`; a prefetch that is not
-            carried out, or refused, is `BYPASSED`.
-        victim: int32[m], written in the span: the page that the access evicted, or `NONE`.
+        outcome: uint8 of each access of the span, written: `BYPASSED`, `ADMITTED`, `HIT` or `PREFETCHED`; a prefetch
+            that is not carried out, or refused, is `BYPASSED`.
+        victim: int32 of each access of the span, written: the page that the access evicted, or `NONE`.
     """
     decided = UNDECIDED
     fetch = False
     for i in range(span[0], span[1]):
+        at = i - span[0]
         page = page_ids[i]
         flag = flags[i]
-        victim[i] = NONE
-        outcome[i] = BYPASSED
+        victim[at] = NONE
+        outcome[at] = BYPASSED
         if flag & REQUEST:
             fetch = False
         if flag & UNIT:
@@ -105,10 +106,10 @@ def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tup
             if fetch and not has(state, page):
                 left = insert(state, page, i)
                 if left != REFUSED:
-                    outcome[i] = PREFETCHED
-                    victim[i] = left
+                    outcome[at] = PREFETCHED
+                    victim[at] = left
         elif has(state, page):
-            outcome[i] = HIT
+            outcome[at] = HIT
             touch(state, page, i)
             saw(admission, page, i)
         elif not flag & AROUND:
@@ -118,5 +119,5 @@ def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tup
                 fetch = True
                 left = insert(state, page, i)
                 if left != REFUSED:
-                    outcome[i] = ADMITTED
-                    victim[i] = left
+                    outcome[at] = ADMITTED
+                    victim[at] = left

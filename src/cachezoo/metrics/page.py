@@ -8,7 +8,7 @@ from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 
-RowKind = Literal["classic", "online", "bound", "composed", "model"]
+RowKind = Literal["classic", "online", "follower", "bound", "composed", "model"]
 PAGES = "4 KiB pages"
 
 
@@ -16,7 +16,7 @@ class PolicyRow(Document):
     """A policy or model on a trace, counted after the warm-up."""
 
     policy: Annotated[str, Means("policy or model")]
-    kind: Annotated[RowKind, Means("classic, online, bound, composed or model")]
+    kind: Annotated[RowKind, Means("classic, online, follower, bound, composed or model")]
     hits: Annotated[int, Means("page hits after warm-up", "page accesses")]
     hit_ratio: Annotated[float, Means("page hits per page access", "ratio")]
     hit_ratio_interval: Annotated[Interval, Means("its 90 % interval, bootstrap of time blocks", "ratio")]

@@ -1,5 +1,6 @@
 """Run a composition over a stream: the bridge from parts to the compiled loops."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -65,6 +66,58 @@ def _state(part: Any, stream: Stream, capacity: int, given: Values) -> Any:  # n
     return part.make(stream, capacity, settle(part.id, part.parameters, given))
 
 
+class Course:
+    """A composition at work on a stream, which it serves a span at a time, from an empty cache on.
+
+    Attributes:
+        served: accesses so far.
+    """
+
+    def __init__(self, composition: Composition, stream: Stream, capacity: int) -> None:
+        """Start.
+
+        Args:
+            composition: the parts.
+            stream: what is asked.
+            capacity: pages, at least 1.
+
+        Raises:
+            ConfigError: capacity below 1, or a parameter outside its range.
+        """
+        check_capacity(capacity)
+        eviction, admission = composition.eviction, composition.admission
+        self.served = 0
+        self._stream, self._eviction = stream, eviction
+        self._state = _state(eviction, stream, capacity, composition.eviction_values)
+        self._gate = _state(admission, stream, capacity, composition.admission_values)
+        gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by one's steps
+        self._loop = _full(
+            f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit,
+            admission.saw,
+        )  # fmt: skip
+        self._lessons = pauses(stream, eviction.learn_every) if eviction.learn else []
+
+    def serve(self, high: int, outcome: U8, victim: I32) -> None:
+        """Serve what was not yet served before access `high`, the first of a request or the stream's end.
+
+        Args:
+            high: past the last access.
+            outcome: uint8[high - served], written, as `Run`'s.
+            victim: int32[high - served], written, as `Run`'s.
+        """
+        first = self.served
+        lessons = self._lessons[bisect_right(self._lessons, first) : bisect_right(self._lessons, high)]
+        for stop in dict.fromkeys((*lessons, high)):
+            part = slice(self.served - first, stop - first)
+            span = (self.served, stop)
+            self._loop(
+                self._stream.page_ids, self._stream.flags, self._state, self._gate, span, outcome[part], victim[part]
+            )
+            self.served = stop
+            if self._eviction.learn is not None and stop in lessons:
+                self._eviction.learn(self._state, stop)
+
+
 def simulate(composition: Composition, stream: Stream, capacity: int) -> Run:
     """Serve a stream from an empty cache.
 
@@ -76,28 +129,13 @@ def simulate(composition: Composition, stream: Stream, capacity: int) -> Run:
     Raises:
         ConfigError: capacity below 1, or a parameter outside its range.
     """
-    check_capacity(capacity)
-    eviction, admission = composition.eviction, composition.admission
-    state = _state(eviction, stream, capacity, composition.eviction_values)
-    gate = _state(admission, stream, capacity, composition.admission_values)
-    gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by the same steps
-    loop = _full(
-        f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit, admission.saw
-    )
-    outcome, victim = np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32)
-    low = 0
-    for high in _pauses(stream, eviction.learn_every):
-        loop(stream.page_ids, stream.flags, state, gate, (low, high), outcome, victim)
-        if eviction.learn is not None:
-            eviction.learn(state, high)
-        low = high
-    return Run(outcome, victim)
+    run = Run(np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32))
+    Course(composition, stream, capacity).serve(len(stream), run.outcome, run.victim)
+    return run
 
 
-def _pauses(stream: Stream, every: int) -> list[int]:
-    """Where the loop stops to let an eviction learn: at the first request from each multiple of `every` on."""
-    if every == 0:
-        return [len(stream)]
+def pauses(stream: Stream, every: int) -> list[int]:
+    """Where a span of a stream ends: at the first request from each multiple of `every` on, and at the stream's end."""
     starts = np.flatnonzero(stream.flags & REQUEST)
     stops = starts[np.unique(np.searchsorted(starts, np.arange(every, len(stream), every)).clip(max=len(starts) - 1))]
     return [*stops[stops > 0].tolist(), len(stream)]

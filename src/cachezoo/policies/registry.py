@@ -14,13 +14,14 @@ from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Run, hits_only, simulate
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.following import FOLLOW, follow_runs
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream
 
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 Bool = npt.NDArray[np.bool_]
-Kind = Literal["classic", "online", "bound", "composed"]
+Kind = Literal["classic", "online", "follower", "bound", "composed"]
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class Policy:
 
     Attributes:
         id: lower case without punctuation, e.g. ``s3fifo``; of a composition its text, e.g. ``coinflip(p=0.3)+lru``.
-        kind: ``classic`` (registered, follows a rule), ``online`` (learns as it goes), ``bound`` (sees the future), or
-            ``composed`` (not registered; put together by who asks for it).
+        kind: ``classic`` (registered, follows a rule), ``online`` (learns as it goes), ``follower`` (follows the best
+            of several caches), ``bound`` (sees the future), or ``composed`` (not registered; put together by who asks
+            for it).
         title: one line for people.
         simulate: (stream, capacity) to what the cache does.
         hits: (page_ids, n_pages, capacity) to uint8 outcomes of single page reads, by the fastest way there is.
@@ -64,6 +66,20 @@ def _composed(name: str, kind: Kind, title: str, parts: Composition, spec: Spec 
     )  # fmt: skip
 
 
+def _follower(spec: Spec) -> Policy:
+    experts = [expert.composition() for expert in spec.eviction.experts]
+    values = dict(spec.eviction.values)
+
+    def run(stream: Stream, capacity: int) -> Run:
+        return follow_runs(stream, capacity, experts, values).run
+
+    return Policy(
+        str(spec), "follower", FOLLOW.title, run,
+        lambda page_ids, n_pages, capacity: run(Stream.of_pages(page_ids, n_pages), capacity).outcome,
+        spec,
+    )  # fmt: skip
+
+
 def _registered(policy_id: str, title: str, kind: Kind = "classic") -> Policy:
     spec = parse(policy_id)
     return _composed(policy_id, kind, title, spec.composition(), spec)
@@ -88,6 +104,7 @@ POLICIES = build(
     (
         *(_registered(own.id, own.title, "online" if own.learn else "classic") for own in EVICTIONS),
         _registered("rejectx", "LRU, admission on the second miss within 4 capacities of accesses"),
+        _follower(parse(FOLLOW.id)),
         *(Policy(bound.id, "bound", bound.title, bound.simulate, bound.hits) for bound in BOUNDS),
     )
 )
@@ -112,7 +129,11 @@ def policy(policy_id: str) -> Policy:
     if policy_id in POLICIES:
         return POLICIES[policy_id]
     spec = parse(policy_id)
-    return COMPOSED.get(str(spec)) or _composed(str(spec), "composed", "a composition", spec.composition(), spec)
+    if str(spec) in COMPOSED:
+        return COMPOSED[str(spec)]
+    if spec.is_follower:
+        return _follower(spec)
+    return _composed(str(spec), "composed", "a composition", spec.composition(), spec)
 
 
 def behind_decisions(name: str, decided: Bool) -> Policy:

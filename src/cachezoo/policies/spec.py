@@ -1,7 +1,8 @@
 """The text that names a cache: `[admission+]eviction[+prefetch]`, as in `coinflip(p=0.3)+twoq(kin=0.5)+next(n=4)`.
 
 Without an eviction it is LRU, so `rejectx` is `rejectx+lru`. A name belongs to one table alone, so the components need
-no labels. Bounds see the future and take no components: they stand alone.
+no labels. Bounds see the future and take no components: they stand alone. `follow(experts=lru|rejectx+arc)` stands
+where an eviction does and follows the best of several caches, of which each has an admission of its own.
 """
 
 import re
@@ -13,9 +14,10 @@ from itertools import pairwise
 from cachezoo.errors import ConfigError
 from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
-from cachezoo.policies.components import Admission, Composition, Eviction, settle
+from cachezoo.policies.components import Admission, Composition, Eviction, Parameter, settle
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.following import DEFAULT_EXPERTS, EXPERTS, FOLLOW, MOST_EXPERTS
 from cachezoo.policies.prefetches import NONE, PREFETCHES, Plan, Prefetch
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
@@ -27,21 +29,30 @@ ADMISSION = {component.id: component for component in ADMISSIONS}
 EVICTION = {component.id: component for component in EVICTIONS if component.id not in BOUNDS}
 PREFETCH = {component.id: component for component in PREFETCHES}
 TABLES: tuple[Mapping[str, Admission | Eviction | Prefetch], ...] = (ADMISSION, EVICTION, PREFETCH)  # as KINDS
-BETWEEN = re.compile(r"\+(?![^()]*\))")  # the sign in kin=1e+2 is none
 COMPONENT = re.compile(r"\s*([^\s()=,]*)\s*(?:\(([^()]*)\))?\s*")
+FOLLOWER = re.compile(rf"\s*{FOLLOW.id}\s*(?:\((.*)\))?\s*")
 
 
 @dataclass(frozen=True)
 class Component:
-    """An id, and its parameters that differ from their defaults in the order that the component lists them."""
+    """A component as `parse` reads it.
+
+    Attributes:
+        id: its name.
+        values: its parameters that differ from their defaults, in the order that the component lists them.
+        experts: the caches that a follower follows; none of another component.
+    """
 
     id: str
     values: tuple[tuple[str, float], ...] = ()
+    experts: tuple["Spec", ...] = ()
 
     def __str__(self) -> str:
         """The canonical text."""
-        given = ", ".join(f"{name}={_number(value)}" for name, value in self.values)
-        return f"{self.id}({given})" if given else self.id
+        experts = tuple(str(expert) for expert in self.experts)
+        given = [f"{EXPERTS}={'|'.join(experts)}"] if experts and experts != DEFAULT_EXPERTS else []
+        given += [f"{name}={_number(value)}" for name, value in self.values]
+        return f"{self.id}({', '.join(given)})" if given else self.id
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class Spec:
     """A cache by its components, as `parse` reads them; equal caches are equal, and so are their texts.
 
     Attributes:
-        eviction: a bound's id stands here too.
+        eviction: a bound's id stands here too, and a follower.
         admission: `acceptall` where none is named.
         prefetch: `none` where none is named.
     """
@@ -68,12 +79,20 @@ class Spec:
         """It is no cache but the best that one could do."""
         return self.eviction.id in BOUNDS
 
+    @property
+    def is_follower(self) -> bool:
+        """It is one cache that follows several."""
+        return self.eviction.id == FOLLOW.id
+
     def composition(self) -> Composition:
         """The components that the engine runs.
 
         Raises:
-            ConfigError: it is a bound.
+            ConfigError: it is a bound or a follower.
         """
+        if self.is_follower:
+            message = f"{self} follows several compositions and is none; ask for those of its experts"
+            raise ConfigError(message)
         if self.is_bound:
             message = f"{self} is a bound, which no cache is composed of"
             raise ConfigError(message)
@@ -95,17 +114,30 @@ def parse(text: str) -> Spec:
     """Read the text that names a cache.
 
     Args:
-        text: e.g. ``arc``, ``coinflip(p=0.5)+lru+next(n=4)``, ``belady``; blanks do not matter.
+        text: e.g. ``arc``, ``coinflip(p=0.5)+lru+next(n=4)``, ``follow(experts=lru|arc)``, ``belady``; blanks do not
+            matter.
 
     Raises:
         ConfigError: it names nothing, or something unknown, twice, in another order or with other values than it takes.
     """
     text = " ".join(text.split())
     try:
-        return _spec([_read(component) for component in BETWEEN.split(text)])
+        return _spec([_read(component) for component in _split(text, "+")])
     except ConfigError as error:
         message = f"policy {text or '(empty)'}: {error}"
         raise ConfigError(message) from error
+
+
+def _split(text: str, sign: str) -> list[str]:
+    """What stands between the signs that no bracket holds: the one in kin=1e+2 is held, as are those of experts."""
+    pieces, depth = [""], 0
+    for letter in text:
+        depth = max(0, depth + (letter == "(") - (letter == ")"))
+        if letter == sign and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return pieces
 
 
 def _spec(components: list[tuple[int, Component]]) -> Spec:
@@ -120,6 +152,9 @@ def _spec(components: list[tuple[int, Component]]) -> Spec:
         message = f"components stand as {FORM}; write {ordered}"
         raise ConfigError(message)
     for (kind, one), (other_kind, other) in pairwise(components):
+        if other.id == FOLLOW.id and kind != other_kind:
+            message = f"{other.id} takes no {KINDS[kind]}: each of its experts has its own; write it before an expert"
+            raise ConfigError(message)
         if kind == other_kind:
             message = f"a cache has one {KINDS[kind]}, not {one.id} and {other.id}; name one"
             raise ConfigError(message)
@@ -128,6 +163,9 @@ def _spec(components: list[tuple[int, Component]]) -> Spec:
 
 def _read(text: str) -> tuple[int, Component]:
     """A component and the place of its kind."""
+    follower = FOLLOWER.fullmatch(text)
+    if follower is not None:
+        return KINDS.index("eviction"), _follower(follower[1] or "")
     match = COMPONENT.fullmatch(text)
     if match is None:
         message = f"{text.strip()} is no component; write an id, or an id with values as in next(n=4)"
@@ -140,34 +178,86 @@ def _read(text: str) -> tuple[int, Component]:
         return KINDS.index("eviction"), Component(name)
     for kind, table in enumerate(TABLES):
         if name in table:
-            return kind, _component(table[name], given or "")
-    known = [*(name for table in TABLES for name in table), *BOUNDS]
+            one = table[name]
+            return kind, Component(one.id, _values(one.id, one.parameters, _pieces(given or "")))
+    known = [*(name for table in TABLES for name in table), FOLLOW.id, *BOUNDS]
     listed = "; ".join(f"{kind}: {', '.join(table)}" for kind, table in zip(KINDS, TABLES, strict=True))
     said = f"{name} is unknown{_meant(name, known)}" if name else "a component is missing"
-    message = f"{said}; a policy is {FORM}, {listed}; or alone: {', '.join(BOUNDS)}"
+    message = f"{said}; a policy is {FORM}, {listed}; or {FOLLOW.form}; or alone: {', '.join(BOUNDS)}"
     raise ConfigError(message)
 
 
-def _component(component: Admission | Eviction | Prefetch, text: str) -> Component:
-    """A component with its values, checked."""
-    known = [parameter.name for parameter in component.parameters]
+def _pieces(text: str) -> list[str]:
+    return _split(text, ",") if text.strip() else []
+
+
+def _follower(text: str) -> Component:
+    """A follower by what stands in its brackets."""
+    lists, values = [], []
+    for piece in _pieces(text):
+        name, equals, value = piece.partition("=")
+        if equals and name.strip() == EXPERTS:
+            lists.append(_split(value, "|"))
+        else:
+            values.append(piece)
+    if len(lists) > 1:
+        message = f"{FOLLOW.id}: {EXPERTS} is given twice"
+        raise ConfigError(message)
+    settled = _values(FOLLOW.id, FOLLOW.parameters, values, (EXPERTS,))
+    experts: dict[Spec, None] = {}
+    for expert in map(_expert, lists[0] if lists else DEFAULT_EXPERTS):
+        if expert in experts:
+            message = f"{FOLLOW.id}: expert {expert} is named twice; each is followed once"
+            raise ConfigError(message)
+        experts[expert] = None
+    if len(experts) > MOST_EXPERTS:
+        message = f"{FOLLOW.id}: {len(experts)} experts are too many; name at most {MOST_EXPERTS}"
+        raise ConfigError(message)
+    return Component(FOLLOW.id, settled, tuple(experts))
+
+
+def _expert(text: str) -> Spec:
+    """A cache to follow, by its text between two bars."""
+    components = _split(text, "+")
+    if any(FOLLOWER.fullmatch(component) for component in components):
+        message = f"{FOLLOW.id}: an expert follows no others; name its experts instead"
+        raise ConfigError(message)
+    try:
+        expert = _spec([_read(component) for component in components])
+    except ConfigError as error:
+        message = f"{FOLLOW.id}: expert {text.strip() or '(empty)'}: {error}"
+        raise ConfigError(message) from error
+    if expert.is_bound:
+        message = f"{FOLLOW.id}: expert {expert} is a bound, which no cache can follow; name caches"
+        raise ConfigError(message)
+    if expert.prefetch.id != NONE.id:
+        message = f"{FOLLOW.id}: expert {expert} prefetches; write +{expert.prefetch} behind {FOLLOW.id}, for all"
+        raise ConfigError(message)
+    return expert
+
+
+def _values(
+    component: str, parameters: tuple[Parameter, ...], pieces: list[str], also: tuple[str, ...] = ()
+) -> tuple[tuple[str, float], ...]:
+    """Values by the texts between the commas, checked; those that are defaults are left out."""
+    names = [parameter.name for parameter in parameters]
+    known = [*also, *names]
     given: dict[str, float] = {}
-    for piece in text.split(",") if text.strip() else ():
+    for piece in pieces:
         name, equals, value = (word.strip() for word in piece.partition("="))
         takes = f"it takes {', '.join(known)}" if known else "it takes no values"
         if not equals:
-            message = f"{component.id}: {piece.strip() or 'nothing'} stands where name=value should; {takes}"
+            message = f"{component}: {piece.strip() or 'nothing'} stands where name=value should; {takes}"
             raise ConfigError(message)
-        if name not in known:
-            message = f"{component.id} takes no {name or 'value without a name'}{_meant(name, known)}; {takes}"
+        if name not in names:
+            message = f"{component} takes no {name or 'value without a name'}{_meant(name, known)}; {takes}"
             raise ConfigError(message)
         if name in given:
-            message = f"{component.id}: {name} is given twice"
+            message = f"{component}: {name} is given twice"
             raise ConfigError(message)
-        given[name] = _value(component.id, name, value)
-    settled = settle(component.id, component.parameters, given)
-    changed = [(one.name, settled[one.name]) for one in component.parameters if settled[one.name] != one.default]
-    return Component(component.id, tuple(changed))
+        given[name] = _value(component, name, value)
+    settled = settle(component, parameters, given)
+    return tuple((one.name, settled[one.name]) for one in parameters if settled[one.name] != one.default)
 
 
 def _value(component: str, name: str, text: str) -> float:

@@ -12,7 +12,7 @@ from cachezoo.kernels import learning
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCH, PREFETCHED, REQUEST, UNIT
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.policies.components import Composition, settle
-from cachezoo.policies.engine import _pauses, simulate
+from cachezoo.policies.engine import pauses, simulate
 from cachezoo.policies.evictions import recency
 from cachezoo.policies.evictions.learned import LRB, THREELCACHE, fit, plant
 from cachezoo.policies.stream import Stream
@@ -70,7 +70,7 @@ def naive_run(eviction, cache, stream, capacity, values):
     """The naive engine, which stops to learn where the engine does."""
     known = settle(eviction.id, eviction.parameters, values)
     cache = cache(stream, capacity, known, fit)
-    stops = set(_pauses(stream, eviction.learn_every))
+    stops = set(pauses(stream, eviction.learn_every))
     steps = {name: getattr(cache, name) for name in ("touch", "insert")}
 
     class Gate:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -11,6 +11,7 @@ from cachezoo.policies.components import Whole
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.following import DEFAULT_EXPERTS, FOLLOW
 from cachezoo.policies.prefetches import PREFETCHES, prefetched_stream
 from cachezoo.policies.spec import BOUNDS, Component, Spec, parse
 from cachezoo.traces.pages import expand_pages
@@ -55,8 +56,42 @@ def test_every_text_round_trips(admission, eviction, prefetch):
     assert hash(parse(str(spec))) == hash(spec)
 
 
-@given(st.text(alphabet="lrucoinfp+()=,.0125 e-_\n", max_size=30))
-@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.none(), part_texts(ADMISSIONS)), part_texts(EVICTIONS)),
+        min_size=1, max_size=5, unique_by=lambda pair: (pair[0] and pair[0][1], pair[1][1]),
+    ),
+    st.dictionaries(st.sampled_from([one.name for one in FOLLOW.parameters]), st.floats(0.001, 1e6)),
+    st.one_of(st.none(), part_texts(PREFETCHES)), st.booleans(),
+)  # fmt: skip
+@settings(deadline=None, max_examples=200)
+def test_every_follower_round_trips(pairs, values, prefetch, experts_first):
+    experts = tuple(
+        Spec(**{"eviction": eviction[1], **({"admission": admission[1]} if admission else {})})
+        for admission, eviction in pairs
+    )
+    assume(len(set(experts)) == len(experts))  # one may name `acceptall`, another no admission
+    bars = "|".join("+".join(part[0] for part in pair if part) for pair in pairs)
+    given_values = [f" {name} = {value!r}" for name, value in values.items()]
+    inside = ",".join([f"experts={bars}", *given_values] if experts_first else [*given_values, f"experts={bars}"])
+    spec = parse("+".join([f"follow({inside})", *([prefetch[0]] if prefetch else [])]))
+    settled = tuple((one.name, values[one.name]) for one in FOLLOW.parameters
+                    if values.get(one.name, one.default) != one.default)  # fmt: skip
+    follower = Component("follow", settled, experts)
+    assert spec == Spec(**{"eviction": follower, **({"prefetch": prefetch[1]} if prefetch else {})})
+    assert parse(str(spec)) == spec and str(parse(str(spec))) == str(spec) and hash(parse(str(spec))) == hash(spec)
+
+
+@given(
+    st.one_of(
+        st.text(alphabet="lrucoinfp+()=,.0125 e-_\n", max_size=30),
+        st.lists(
+            st.sampled_from(["follow", "(", ")", "experts", "=", "|", "+", ",", "lru", "arc", "next", "price", "1"]),
+            max_size=16,
+        ).map("".join),
+    )
+)
+@settings(deadline=None, max_examples=600)
 def test_any_text_is_read_or_refused_in_one_line(text):
     try:
         spec = parse(text)
@@ -79,6 +114,14 @@ def test_any_text_is_read_or_refused_in_one_line(text):
         ("coinflip(p=2.5e-1, seed=1e+2)+fifo", "coinflip(p=0.25, seed=100)+fifo"),
         ("next(n=8.0)", "lru+next"),
         ("fifo()", "fifo"),
+        ("follow", "follow"),
+        ("follow ( )", "follow"),
+        ("follow(price=0.1, half_life=16)+none", "follow"),
+        (f"follow(experts={'|'.join(DEFAULT_EXPERTS)})", "follow"),
+        (
+            "follow( lead=1e-1,experts= rejectx | s3fifo(small=1e-1, ghost=2) |bloom + arc)+next",
+            "follow(experts=rejectx+lru|s3fifo(ghost=2)|bloom+arc, lead=0.1)+next",
+        ),
         *((bound, bound) for bound in BOUNDS),
     ],
 )
@@ -123,6 +166,42 @@ def test_canonical_texts(text, canonical):
         ("coinflip+belady", "policy coinflip+belady: belady is a bound: it takes no other component; name it alone"),
         ("benefit+next", "policy benefit+next: benefit is a bound: it takes no other component; name it alone"),
         ("belady(x=1)", "policy belady(x=1): belady is a bound and takes no values"),
+        ("folow", "policy folow: folow is unknown, did you mean follow?; a policy is "),
+        ("follow(experts=)", "policy follow(experts=): follow: expert (empty): a component is missing; a policy is "),
+        ("follow(experts=lru|)", "policy follow(experts=lru|): follow: expert (empty): a component is missing; "),
+        ("follow(experts=lru|aarc)", "policy follow(experts=lru|aarc): follow: expert aarc: aarc is unknown, did you "),
+        ("follow(experts=lru(n=1))", "policy follow(experts=lru(n=1)): follow: expert lru(n=1): lru takes no n; it "),
+        ("follow(experts=lru+fifo)", "policy follow(experts=lru+fifo): follow: expert lru+fifo: a cache has one "),
+        ("follow(experts=lru, experts=arc)", "policy follow(experts=lru, experts=arc): follow: experts is given twice"),
+        ("follow(experts=lru|acceptall+lru)", "policy follow(experts=lru|acceptall+lru): follow: expert lru is named "),
+        ("follow(experts=belady)", "policy follow(experts=belady): follow: expert belady is a bound, which no cache "),
+        (
+            "follow(experts=lru+next)",
+            "policy follow(experts=lru+next): follow: expert lru+next prefetches; write +next",
+        ),
+        ("follow(experts=follow)", "policy follow(experts=follow): follow: an expert follows no others; "),
+        (
+            "follow(experts=lru|follow(experts=arc))",
+            "policy follow(experts=lru|follow(experts=arc)): follow: an expert",
+        ),
+        ("follow(experts=" + "follow(" * 5000, "policy follow(experts=follow("),
+        (
+            "follow(lru|arc)",
+            "policy follow(lru|arc): follow: lru|arc stands where name=value should; it takes experts, ",
+        ),
+        ("follow(expert=lru)", "policy follow(expert=lru): follow takes no expert, did you mean experts?; it takes "),
+        (
+            "follow(half_life=0)",
+            "policy follow(half_life=0): follow: half_life = 0 is outside [0.001, 1e+06]; accesses",
+        ),
+        ("follow(lead=1, lead=2)", "policy follow(lead=1, lead=2): follow: lead is given twice"),
+        ("follow+arc", "policy follow+arc: a cache has one eviction, not follow and arc; name one"),
+        ("rejectx+follow", "policy rejectx+follow: follow takes no admission: each of its experts has its own; write "),
+        ("next+follow", "policy next+follow: components stand as [admission+]eviction[+prefetch]; write follow+next"),
+        (
+            f"follow(experts={'|'.join(f'lrfu(decay={k + 1}e-3)' for k in range(33))})",
+            f"policy follow(experts={'|'.join(f'lrfu(decay={k + 1}e-3)' for k in range(33))}): follow: 33 experts ",
+        ),
         ("lru\n+lru", "policy lru +lru: a cache has one eviction, not lru and lru; name one"),
     ],
 )
@@ -151,3 +230,11 @@ def test_a_bound_is_no_composition():
     assert not parse("lru").is_bound
     with pytest.raises(ConfigError, match=r"^belady is a bound, which no cache is composed of$"):
         parse("belady").composition()
+
+
+def test_a_follower_is_no_composition_but_its_experts_are():
+    spec = parse("follow(experts=lru|rejectx+arc)")
+    assert spec.is_follower and not spec.is_bound and not parse("lru").is_follower
+    with pytest.raises(ConfigError, match=r"^follow\(experts=lru\|rejectx\+arc\) follows several compositions and is"):
+        spec.composition()
+    assert [expert.composition().admission.id for expert in spec.eviction.experts] == ["acceptall", "rejectx"]
