@@ -107,8 +107,10 @@ def _models() -> Iterator[File]:
     for system in SYSTEMS.values():
         described = _described(system)
         keys = {"geometry": described.geometry, "learned": described.learned, "figures": described.fitted}
-        yield from _of_one(system, paths.fitted(_of_system(system)) / FIT_FILE, keys)
-        yield from (_table(paths.fitted(_of_system(system)) / name, table) for name, table in described.files.items())
+        folder = paths.fitted(_of_system(system))
+        yield from _of_one(system, folder / FIT_FILE, keys)
+        files = described.files.items()
+        yield from (_table(folder / described.fitted_in / name, table) for name, table in files)
     train = Each(
         *A_MODEL,
         text="all that export, evaluation and a runtime need beside the weights; class "

@@ -1,6 +1,6 @@
 """A trace that an LSTM can learn: requests to a drifting hot set that come back, among others that never do."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +10,16 @@ from cachezoo.config.load import load_params
 from cachezoo.features.table import read_features, write_features
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.labels.tags import read_benefit_labels
-from cachezoo.models.trained import TrainedModel
+from cachezoo.models.trained import FittedModel, TrainedModel
 from cachezoo.systems.caching import fit, judge
 from cachezoo.systems.caching.fit import FitTrace
 from cachezoo.systems.caching.infer import one_teacher
+from cachezoo.systems.caching.networks import Network, folder_of, write_networks
 from cachezoo.systems.caching.prepared import Prepared
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
-from tests.trained_data import MadeLstm
+from cachezoo.training.fitted import write_judged_lstm
+from tests.trained_data import Weights, fitted_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMS = load_params(ROOT / "params.yaml")
@@ -64,12 +66,34 @@ def make_part(trace: Trace, folder: Path, settings: fit.Settings = FIT) -> FitTr
     return FitTrace(part, read_features(features, settings.label))
 
 
+@dataclass(frozen=True)
+class MadeCaching:
+    """The networks of a fit, what the fit says of them, what the judge does, and the weights that it keeps."""
+
+    fitted: FittedModel
+    networks: list[Network]
+    trained: TrainedModel
+    kept: Weights
+
+    @property
+    def weights(self) -> list[Weights]:
+        """Of each network, with the heads of all teachers."""
+        return [dict(network.weights) for network in self.networks]
+
+    def write(self, folder: Path) -> TrainedModel:
+        """Write both stages' folders: `folder`, and the fitted model's beside it."""
+        write_networks(fitted_folder(folder), self.fitted, self.networks)
+        shipped = folder_of(fitted_folder(folder), self.trained.calibration["network"])
+        write_judged_lstm(folder, shipped, self.trained, self.kept)
+        return self.trained
+
+
 def fit_and_judge(
     parts: list[FitTrace], validation: list[FitTrace], fitting: fit.Settings = FIT, judging: judge.Settings = JUDGE
-) -> MadeLstm:
+) -> MadeCaching:
     """A caching model of the parts, judged as the stages judge it."""
-    fitted, weights, curves = fit.fit_prepared("database", parts, validation, fitting, {})
-    judged = [own.part for own in validation or parts]
-    verdict, teacher = judge.judge(fitted, weights, judged, bool(validation), judging)
-    kept = one_teacher(weights, fitted.learned["teachers"].index(teacher))
-    return MadeLstm(fitted, weights, curves, TrainedModel.of(fitted, verdict, {}), kept)
+    fitted, networks = fit.fit_prepared("database", parts, validation, fitting, {})
+    judged, weights = [own.part for own in validation or parts], [network.weights for network in networks]
+    verdict, chosen = judge.judge(fitted, weights, judged, bool(validation), judging)
+    kept = one_teacher(weights[chosen.network], fitted.learned["teachers"].index(chosen.teacher))
+    return MadeCaching(fitted, networks, TrainedModel.of(fitted, verdict, {}), kept)

@@ -173,6 +173,15 @@ def _moments(parts: list[F64], formula: str) -> tuple[float, float]:
     return mean, max(float(np.sqrt(np.mean((joined - mean) ** 2))), MIN_SCALE)
 
 
+def _every_lane(parts: Sequence[Columns], formula: str) -> list[F64]:
+    """A column of every trace, at every capacity where it hangs on that."""
+    _, _, _, place, relative = _ENTRIES[formula]
+    lanes_differ = relative or place >= _SIZED
+    return [
+        _column(part, lane, formula) for part in parts for lane in range(len(part.capacities) if lanes_differ else 1)
+    ]
+
+
 def fit_features(parts: Sequence[Columns], kind: str, fed_back: bool = False) -> list[dict[str, Any]]:
     """The inputs in order with their normalisation, as plain dicts of `cachezoo.models.trained.Feature`.
 
@@ -182,18 +191,28 @@ def fit_features(parts: Sequence[Columns], kind: str, fed_back: bool = False) ->
         fed_back: the previous request's tags are inputs too.
     """
     rows: list[dict[str, Any]] = []
-    for name, formula, unit, place, relative in (*_REQUEST, *(_HISTORY if kind == "caching" else ())):
-        lanes_differ = relative or place >= _SIZED
-        columns = [
-            _column(part, lane, formula)
-            for part in parts
-            for lane in range(len(part.capacities) if lanes_differ else 1)
-        ]
-        mean, scale = _moments(columns, formula)
+    for name, formula, unit, _, _ in (*_REQUEST, *(_HISTORY if kind == "caching" else ())):
+        mean, scale = _moments(_every_lane(parts, formula), formula)
         rows.append({"name": name, "formula": formula, "unit": unit, "mean": mean, "scale": scale})
     if fed_back:
         rows += [{"name": n, "formula": f, "unit": u, "mean": 0.0, "scale": 1.0} for n, f, u in _FEEDBACK]
     return [{"encoding": "number", **row} for row in rows]
+
+
+def input_ranges(parts: Sequence[Columns], features: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """The least and the greatest value of each input, in its unit, by its name; fed-back tags have none.
+
+    Args:
+        parts: raw inputs of the train traces, and of no other.
+        features: the model's inputs, as `fit_features` gives them.
+    """
+    ranges = {}
+    for entry in features:
+        if entry["formula"] in _ENTRIES:
+            columns = _every_lane(parts, entry["formula"])
+            low, high = min(float(values.min()) for values in columns), max(float(values.max()) for values in columns)
+            ranges[str(entry["name"])] = [low, high]
+    return ranges
 
 
 def check_formulas(features: Sequence[Mapping[str, Any]], known: Iterable[str] | None = None) -> None:
@@ -213,14 +232,19 @@ def check_formulas(features: Sequence[Mapping[str, Any]], known: Iterable[str] |
             raise ConfigError(message)
 
 
-def open_inputs(columns: Columns, lane: int, features: Sequence[Mapping[str, Any]], clip: float) -> F32:
+def open_inputs(
+    columns: Columns, lane: int, features: Sequence[Mapping[str, Any]], clip: float,
+    ranges: Mapping[str, Sequence[float]] | None = None,
+) -> F32:  # fmt: skip
     """Normalised inputs of one capacity, without the previous requests' tags.
 
     Args:
         columns: raw inputs.
         lane: which of its capacities.
         features: the model's inputs, as in train.json or a manifest.
-        clip: values are cut to ± this.
+        clip: normalised values are cut to ± this.
+        ranges: least and greatest value of an input, in its unit, by its name; what lies outside is cut to them, so
+            that a network meets no input beyond those it was trained on. An input without one is not cut.
 
     Returns:
         float32[n, F']: every feature that is not fed back, in order.
@@ -232,8 +256,11 @@ def open_inputs(columns: Columns, lane: int, features: Sequence[Mapping[str, Any
     wanted = [entry for entry in features if not str(entry["formula"]).startswith("feedback.")]
     out = np.empty((len(columns.common), len(wanted)), np.float32)
     for place, entry in enumerate(wanted):
-        values = (_column(columns, lane, entry["formula"]) - entry["mean"]) / entry["scale"]
-        out[:, place] = np.clip(values, -clip, clip)
+        values = _column(columns, lane, entry["formula"])
+        if ranges is not None and entry["name"] in ranges:
+            low, high = ranges[entry["name"]]
+            values = np.clip(values, low, high)
+        out[:, place] = np.clip((values - entry["mean"]) / entry["scale"], -clip, clip)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Time-block bootstrap of page hit ratios."""
+"""Time-block bootstrap of page hit ratios, and of their mean over trainings that differ in their seed."""
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,21 @@ def resampled_ratios(hits: npt.NDArray[np.generic], blocks: int, samples: int, s
     sums = means[draws].sum(axis=1)
     ratios: F64 = sums[:, 0] / np.maximum(sums[:, 1], 1)
     return ratios
+
+
+def resampled_means(ratios: F64, seed: int) -> F64:
+    """float64[samples] means over trainings, in each resample over as many as there are, drawn with replacement.
+
+    So the spread is that of the blocks, which each column of `ratios` has drawn alike, and of the seeds together.
+
+    Args:
+        ratios: float64[n, samples], `resampled_ratios` of each training with the same blocks drawn.
+        seed: of the draws.
+    """
+    count, samples = ratios.shape
+    draws = np.random.default_rng(seed).integers(0, count, (count, samples))
+    means: F64 = np.take_along_axis(ratios, draws, axis=0).mean(axis=0)
+    return means
 
 
 def interval(ratios: F64) -> tuple[float, float]:

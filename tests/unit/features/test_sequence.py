@@ -21,6 +21,7 @@ from cachezoo.features.sequence import (
     Memory,
     feedback,
     fit_features,
+    input_ranges,
     open_inputs,
     raw_columns,
 )
@@ -132,6 +133,27 @@ def test_normalisation_comes_from_the_given_parts() -> None:
         pages.min(),
         pages.max() - pages.min(),
     )
+
+
+def test_inputs_outside_the_trained_range_are_cut_to_it() -> None:
+    features = fit_features([WHOLE], "caching", fed_back=True)
+    ranges = input_ranges([WHOLE], features)
+    assert list(ranges) == [row["name"] for row in features[:OPEN_WIDTH]]
+    for lane in (0, 1):
+        rows = open_inputs(WHOLE, lane, features, 6.0)
+        assert rows.tobytes() == open_inputs(WHOLE, lane, features, 6.0, ranges).tobytes()
+    half = replace(WHOLE, common=WHOLE.common[:400], sized=WHOLE.sized[:, :400])
+    narrow = input_ranges([half], features)
+    cut = open_inputs(WHOLE, 0, features, 6.0, narrow)
+    seen = open_inputs(half, 0, features, 6.0), open_inputs(half, 1, features, 6.0)
+    assert (cut[:400] == seen[0]).all() and (cut[400:] != open_inputs(WHOLE, 0, features, 6.0)[400:]).any()
+    for place, row in enumerate(features[:OPEN_WIDTH]):
+        ends = [(end - row["mean"]) / row["scale"] for end in narrow[row["name"]]]
+        assert np.clip(ends[0], -6, 6) - 1e-5 <= cut[:, place].min()
+        assert cut[:, place].max() <= np.clip(ends[1], -6, 6) + 1e-5
+    one = open_inputs(WHOLE, 0, features, 6.0, {"size": narrow["size"]})
+    others = [place for place, row in enumerate(features[:OPEN_WIDTH]) if row["name"] != "size"]
+    np.testing.assert_array_equal(one[:, others], open_inputs(WHOLE, 0, features, 6.0)[:, others])
 
 
 def test_normalised_inputs() -> None:

@@ -30,7 +30,7 @@ def test_the_classics_have_at_least_the_freedoms_of_the_caching_model() -> None:
     assert all(policy(text).id == text for text in found)
     manager, label = PARAMS.policy.manager, PARAMS.label.benefit
     oracles = len(label.horizons) + 1
-    candidates = oracles * len(manager.on_hit) * len(manager.queues) * len(PARAMS.judge.caching.thresholds)
+    candidates = oracles * len(manager.on_hit) * len(manager.queues) * PARAMS.judge.caching.thresholds
     assert len(classics()) + len(found) >= candidates
 
 

@@ -62,7 +62,7 @@ def test_conf_is_valid_and_typos_are_refused(file: str, schema: type[BaseModel])
         ("features/history.yaml", HistoryFeatures, {"windows": [2, 2]}, "rise"),
         ("model/caching/lstm_small.yaml", caching.Model, {"state": "reset100", "sequence": 50}, "reset100"),
         ("fit/caching.yaml", caching.Fit, {"precision": "16-mixed"}, "bf16-mixed"),
-        ("judge/caching.yaml", caching.Judge, {"thresholds": [0.5, 1.5]}, "less than or equal to 1"),
+        ("judge/caching.yaml", caching.Judge, {"thresholds": 2}, "greater than or equal to 3"),
         ("policy/manager.yaml", ManagerPolicy, {"capacity": 0.0}, "greater than 0"),
     ],
 )

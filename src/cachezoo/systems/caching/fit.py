@@ -1,8 +1,9 @@
 """Fits the caching LSTM of a category on the oracles' tags.
 
 Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity teach one network, with heads for each
-candidate oracle; the epoch is chosen by the loss on the blocks of validation that do not judge. Which oracle, threshold
-and rules of the manager to take is the judge's choice: `cachezoo.systems.caching.judge`.
+candidate oracle; the epoch is chosen by the loss on the blocks of validation that do not judge. `fit.caching.seeds`
+such networks are trained, which differ in their seed. Which of them to ship, with which oracle, threshold and rules of
+the manager, is the judge's choice: `cachezoo.systems.caching.judge`.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.features.sequence import Columns, fit_features, open_inputs
+from cachezoo.features.sequence import Columns, fit_features, input_ranges, open_inputs
 from cachezoo.features.table import read_features
 from cachezoo.io import sha256_file
 from cachezoo.labels.tags import BELADY
@@ -23,12 +24,13 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 from cachezoo.systems.caching.blocks import judging_requests
+from cachezoo.systems.caching.networks import Network, write_networks
 from cachezoo.systems.caching.prepared import Prepared, read_prepared
 from cachezoo.systems.caching.sequences import Lane, Sequences, cut_lanes
 from cachezoo.systems.caching.settings import Fit, Model
 from cachezoo.traces.pages import capacity_pages, percent
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.training.fitted import Curves, network_weights, write_lstm
+from cachezoo.training.fitted import Curves, network_weights
 from cachezoo.training.uses import trace_uses
 
 if TYPE_CHECKING:
@@ -52,6 +54,26 @@ class Settings(Picked):
     seed: Annotated[int, At("seed")]
     judged_requests: Annotated[int, At("judge.caching.closed_loop_requests")]
     judged_blocks: Annotated[int, At("judge.caching.blocks")]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A model's inputs.
+
+    Attributes:
+        features: in order, with their normalisation.
+        ranges: least and greatest value in training, by the input's name.
+    """
+
+    features: list[Feature]
+    ranges: dict[str, list[float]]
+
+    @classmethod
+    def of(cls, parts: list["FitTrace"], fed_back: bool) -> "Inputs":
+        """Those of some train traces."""
+        columns = [own.columns for own in parts]
+        rows = fit_features(columns, "caching", fed_back)
+        return cls([Feature(**row) for row in rows], input_ranges(columns, rows))
 
 
 @dataclass(frozen=True)
@@ -80,31 +102,27 @@ def candidate_teachers(parts: list[FitTrace], settings: Settings) -> list[str]:
     return [max(names, key=lambda name: sum(own.part.labels.decided_hit_ratio[name, key] for own in parts))]
 
 
-def lanes_of(parts: list[FitTrace], features: list[Feature], teachers: list[str], settings: Settings) -> list[Lane]:
+def lanes_of(parts: list[FitTrace], inputs: Inputs, teachers: list[str], settings: Settings) -> list[Lane]:
     """Every trace at each labelled capacity."""
-    return [
-        _lane(own, features, teachers, settings, fraction) for own in parts for fraction in settings.label.capacities
-    ]
+    return [_lane(own, inputs, teachers, settings, fraction) for own in parts for fraction in settings.label.capacities]
 
 
-def choosing_lanes(
-    parts: list[FitTrace], features: list[Feature], teachers: list[str], settings: Settings
-) -> list[Lane]:
+def choosing_lanes(parts: list[FitTrace], inputs: Inputs, teachers: list[str], settings: Settings) -> list[Lane]:
     """Every validation trace at the manager's capacity, which the verdict is spoken at; what judges does not count."""
     lanes = []
     for own in parts:
         pages = own.part.pages
         capacity = capacity_pages(settings.capacity, pages.n_pages)
         judging = judging_requests(pages, capacity, settings.judged_requests, settings.judged_blocks)
-        lanes.append(replace(_lane(own, features, teachers, settings, settings.capacity), counts=~judging))
+        lanes.append(replace(_lane(own, inputs, teachers, settings, settings.capacity), counts=~judging))
     return lanes
 
 
-def _lane(own: FitTrace, features: list[Feature], teachers: list[str], settings: Settings, fraction: float) -> Lane:
+def _lane(own: FitTrace, inputs: Inputs, teachers: list[str], settings: Settings, fraction: float) -> Lane:
     labelled = [percent(capacity) for capacity in settings.label.capacities].index(percent(fraction))
-    rows = [feature.model_dump() for feature in features]
-    inputs = open_inputs(own.columns, labelled, rows, settings.features.clip)
-    return Lane(inputs, [own.part.labels.tags[teacher, percent(fraction)] for teacher in teachers])
+    rows = [feature.model_dump() for feature in inputs.features]
+    values = open_inputs(own.columns, labelled, rows, settings.features.clip, inputs.ranges)
+    return Lane(values, [own.part.labels.tags[teacher, percent(fraction)] for teacher in teachers])
 
 
 def _network(inputs: int, teachers: int, settings: Settings, seed: int) -> "CachingLstm":
@@ -142,10 +160,16 @@ def fit_network(
     return task.best, task.curves
 
 
+def network_seeds(category: str, settings: Settings) -> dict[str, int]:
+    """The seed of each network, by context; the first is that of a model of one network."""
+    keys = [(CONTEXT, ()), *((f"{CONTEXT}.{place}", (place,)) for place in range(1, settings.fit.seeds))]
+    return {name: derive_seed(settings.seed, CONTEXT, category, *place) for name, place in keys}
+
+
 def fit_prepared(
     category: str, parts: list[FitTrace], validation: list[FitTrace], settings: Settings, inputs: dict[str, str]
-) -> tuple[FittedModel, dict[str, F32], Curves]:
-    """Fit on some traces, choose the epoch on others.
+) -> tuple[FittedModel, list[Network]]:
+    """Fit on some traces, choose the epochs on others.
 
     Args:
         category: workload category.
@@ -155,31 +179,31 @@ def fit_prepared(
         inputs: sha256 of what was read, by path.
 
     Returns:
-        The model, its weights with the heads of all teachers (those it began with, where no loss was finite), and the
-        curves.
+        The model, and its networks, with the heads of all teachers (one whose loss was never finite as it began; then
+        the model is not trained).
 
     Raises:
         TrainingError: no train trace, or no settled label in it.
     """
     if not parts:
         raise TrainingError(no_trace(category, "train"))
-    columns = [own.columns for own in parts]
-    features = [Feature(**row) for row in fit_features(columns, "caching", settings.model.feedback)]
-    teachers = candidate_teachers(parts, settings)
-    name, seed = model_id(category, settings.model.arch), derive_seed(settings.seed, CONTEXT, category)
+    given, teachers = Inputs.of(parts, settings.model.feedback), candidate_teachers(parts, settings)
+    name, seeds = model_id(category, settings.model.arch), network_seeds(category, settings)
 
     def cut(lanes: list[Lane]) -> Sequences:
         return cut_lanes(lanes, settings.model.sequence, settings.fit.hit_weight, settings.model.feedback)
 
-    train = cut(lanes_of(parts, features, teachers, settings))
+    train = cut(lanes_of(parts, given, teachers, settings))
     if not train.weight.any():
         message = f"{name}: no label of the train traces is settled; give longer traces or shorter horizons"
         raise TrainingError(message)
-    held = cut(choosing_lanes(validation, features, teachers, settings)) if validation else None
-    weights, curves = fit_network(name, train, held, settings, seed)
+    held = cut(choosing_lanes(validation, given, teachers, settings)) if validation else None
+    found = [fit_network(name, train, held, settings, seed) for seed in seeds.values()]
+    trained = all(weights for weights, _ in found)
     figures: dict[str, float | None] = {"rows": float((train.weight > 0).any(axis=2).sum())}
-    if weights and validation:
-        figures["loss"] = min(loss for _, loss in curves if loss is not None)
+    if trained and validation:
+        best = [min(loss for _, loss in curves if loss is not None) for _, curves in found]
+        figures["loss"] = float(np.mean(best))
     fitted = FittedModel(
         model_id=name,
         kind="caching",
@@ -190,26 +214,32 @@ def fit_prepared(
             "precision": settings.fit.precision,
             "threads": settings.fit.threads,
         },
-        features=features,
+        features=given.features,
         geometry={"page_bytes": PAGE_BYTES},
         traces=trace_uses([own.part for own in parts], [own.part for own in validation]),
         inputs=inputs,
-        seeds={CONTEXT: seed},
-        trained=bool(weights),
-        learned=_learned(teachers, columns, settings),
+        seeds=seeds,
+        trained=trained,
+        learned=_learned(teachers, given, [part.columns for part in parts], settings),
         figures=figures,
-        reason="" if weights else "training never moved the model: no epoch's loss was finite",
+        reason="" if trained else "training never moved the model: no epoch's loss was finite",
     )
-    return fitted, weights or network_weights(_network(len(features), len(teachers), settings, seed)), curves
+    networks = [
+        Network(weights or network_weights(_network(len(given.features), len(teachers), settings, seed)), curves)
+        for (weights, curves), seed in zip(found, seeds.values(), strict=True)
+    ]
+    return fitted, networks
 
 
-def _learned(teachers: list[str], columns: list[Columns], settings: Settings) -> dict[str, Any]:
-    """What the judge and a runtime need besides the network."""
+def _learned(teachers: list[str], inputs: Inputs, columns: list[Columns], settings: Settings) -> dict[str, Any]:
+    """What the judge and a runtime need besides the networks."""
     ratios = np.concatenate([part.sized[:, :, 0].ravel() for part in columns])
     return {
+        "networks": settings.fit.seeds,
         "teachers": teachers,
         "capacities": list(settings.label.capacities),
         "capacity_ratio_log2": [float(np.quantile(ratios, q)) for q in (0.01, 0.99)],
+        "ranges": inputs.ranges,
         "state": settings.model.state,
         "sequence": settings.model.sequence,
         "memory": settings.features.model_dump(),
@@ -241,5 +271,5 @@ def fit_caching(params: "Params", category: str) -> None:
     settings = Settings.of(params, category)
     parts, inputs = read_fit_traces(category, settings.roles.get("train", []), settings.label)
     validation, more = read_fit_traces(category, settings.roles.get("validation", []), settings.label)
-    fitted, weights, curves = fit_prepared(category, parts, validation, settings, {**inputs, **more})
-    write_lstm(paths.fitted(fitted.model_id), fitted, weights, curves)
+    fitted, networks = fit_prepared(category, parts, validation, settings, {**inputs, **more})
+    write_networks(paths.fitted(fitted.model_id), fitted, networks)

@@ -1,41 +1,45 @@
 """Judges a category's caching model: is it better than the best classic? Its cache is run on validation, in all ways.
 
-A candidate is an oracle to imitate, a threshold and the manager's rules. The counted accesses of each validation trace
-are cut into time blocks: every other one chooses, the verdict is spoken on the rest, so that the choice cannot flatter
-it. Each cache runs on through both kinds of blocks: its state at a block's start comes from the block before.
-(Choosing on a first half alone was tried: what is best while counts are young was worst later.)
+A candidate is a network of the fit, an oracle to imitate, a threshold and the manager's rules. The counted accesses of
+each validation trace are cut into time blocks: every other one chooses, the verdict is spoken on the rest, so that the
+choice cannot flatter it. Each cache runs on through both kinds of blocks: its state at a block's start comes from the
+block before. (Choosing on a first half alone was tried: what is best while counts are young was worst later.)
+
+One training is an anecdote, so the verdict is on all networks, each run in its own best way: seeds and blocks are
+resampled together, and the lower end of the 90 % interval of the mean lead has to be above 0. Fewer than five networks
+have no verdict.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
-from cachezoo.console import Advance, progress
-from cachezoo.kernels.manager_limits import Cache
-from cachezoo.kernels.outcome import HIT
-from cachezoo.labels.tags import Labels, Tags
-from cachezoo.measures.bootstrap import interval, resampled_ratios
+from cachezoo.measures.bootstrap import interval, resampled_means, resampled_ratios
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
-from cachezoo.models.weights import read_weights
-from cachezoo.params import At, Picked
-from cachezoo.policies.registry import OPTIMUM, classics
-from cachezoo.policies.simulate import Simulator
-from cachezoo.policies.tuned import tuned_classics
-from cachezoo.serving.requests import batch_of
-from cachezoo.settings.data import Roles
-from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy, ManagerPolicy
-from cachezoo.systems.caching.blocks import first_requests, halves
-from cachezoo.systems.caching.infer import one_teacher, teacher_outputs, torch_serving
-from cachezoo.systems.caching.metrics import PAPER_RULES, label_metrics, oracle_figures
+from cachezoo.seeds import derive_seed
+from cachezoo.systems.caching.blocks import halves
+from cachezoo.systems.caching.candidates import Candidate
+from cachezoo.systems.caching.closed_loop import (
+    EVEN_ODDS,
+    Case,
+    Ran,
+    Settings,
+    base_policy,
+    case_of,
+    classic_hits,
+    pooled,
+    try_network,
+)
+from cachezoo.systems.caching.infer import one_teacher
+from cachezoo.systems.caching.metrics import label_metrics, oracle_figures
+from cachezoo.systems.caching.networks import folder_of, read_networks
 from cachezoo.systems.caching.prepared import Prepared, read_prepared
-from cachezoo.systems.caching.serve import CachingServing, Served
 from cachezoo.systems.caching.settings import Judge
 from cachezoo.traces.pages import capacity_pages, percent
-from cachezoo.traces.warmup import auto_warmup
 from cachezoo.training.fitted import write_judged_lstm
 
 if TYPE_CHECKING:
@@ -44,37 +48,7 @@ if TYPE_CHECKING:
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
 CONTEXT = "train_caching"
-
-
-@dataclass(frozen=True)
-class Settings(Picked):
-    """What the stage reads of params.yaml."""
-
-    label: Annotated[BenefitLabel, At("label.benefit")]
-    manager: Annotated[ManagerPolicy, At("policy.manager")]
-    classics: Annotated[ClassicsPolicy, At("policy.classics")]
-    judge: Annotated[Judge, At("judge.caching")]
-    arch: Annotated[str, At("model.caching.arch")]
-    roles: Annotated[Roles, At("data.roles.{category}")]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to run the model's cache."""
-
-    teacher: str
-    on_hit: str
-    queues: str
-    threshold: float
-
-    @property
-    def kind(self) -> tuple[str, str, str]:
-        """What it is but for the threshold."""
-        return self.teacher, self.on_hit, self.queues
-
-    def cache(self, capacity: int) -> Cache:
-        """The cache that it runs."""
-        return Cache(capacity, self.threshold, self.on_hit, self.queues)
+LEAST_SEEDS = 5
 
 
 @dataclass(frozen=True)
@@ -83,11 +57,11 @@ class Choice:
 
     Attributes:
         chosen: the best candidate.
-        candidates: for each oracle and rules the best threshold, with its `hit_ratio` on the choosing blocks and the
-            pages written on the whole.
-        curve: every threshold with the chosen oracle and rules.
+        candidates: for each network, oracle and rules the best threshold, with its `hit_ratio` on the choosing blocks
+            and the pages written on the whole.
+        curve: every threshold with the chosen network, oracle and rules.
         figures: for train.json, on the judging blocks.
-        beats: the paired difference to the best classic lies above 0.
+        beats: the paired difference to the best classic lies above 0, over seeds and blocks.
         oracle_beats_classic: the oracle that was imitated hits at least as often as the best classic.
         reason: one line.
     """
@@ -101,82 +75,6 @@ class Choice:
     reason: str
 
 
-@dataclass(frozen=True)
-class _Simulated:
-    """One judged trace: hits after warm-up of every candidate, classic and the optimum."""
-
-    hits: list[U8]
-    written: list[int]
-    outputs: dict[str, F32]
-    classics: dict[str, U8]
-    optimum: U8
-
-
-def _shortened(part: Prepared, requests: int) -> Prepared:
-    """The first requests; the working set, and so the capacity, stays the whole trace's."""
-    pages = first_requests(part.pages, requests)
-    tags = {key: Tags(own.bits[:requests]) for key, own in part.labels.tags.items()}
-    labels: Labels = replace(part.labels, tags=tags)
-    return replace(part, trace=part.trace.rows(0, requests), pages=pages, labels=labels)
-
-
-def _fed_back(
-    serving: CachingServing, part: Prepared, candidates: list[Candidate], capacity: int, advance: Advance
-) -> tuple[list[Served], dict[str, F32]]:
-    """All candidates in lockstep; the outputs are those of the middle one."""
-    caches = [candidate.cache(capacity) for candidate in candidates]
-    served = serving.run(batch_of(part.trace), part.pages, caches, keep=True, advance=advance)
-    return [served], {candidates[0].teacher: served.outputs[len(caches) // 2]}
-
-
-def _open_loop(
-    serving: CachingServing, part: Prepared, candidates: list[Candidate], capacity: int, outputs: F32
-) -> tuple[list[Served], dict[str, F32]]:
-    """Each teacher's candidates together, by outputs float32[n, 1, K, 4] that no cache enters."""
-    runs, of_teacher = [], {}
-    for k, teacher in enumerate(dict.fromkeys(candidate.teacher for candidate in candidates)):
-        caches = [candidate.cache(capacity) for candidate in candidates if candidate.teacher == teacher]
-        lane_of = np.zeros(len(caches), np.int64)
-        own = np.ascontiguousarray(outputs[:, :, k])
-        runs.append(serving.serve(part.trace.op, part.pages, caches, own, lane_of))
-        of_teacher[teacher] = own[:, 0]
-    return runs, of_teacher
-
-
-def _simulate(
-    part: Prepared, model: FittedModel, weights: Mapping[str, F32], candidates: list[Candidate], settings: Settings
-) -> _Simulated:
-    capacity, threads = capacity_pages(settings.manager.capacity, part.pages.n_pages), int(model.arch["threads"])
-    policies, calibration = base_policy(model, settings), {"threshold": candidates[0].threshold}
-    values = model.model_dump(mode="json")
-    serving = torch_serving(values, policies, calibration, one_teacher(weights, 0), threads)
-    with progress(f"{model.model_id}: cache on {part.key}", len(part.trace)) as advance:
-        if serving.fed_back:
-            runs, outputs = _fed_back(serving, part, candidates, capacity, advance)
-        else:
-            rows = serving.inputs(batch_of(part.trace), part.pages, [capacity])
-            every = teacher_outputs(weights, rows, threads, serving.reset_every, advance)
-            runs, outputs = _open_loop(serving, part, candidates, capacity, every)
-    warmup = auto_warmup(part.pages, capacity)
-    names = [*classics(), *tuned_classics(settings.classics), OPTIMUM]
-    rivals = {name: hits[warmup:] for name, hits in classic_hits(part, names, capacity)}
-    optimum = rivals.pop(OPTIMUM)
-    hits = [run.hits(lane)[warmup:] for run in runs for lane in range(len(run.totals))]
-    written = [row["ssd_writes"] for run in runs for row in run.totals]
-    return _Simulated(hits, written, outputs, rivals, optimum)
-
-
-def classic_hits(part: Prepared, names: Sequence[str], capacity: int) -> Iterator[tuple[str, U8]]:
-    """Each policy's page hits, uint8[m], on the very stream that the evaluation of a category runs it on."""
-    simulator = Simulator(part.trace, part.pages)
-    for name in names:
-        yield name, (simulator.run(name, capacity, 0).outcome == HIT).astype(np.uint8)
-
-
-def _pooled(hits: Sequence[U8]) -> float:
-    return float(sum(int(h.sum()) for h in hits) / sum(len(h) for h in hits))
-
-
 def _mean(rows: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
     means: dict[str, float | None] = {}
     for name in rows[0]:
@@ -185,81 +83,100 @@ def _mean(rows: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
     return means
 
 
+@dataclass(frozen=True)
+class _Yardsticks:
+    """The classic with the most hits on the judging blocks, in hindsight; and the one that the choosing blocks choose.
+
+    Attributes:
+        best, chosen: their names.
+        hits: uint8[m] of each classic on the judging blocks of all traces.
+    """
+
+    best: str
+    chosen: str
+    hits: dict[str, U8]
+
+    @classmethod
+    def of(cls, cases: Sequence[Case], blocks: int) -> "_Yardsticks":
+        names = sorted(cases[0].classics)
+        sides = {name: [halves(case.classics[name], blocks) for case in cases] for name in names}
+        judged = {name: np.concatenate([side[1] for side in sides[name]]) for name in names}
+        best = max(names, key=lambda name: judged[name].mean())
+        return cls(best, max(names, key=lambda name: pooled([side[0] for side in sides[name]])), judged)
+
+
+def lead_over_seeds(networks: Sequence[U8], classic: U8, options: Judge, seed: int) -> tuple[float, float]:
+    """The 90 % interval of the networks' mean hit ratio less a classic's, over seeds and blocks.
+
+    Args:
+        networks: uint8[m] hits of each on the judging blocks.
+        classic: the same of the classic, on the same accesses.
+        options: blocks and resamples.
+        seed: of the draws.
+    """
+    draws = (options.blocks, options.bootstrap_samples, seed)
+    ours = np.stack([resampled_ratios(hits, *draws) for hits in networks])
+    means = resampled_means(ours, derive_seed(seed, "seeds"))
+    return interval(means - resampled_ratios(classic, *draws))
+
+
 def choose(
-    model: FittedModel, weights: Mapping[str, F32], parts: Sequence[Prepared], held_out: bool, settings: Settings
-) -> Choice:
+    model: FittedModel, networks: Sequence[Mapping[str, F32]], parts: Sequence[Prepared], held_out: bool,
+    settings: Settings,
+) -> Choice:  # fmt: skip
     """Choose among the candidates and compare with the best classic on the same page accesses.
 
     Args:
         model: the fitted model.
-        weights: the network's, with the heads of all teachers in the order of `learned.teachers`.
+        networks: the weights of each, with the heads of all teachers in the order of `learned.teachers`.
         parts: validation traces.
         held_out: False where they are the train traces, for want of others: then nothing is claimed.
         settings: parameters.
     """
-    manager, options = settings.manager, settings.judge
-    candidates = [
-        Candidate(teacher, on_hit, queues, threshold)
-        for teacher in model.learned["teachers"] for on_hit in manager.on_hit for queues in manager.queues
-        for threshold in options.thresholds
-    ]  # fmt: skip
-    simulated = [_shortened(part, options.closed_loop_requests) for part in parts]
-    runs = [_simulate(part, model, weights, candidates, settings) for part in simulated]
-    blocks = options.blocks
+    options, blocks = settings.judge, settings.judge.blocks
+    cases = [case_of(part, settings) for part in parts]
+    tried = [try_network(place, model, weights, cases, settings) for place, weights in enumerate(networks)]
+    best = max(tried, key=lambda one: one.rank)
+    rivals = _Yardsticks.of(cases, blocks)
 
-    def judged(hits: U8) -> U8:
-        return halves(hits, blocks)[1]
+    def judged(runs: Sequence[Ran]) -> U8:
+        return np.concatenate([halves(run.hits, blocks)[1] for run in runs])
 
-    ratios = [_pooled([halves(run.hits[k], blocks)[0] for run in runs]) for k in range(len(candidates))]
-    written = [sum(run.written[k] for run in runs) for k in range(len(candidates))]
-
-    def best_of(some: Sequence[int]) -> int:
-        return max(some, key=lambda k: (ratios[k], candidates[k].threshold))
-
-    best = best_of(range(len(candidates)))
-    chosen = candidates[best]
-    paper = [k for k, candidate in enumerate(candidates) if (candidate.on_hit, candidate.queues) == PAPER_RULES]
-    names = sorted(runs[0].classics)
-    rivals = {name: _pooled([judged(run.classics[name]) for run in runs]) for name in names}
-    rival = max(names, key=lambda name: rivals[name])
-    choice = max(names, key=lambda name: _pooled([halves(run.classics[name], blocks)[0] for run in runs]))
-    mine = np.concatenate([judged(run.hits[best]) for run in runs])
-    theirs = np.concatenate([judged(run.classics[rival]) for run in runs])
-    seed = model.seeds[CONTEXT]
-    resampled = [resampled_ratios(hits, blocks, options.bootstrap_samples, seed) for hits in (mine, theirs)]
-    low, high = interval(resampled[0] - resampled[1])
+    mine = [judged(one.runs) for one in tried]
+    ratios = [float(hits.mean()) for hits in mine]
+    low, high = lead_over_seeds(mine, rivals.hits[rivals.best], options, model.seeds[CONTEXT])
+    lows = lead_over_seeds(mine, rivals.hits[rivals.chosen], options, model.seeds[CONTEXT])
+    chosen = best.chosen
     policies = {**base_policy(model, settings), "on_hit": chosen.on_hit, "queues": chosen.queues}
+    tags = [_tag_metrics(case.part, run, chosen, settings) for case, run in zip(cases, best.runs, strict=True)]
     figures: dict[str, float | None] = {
-        "hit_ratio": float(mine.mean()),
-        "paper_rules_hit_ratio": _pooled([judged(run.hits[best_of(paper)]) for run in runs]) if paper else None,
-        "best_classic_hit_ratio": rivals[rival],
-        "chosen_classic_hit_ratio": rivals[choice],
-        "optimum_hit_ratio": _pooled([judged(run.optimum) for run in runs]),
+        "hit_ratio": float(judged(best.runs).mean()),
+        "paper_rules_hit_ratio": None if best.paper is None else float(judged(best.paper).mean()),
+        "seeds": float(len(tried)),
+        "seeds_hit_ratio_mean": float(np.mean(ratios)),
+        "seeds_hit_ratio_sd": float(np.std(ratios, ddof=1)) if len(ratios) > 1 else None,
+        "best_classic_hit_ratio": float(rivals.hits[rivals.best].mean()),
+        "chosen_classic_hit_ratio": float(rivals.hits[rivals.chosen].mean()),
+        "optimum_hit_ratio": pooled([halves(case.optimum, blocks)[1] for case in cases]),
         "difference_low": low,
         "difference_high": high,
-        **_mean([_tag_metrics(part, run, chosen, settings) for part, run in zip(simulated, runs, strict=True)]),
+        "chosen_difference_low": lows[0],
+        "chosen_difference_high": lows[1],
+        **_mean(tags),
         **_mean([_ceilings(part, chosen, policies, settings) for part in parts]),
-        "oracle_best_classic_hit_ratio": _mean([_whole(part, rival, settings) for part in parts])[rival],
+        "oracle_best_classic_hit_ratio": _mean([_whole(part, rivals.best, settings) for part in parts])[rivals.best],
     }
     ceiling, floor = figures["oracle_decided_hit_ratio"], figures["oracle_best_classic_hit_ratio"]
     able = ceiling is not None and floor is not None and ceiling >= floor
-    beats, reason = _verdict(figures, rival, held_out, able)
-    table = [
-        {**asdict(candidate), "hit_ratio": ratio, "ssd_writes": count}
-        for candidate, ratio, count in zip(candidates, ratios, written, strict=True)
-    ]
-    groups = [
-        [k for k, candidate in enumerate(candidates) if candidate.kind == kind]
-        for kind in dict.fromkeys(candidate.kind for candidate in candidates)
-    ]
-    curve = [table[k] for group in groups if best in group for k in group]
-    return Choice(chosen, [table[best_of(group)] for group in groups], curve, figures, beats, able, reason)
+    beats, reason = _verdict(figures, rivals.best, held_out, able)
+    table = [row for one in tried for row in one.best_of_kinds()]
+    return Choice(chosen, table, best.curve(), figures, beats, able, reason)
 
 
-def _tag_metrics(part: Prepared, run: _Simulated, chosen: Candidate, settings: Settings) -> dict[str, float | None]:
+def _tag_metrics(part: Prepared, run: Ran, chosen: Candidate, settings: Settings) -> dict[str, float | None]:
     """The model's tags against the chosen oracle's."""
     tags = part.labels.tags[chosen.teacher, percent(settings.manager.capacity)]
-    return label_metrics(run.outputs[chosen.teacher], tags, chosen.threshold)
+    return label_metrics(run.outputs, tags, chosen.threshold)
 
 
 def _ceilings(
@@ -279,67 +196,55 @@ def _whole(part: Prepared, rival: str, settings: Settings) -> dict[str, float | 
 
 
 def _verdict(figures: Mapping[str, Any], rival: str, held_out: bool, able: bool) -> tuple[bool, str]:
-    mine, theirs = figures["hit_ratio"], figures["best_classic_hit_ratio"]
-    against = f"page hit ratio {mine:.4f} against {rival}'s {theirs:.4f} on the judging blocks of validation"
+    mine, theirs, seeds = figures["seeds_hit_ratio_mean"], figures["best_classic_hit_ratio"], int(figures["seeds"])
+    over = "one seed" if seeds == 1 else f"{seeds} seeds"
+    against = (
+        f"page hit ratio {mine:.4f} over {over} against {rival}'s {theirs:.4f} on the judging blocks of validation"
+    )
     span = f"90 % interval of the difference {figures['difference_low']:.4f} to {figures['difference_high']:.4f}"
     if not held_out:
         return False, "not judged: the category has no validation trace, so the train traces chose the threshold"
     if not able:
         ceiling = figures["oracle_decided_hit_ratio"]
         return False, f"the oracle it imitates reaches {ceiling:.4f}, less than {rival} on validation; {against}"
+    if seeds < LEAST_SEEDS:
+        return False, f"not promoted: {over}, and a verdict takes {LEAST_SEEDS} (fit.caching.seeds); {against}, {span}"
     if figures["difference_low"] <= 0:
         return False, f"no better than the best classic: {against}, {span}"
     return True, f"{against}, {span}"
 
 
-def base_policy(model: FittedModel, settings: Settings) -> dict[str, Any]:
-    """How a runtime uses the outputs, with the first of the candidate rules."""
-    learned, manager = model.learned, settings.manager
-    return {
-        "type": "three_queue_manager",
-        "state": learned["state"],
-        "sequence": learned["sequence"],
-        "memory": learned["memory"],
-        "demote_capacities": manager.demote_capacities,
-        "protected_percent": manager.protected_percent,
-        "fill_free": manager.fill_free,
-        "on_hit": manager.on_hit[0],
-        "queues": manager.queues[0],
-        "decide": "admitted iff cached >= calibration.threshold; queues three: to the likeliest of soon, mean, late; "
-        "queues single: to mean; on_hit requeue: hits are decided on too",
-        "capacity_ratio_log2": learned["capacity_ratio_log2"],
-    }
-
-
 def judge(
-    model: FittedModel, weights: Mapping[str, F32], parts: Sequence[Prepared], held_out: bool, settings: Settings
-) -> tuple[Verdict, str]:
+    model: FittedModel, networks: Sequence[Mapping[str, F32]], parts: Sequence[Prepared], held_out: bool,
+    settings: Settings,
+) -> tuple[Verdict, Candidate]:  # fmt: skip
     """Judge a fitted model.
 
     Args:
         model: the fitted model.
-        weights: the network's, with the heads of all teachers.
+        networks: the weights of each, with the heads of all teachers.
         parts: validation traces; where there are none the train traces.
         held_out: they are validation traces.
         settings: parameters.
 
     Returns:
-        The verdict, and the teacher whose heads are kept.
+        The verdict, and the candidate to ship: whose network and heads are kept.
     """
-    policies = base_policy(model, settings)
-    calibration: dict[str, Any] = {"capacity": settings.manager.capacity, "capacities": model.learned["capacities"]}
+    policies, manager = base_policy(model, settings), settings.manager
+    calibration: dict[str, Any] = {"capacity": manager.capacity, "capacities": model.learned["capacities"]}
     if not model.trained:
-        teacher = model.learned["teachers"][0]
-        calibration |= {"threshold": settings.judge.thresholds[0], "teacher": teacher}
+        first = Candidate(0, model.learned["teachers"][0], manager.on_hit[0], manager.queues[0], EVEN_ODDS)
+        calibration |= {"threshold": first.threshold, "teacher": first.teacher, "network": first.network}
         untrained = Verdict(
             calibration=calibration, policy=policies, validation={}, beats_baseline=False, reason=model.reason
         )
-        return untrained, teacher
-    found = choose(model, weights, parts, held_out, settings)
+        return untrained, first
+    found = choose(model, networks, parts, held_out, settings)
     chosen = found.chosen
     calibration |= {
         "threshold": chosen.threshold,
         "teacher": chosen.teacher,
+        "network": chosen.network,
         "candidates": found.candidates,
         "thresholds": found.curve,
         "calibrated_on": "validation" if held_out else "train",
@@ -352,7 +257,7 @@ def judge(
         beats_baseline=found.beats,
         reason=found.reason,
     )
-    return verdict, chosen.teacher
+    return verdict, chosen
 
 
 def judge_caching(params: "Params", category: str) -> None:
@@ -365,10 +270,11 @@ def judge_caching(params: "Params", category: str) -> None:
     settings = Settings.of(params, category)
     name = f"caching.{category}.{settings.arch}"
     folder = paths.fitted(name)
-    fitted, weights = read_fitted(folder, "caching"), read_weights(folder)
+    fitted = read_fitted(folder, "caching")
+    networks = read_networks(folder, fitted)
     held = settings.roles.get("validation", [])
     parts, inputs = read_prepared(category, held or settings.roles.get("train", []), settings.label)
-    verdict, teacher = judge(fitted, weights, parts, bool(held), settings)
+    verdict, chosen = judge(fitted, networks, parts, bool(held), settings)
     model = TrainedModel.of(fitted, verdict, inputs)
-    kept = one_teacher(weights, fitted.learned["teachers"].index(teacher))
-    write_judged_lstm(paths.trained(name), folder, model, kept)
+    kept = one_teacher(networks[chosen.network], fitted.learned["teachers"].index(chosen.teacher))
+    write_judged_lstm(paths.trained(name), folder_of(folder, chosen.network), model, kept)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
-from cachezoo.features.sequence import FEEDBACK_WIDTH, Memory, check_formulas, open_inputs, raw_columns
+from cachezoo.features.sequence import FEEDBACK_WIDTH, Columns, Memory, check_formulas, open_inputs, raw_columns
 from cachezoo.kernels import manager
 from cachezoo.kernels.manager_limits import Cache, manager_limits
 from cachezoo.kernels.outcome import HIT
@@ -131,6 +131,17 @@ def serve_decisions(op: U8, pages: PageAccesses, queues: I32, cache: Cache, poli
     return caches.served(NOTHING, NOTHING)
 
 
+def _checked_ranges(
+    ranges: Mapping[str, Sequence[float]], features: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Sequence[float]]:
+    names = {str(entry["name"]) for entry in features}
+    for name, ends in ranges.items():
+        if name not in names or len(ends) != 2 or not -np.inf < ends[0] <= ends[1] < np.inf:
+            message = f"policy.ranges.{name}: {list(ends)} is not the least and greatest value of an input of the model"
+            raise ConfigError(message)
+    return ranges
+
+
 class CachingServing:
     """A caching model as a cache would run it. Built from plain dicts, as train.json and a manifest hold them."""
 
@@ -148,7 +159,8 @@ class CachingServing:
 
         Args:
             features: inputs in order, with their normalisation; fed-back tags come last, all four or none.
-            policy: `state`, `sequence`, `memory`, `on_hit`, `queues`, and the manager's settings.
+            policy: `state`, `sequence`, `memory`, `on_hit`, `queues`, and the manager's settings; `ranges`, the least
+                and greatest value of each input in training, where the model was trained with them.
             calibration: `threshold`.
             geometry: `page_bytes`.
             infer: one step of the network.
@@ -156,7 +168,8 @@ class CachingServing:
             infer_all: the same for many steps at once; only a model without feedback can use it.
 
         Raises:
-            ConfigError: inputs in another order, or another page size, than this release serves.
+            ConfigError: inputs in another order, or another page size, than this release serves; or a range that is
+                of no input, or is none.
         """
         formulas = [str(entry["formula"]) for entry in features]
         fed_back = [formula for formula in formulas if formula.startswith("feedback.")]
@@ -172,6 +185,7 @@ class CachingServing:
         self.fed_back = bool(fed_back)
         self.policy = policy
         self.memory = Memory.of(policy["memory"])
+        self.ranges = _checked_ranges(policy.get("ranges", {}), features)
         self.threshold = float(calibration["threshold"])
         self.reset_every = int(policy["sequence"]) if policy["state"] == "reset100" else 0
         self.infer = infer
@@ -191,8 +205,11 @@ class CachingServing:
     def inputs(self, batch: RequestBatch, pages: PageAccesses, capacities: Sequence[int]) -> F32:
         """Model inputs float32[n, D, F] of D capacities, without fed-back tags."""
         columns = raw_columns(batch, pages, capacities, self.memory)
-        rows = [open_inputs(columns, k, self.feature_entries, self.memory.clip) for k in range(len(capacities))]
+        rows = [self._open(columns, k) for k in range(len(capacities))]
         return np.stack(rows, axis=1)
+
+    def _open(self, columns: Columns, lane: int) -> F32:
+        return open_inputs(columns, lane, self.feature_entries, self.memory.clip, self.ranges)
 
     def outputs(self, rows: F32, advance: Advance | None = None) -> F32:
         """Outputs float32[n, D, 4] of a model without feedback.

@@ -1,6 +1,6 @@
 """Sections `model.caching`, `fit.caching` and `judge.caching`."""
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -40,12 +40,15 @@ class Fit(LstmFit):
     """`fit.caching`.
 
     Attributes:
+        seeds: networks that are trained, alike but for their seed; the judge ships one. A model of fewer than five is
+            not promoted.
         tag_dropout: with feedback, part of training sequences that do not see the previous requests' tags. In
             training these are the oracle's, online the model's own; a model that leans on them follows its mistakes.
         hit_weight: weight of requests that are wholly in the oracle's cache, with "is used again before it leaves"
             as the target; 0 trains on consulted requests alone.
     """
 
+    seeds: int = Field(ge=1, le=100)
     tag_dropout: float = Field(ge=0, le=1)
     hit_weight: float = Field(ge=0, le=1)
 
@@ -54,13 +57,14 @@ class Judge(Strict):
     """`judge.caching`.
 
     Attributes:
-        thresholds: candidate thresholds of the cached probability, compared in closed loop.
+        thresholds: how many thresholds of the cached probability are compared in closed loop, for each oracle and
+            rules: those that admit all and nothing, and quantiles of the model's outputs between them.
         closed_loop_requests: requests of each validation trace that the closed loop replays.
         blocks: time blocks of the bootstrap.
         bootstrap_samples: its resamples.
     """
 
-    thresholds: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=1)
+    thresholds: int = Field(ge=3, le=1000)
     closed_loop_requests: Count
     blocks: Blocks
     bootstrap_samples: Resamples

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.systems.caching.blocks import first_requests, halves, judging_requests
-from cachezoo.systems.caching.fit import choosing_lanes, fit_prepared
+from cachezoo.systems.caching.fit import Inputs, choosing_lanes, fit_prepared
 from cachezoo.traces.pages import PageAccesses, capacity_pages
 from cachezoo.traces.warmup import auto_warmup
 from tests.rcrnn_data import FIT, FitTrace, make_part, make_trace
@@ -65,8 +65,7 @@ def test_labels_of_the_judging_blocks_choose_no_epoch(parts: list[FitTrace]) -> 
         for key, own in held.part.labels.tags.items()
     }
     blank = replace(held, part=replace(held.part, labels=replace(held.part.labels, tags=tags)))
-    curves = [fit_prepared("database", [train], [own], short, {})[2] for own in (held, blank)]
+    curves = [fit_prepared("database", [train], [own], short, {})[1][0].curves for own in (held, blank)]
     assert curves[0] == curves[1]
-    features = fit_prepared("database", [train], [held], short, {})[0].features
-    (lane,) = choosing_lanes([held], features, ["belady"], FIT)
+    (lane,) = choosing_lanes([held], Inputs.of([train], False), ["belady"], FIT)
     assert (lane.counts == ~judging).all()

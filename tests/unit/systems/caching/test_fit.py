@@ -1,3 +1,4 @@
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,20 +17,22 @@ from cachezoo.features.table import write_features
 from cachezoo.io import read_json, read_table, write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.models.trained import read_fitted, read_trained
+from cachezoo.seeds import derive_seed
 from cachezoo.systems.caching.fit import FitTrace, candidate_teachers, fit_caching, fit_prepared
 from cachezoo.systems.caching.infer import one_teacher, teacher_outputs, torch_infer, torch_infer_all
 from cachezoo.systems.caching.judge import judge_caching
+from cachezoo.systems.caching.networks import read_networks, write_networks
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_pages, read_trace, write_trace
 from cachezoo.traces.table import Trace
-from cachezoo.training.fitted import write_lstm
 from cachezoo.training.volumes import check_one_volume
 from tests.lstm_data import lstm_sides, random_weights
 from tests.rcrnn_data import FIT, JUDGE, fit_and_judge, make_part, make_trace
 from tests.trained_data import digest, fitted_folder, params_of
 
-FILES = {"fit.json", "weights.safetensors", "curves.csv"}
+KEPT = {"train.json", "weights.safetensors", "curves.csv"}
+FILES = {"fit.json", "network_0/weights.safetensors", "network_0/curves.csv"}
 ONE_EPOCH = replace(FIT, fit=FIT.fit.model_copy(update={"max_epochs": 1}))
 TEACHERS = [*(f"benefit_{horizon}" for horizon in FIT.label.horizons), "belady"]
 
@@ -43,13 +46,48 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[FitTrace]:
 def test_two_fits_give_the_same_bytes(parts: list[FitTrace], tmp_path: Path) -> None:
     two = replace(FIT, fit=FIT.fit.model_copy(update={"max_epochs": 2}))
     for name in ("one", "two"):
-        write_lstm(tmp_path / name, *fit_prepared("database", parts[:1], parts[1:], two, {}))
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
-    assert set(digest(tmp_path / "one")) == FILES
+        write_networks(tmp_path / name, *fit_prepared("database", parts[:1], parts[1:], two, {}))
+    assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
+    assert set(_bytes(tmp_path / "one")) == FILES
+
+
+def test_networks_differ_in_their_seed_alone_and_the_first_is_that_of_a_fit_of_one(
+    parts: list[FitTrace], tmp_path: Path
+) -> None:
+    three = replace(ONE_EPOCH, fit=ONE_EPOCH.fit.model_copy(update={"seeds": 3}))
+    (_, alone), (model, networks) = (
+        fit_prepared("database", parts[:1], parts[1:], settings, {}) for settings in (ONE_EPOCH, three)
+    )
+    assert list(model.seeds) == ["train_caching", "train_caching.1", "train_caching.2"]
+    assert len(set(model.seeds.values())) == 3 and model.learned["networks"] == len(networks) == 3
+    assert model.seeds["train_caching"] == derive_seed(FIT.seed, "train_caching", "database")
+    assert networks[0].curves == alone[0].curves
+    heads = [network.weights["cached.weight"].tobytes() for network in networks]
+    assert heads[0] == alone[0].weights["cached.weight"].tobytes() and len(set(heads)) == 3
+    losses = [network.curves[0][1] for network in networks]
+    assert model.figures["loss"] == pytest.approx(np.mean(losses))
+    write_networks(tmp_path / "model", model, networks)
+    for network, weights in zip(networks, read_networks(tmp_path / "model", model), strict=True):
+        assert {name: own.tobytes() for name, own in weights.items()} == {
+            name: own.tobytes() for name, own in network.weights.items()
+        }
+    shutil.rmtree(tmp_path / "model" / "network_2")
+    with pytest.raises(TrainingError, match=r"network_2.*train the model again"):
+        read_networks(tmp_path / "model", model)
+
+
+def test_the_ranges_of_the_inputs_are_those_of_the_train_traces(parts: list[FitTrace]) -> None:
+    model, _ = fit_prepared("database", parts[:1], parts[1:], ONE_EPOCH, {})
+    ranges = model.learned["ranges"]
+    assert list(ranges) == [feature.name for feature in model.features]
+    assert ranges["size"] == [12.0, 12.0] and ranges["op"] == [0.0, 1.0]
+    addresses = parts[0].part.trace.offset / 4096
+    assert ranges["address"] == [addresses.min(), addresses.max()]
 
 
 def test_what_fit_json_says_and_every_oracle_has_heads(parts: list[FitTrace]) -> None:
-    model, weights, curves = fit_prepared("database", parts[:1], parts[1:], ONE_EPOCH, {})
+    model, (network,) = fit_prepared("database", parts[:1], parts[1:], ONE_EPOCH, {})
+    weights, curves = network.weights, network.curves
     assert model.trained and model.reason == "" and model.model_id == "caching.database.lstm_test"
     assert model.learned["teachers"] == TEACHERS and model.learned["capacities"] == FIT.label.capacities
     assert weights["cached.bias"].shape == (len(TEACHERS),)
@@ -88,7 +126,7 @@ def test_a_model_that_is_fed_its_tags_has_the_best_oracle_as_its_teacher(parts: 
     for oracle, wanted in (("belady", ["belady"]), ("benefit", names[:-1])):
         one = replace(FIT, label=FIT.label.model_copy(update={"oracle": oracle}))
         assert candidate_teachers(parts[1:], one) == wanted
-    few = replace(JUDGE, judge=JUDGE.judge.model_copy(update={"thresholds": [0.3, 0.5]}))
+    few = replace(JUDGE, judge=JUDGE.judge.model_copy(update={"thresholds": 4}))
     model = fit_and_judge(parts[:1], parts[1:], fed, few).trained
     assert len(model.features) == OPEN_WIDTH + FEEDBACK_WIDTH
     assert model.calibration["teacher"] == best
@@ -104,8 +142,8 @@ def test_a_loss_that_is_never_finite_is_reported_as_untrained_and_not_exported(
     assert not made.trained.trained and not made.trained.beats_baseline and made.trained.reason == made.fitted.reason
     assert (refusal(made.trained) or "").startswith("it never trained")
     made.write(tmp_path / "model")
-    assert set(digest(fitted_folder(tmp_path / "model"))) == FILES
-    assert set(digest(tmp_path / "model")) == {"train.json", "weights.safetensors", "curves.csv"}
+    assert set(_bytes(fitted_folder(tmp_path / "model"))) == FILES
+    assert set(digest(tmp_path / "model")) == KEPT
     assert made.kept["cached.bias"].shape == (1,) and all(np.isfinite(own).all() for own in made.kept.values())
 
 
@@ -154,8 +192,10 @@ def _without_hashes(value: Any) -> Any:
 def _bytes(folder: Path) -> dict[str, Any]:
     """What a model's folder holds, but for hashes of what it was made from."""
     return {
-        path.name: _without_hashes(read_json(path)) if path.suffix == ".json" else path.read_bytes()
-        for path in sorted(folder.iterdir())
+        path.relative_to(folder).as_posix(): (
+            _without_hashes(read_json(path)) if path.suffix == ".json" else path.read_bytes()
+        )
+        for path in sorted(folder.rglob("*.*"))
     }
 
 
@@ -192,10 +232,10 @@ def test_rows_after_the_cut_change_neither_labels_nor_model_and_a_judge_s_settin
     assert seen[0] == seen[1]
     assert models[0] == models[1] and set(models[0][0]) == FILES
 
-    few = replace(JUDGE, roles=roles, judge=JUDGE.judge.model_copy(update={"thresholds": [0.2]}))
-    fitted, before = digest(folders[0]), digest(folders[1])
+    few = replace(JUDGE, roles=roles, judge=JUDGE.judge.model_copy(update={"thresholds": 5}))
+    fitted, before = _bytes(folders[0]), digest(folders[1])
     params = params_of("database", replace(ONE_EPOCH, roles=roles), few)
     fit_caching(params, "database")
     judge_caching(params, "database")
-    assert digest(folders[0]) == fitted and digest(folders[1]) != before
-    assert read_trained(folders[1]).calibration["threshold"] == 0.2
+    assert _bytes(folders[0]) == fitted and digest(folders[1]) != before
+    assert len(read_trained(folders[1]).calibration["thresholds"]) == 5

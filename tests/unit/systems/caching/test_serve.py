@@ -308,6 +308,19 @@ def test_rules() -> None:
         CachingServing(FEATURES, **{**good, "geometry": {"page_bytes": 8192}})
 
 
+def test_a_runtime_cuts_inputs_to_the_trained_range_and_one_of_a_model_without_ranges_does_not() -> None:
+    narrow = {"size": [12.0, 12.5], "gap": [3.0, 4.0]}
+    batch = batch_of(TRACE)
+    columns = raw_columns(batch, PAGES, [5], Memory.of(MEMORY))
+    for ranges, policy in ((None, POLICY), (narrow, {**POLICY, "ranges": narrow})):
+        model = CachingServing(FEATURES, policy, {"threshold": 0.5}, {"page_bytes": 4096}, toy())
+        expected = open_inputs(columns, 0, FEATURES, MEMORY["clip"], ranges)
+        assert model.inputs(batch, PAGES, [5])[:, 0].tobytes() == expected.tobytes()
+    for wrong in ({"mood": [0, 1]}, {"size": [2, 1]}, {"size": [1]}, {"size": [0, float("inf")]}):
+        with pytest.raises(ConfigError, match=r"policy\.ranges\.(mood|size): .* least and greatest value"):
+            serving(ranges=wrong)
+
+
 @pytest.mark.parametrize("queue", [-1, 4])
 def test_a_queue_that_there_is_not_is_refused(queue):
     queues = np.full(450, queue, np.int32)
