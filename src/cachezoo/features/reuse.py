@@ -33,7 +33,8 @@ def _stretches(pages: PageAccesses, volume: I64, first_page: I64, each: int) -> 
     where[pages.page_ids, 0] = np.repeat(volume, counts)
     where[pages.page_ids, 1] = place // each
     span = int(where[:, 1].max(initial=0)) + 1
-    return np.unique(where[:, 0] * span + where[:, 1], return_inverse=True)[1].astype(np.int32)
+    ids: I32 = np.unique(where[:, 0] * span + where[:, 1], return_inverse=True)[1].astype(np.int32)
+    return ids
 
 
 def asked_of(batch: RequestBatch, pages: PageAccesses) -> past.Asked:

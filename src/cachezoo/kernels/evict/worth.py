@@ -1,8 +1,8 @@
-"""The page worth least leaves, of some residents drawn at random: hits for the time that it is expected to take up room.
+"""The page worth least leaves, of some residents drawn at random: hits for the time that it is to take up room.
 
-What a page is worth hangs on its class at its last access and its age since (`cachezoo.kernels.reuse.hazards`). The page
-asked for takes part in the comparison: one worth less than all that were drawn stays out. Among equals the page used
-longest ago leaves.
+What a page is worth hangs on its class at its last access and its age since (`cachezoo.kernels.reuse.hazards`). The
+page asked for takes part in the comparison: one worth less than all that were drawn stays out. Among equals the page
+used longest ago leaves.
 
 Parameters: candidates 64, the sample of an eviction. With as many candidates as residents all of them are compared.
 """

@@ -12,14 +12,7 @@ import numpy.typing as npt
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.warmup import auto_warmup
 
-U8 = npt.NDArray[np.uint8]
 Bool = npt.NDArray[np.bool_]
-
-
-def halves(hits: U8, blocks: int) -> tuple[U8, U8]:
-    """Cut a run's hits in time into twice `blocks` blocks: those that choose, and those that judge, by turns."""
-    parts = np.array_split(hits, 2 * blocks)
-    return np.concatenate(parts[::2]), np.concatenate(parts[1::2])
 
 
 def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cachezoo.console import progress
 from cachezoo.kernels.outcome import HIT
 from cachezoo.labels.tags import Labels, Tags
+from cachezoo.measures.blocks import halves
 from cachezoo.models.trained import FittedModel
 from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics
@@ -18,7 +19,7 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy, ManagerPolicy
-from cachezoo.systems.caching.blocks import first_requests, halves, judging_requests
+from cachezoo.systems.caching.blocks import first_requests, judging_requests
 from cachezoo.systems.caching.candidates import Candidate, candidates_of, thresholds_of
 from cachezoo.systems.caching.infer import one_teacher, teacher_outputs, torch_serving
 from cachezoo.systems.caching.metrics import PAPER_RULES

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.measures.blocks import halves
 from cachezoo.measures.bootstrap import interval, resampled_means, resampled_ratios
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.caching.blocks import halves
 from cachezoo.systems.caching.candidates import Candidate
 from cachezoo.systems.caching.closed_loop import (
     EVEN_ODDS,

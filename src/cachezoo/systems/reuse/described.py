@@ -1,13 +1,13 @@
 """What the documents and files of reuse models hold."""
 
-from cachezoo.meanings import Column, Each, Keys, Means, Rows, Table
+from cachezoo.meanings import Column, Columns, Each, Means, Rows, Table
 from cachezoo.models.curves import CURVES_FILE
 from cachezoo.models.forest import FOREST_CURVES
 from cachezoo.systems.base import Described
 from cachezoo.systems.reuse.model import MODEL_FILE
 
 RATIO = "ratio"
-TABLES: Keys = {
+TABLES: Columns = {
     "quantiles": Column("list of number", Means("scores at which classes are cut", "log2 of C accesses")),
     "events": Column("list of list of number", Means("uses again, by class and age", "accesses")),
     "risks": Column("list of list of number", Means("ages reached, by class and age", "accesses")),
@@ -48,7 +48,9 @@ DESCRIBED = Described(
             "number or null", Means("traces at most 0.01 and one reload below the best classic", "share")
         ),
     },
-    page={"forest_led": Column("number or null", Means("page accesses at which the forest's cache was followed", "share"))},
+    page={
+        "forest_led": Column("number or null", Means("page accesses at which the forest's cache was followed", "share"))
+    },
     files={
         CURVES_FILE: FOREST_CURVES,
         MODEL_FILE: Table(Each("one tree", "number", text="the forest")),

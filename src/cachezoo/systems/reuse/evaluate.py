@@ -23,12 +23,12 @@ from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Corpus, CorpusEntry, Roles, TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.systems.page_case import PageCase
-from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
+from cachezoo.systems.reuse.cache import Plan, classes_of, follow_forest, shadow_bits
 from cachezoo.systems.reuse.fit import model_id
 from cachezoo.systems.reuse.judge import FLOOR, base_policy, calibration_of, scorers_of
 from cachezoo.systems.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
 from cachezoo.systems.reuse.model import load_reuse
-from cachezoo.systems.reuse.plan import Plan, plan_of
+from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.serve import ReuseServing
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages

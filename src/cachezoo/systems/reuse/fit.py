@@ -1,9 +1,9 @@
 """Fits the next-use forest on the train traces of all page categories and of the corpus, several times.
 
 Rows are drawn of every trace at several capacities; inputs and targets are counted in capacities, so one forest serves
-any. Part of the rows hide process and flags, as traces that do not record them do. From the same rows come the counts of
-classes by age that a cache starts from. Seeds differ in the rows and columns that trees see. What the forest's score becomes, and the
-verdict, are the judge's: `cachezoo.systems.reuse.judge`.
+any. Part of the rows hide process and flags, as traces that do not record them do. From the same rows come the counts
+of classes by age that a cache starts from. Seeds differ in the rows and columns that trees see. What becomes of the
+forest's score, and the verdict, are the judge's: `cachezoo.systems.reuse.judge`.
 """
 
 from collections.abc import Sequence

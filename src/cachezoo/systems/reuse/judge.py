@@ -3,8 +3,8 @@
 Every seed's forest is run at every candidate weight of the training traces' counts. The counted accesses of each trace
 are cut into time blocks by turns: every other one chooses the weight and which seed's forest is kept, the verdict is
 spoken on the rest. The rival is, trace by trace, the best of all ways to run a classic in hindsight. The model is
-promoted where the 90 % interval of its lead over seeds and blocks, the mean of the traces, lies above 0, and on no trace
-its mean falls below the rival by more than `FLOOR` and one reload of the cache.
+promoted where the 90 % interval of its lead over seeds and blocks, the mean of the traces, lies above 0, and on no
+trace its mean falls below the rival by more than `FLOOR` and one reload of the cache.
 """
 
 from collections.abc import Mapping, Sequence
@@ -153,7 +153,7 @@ def _lead(trace: Judged, weight: int, options: Judge, seed: int) -> F64:
         return resampled_ratios(halves(hits, options.blocks)[1], options.blocks, options.bootstrap_samples, seed)
 
     mine = np.stack([resampled(hits) for hits in trace.own[weight]])
-    lead: F64 = resampled_means(mine, seed) - resampled(rival)
+    lead: F64 = resampled_means(mine, derive_seed(seed, "seeds")) - resampled(rival)
     return lead
 
 
@@ -185,8 +185,8 @@ def figures_of(traces: Sequence[Judged], weight: int, options: Judge, seed: int)
 
 def _verdict(figures: Mapping[str, Any]) -> tuple[bool, str]:
     against = (
-        f"mean page hit ratio {figures['hit_ratio']:.4f} against {figures['best_classic_hit_ratio']:.4f} of each trace's "
-        "best classic in hindsight, on the judging blocks of validation"
+        f"mean page hit ratio {figures['hit_ratio']:.4f} against {figures['best_classic_hit_ratio']:.4f} of each "
+        "trace's best classic in hindsight, on the judging blocks of validation"
     )
     span = f"90 % interval of the difference {figures['difference_low']:.4f} to {figures['difference_high']:.4f}"
     if figures["seeds"] < FEWEST_SEEDS:

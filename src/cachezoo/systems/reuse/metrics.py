@@ -78,8 +78,8 @@ class ReuseMetrics(Document):
             if closed:
                 lowest = min(row.gap_points for row in rows)
                 said.append(
-                    f"On {words} it closes {percent(median(closed))} of the gap in the median of {len(rows)} traces; the "
-                    f"lowest lead over the best classic in hindsight is {lowest:+.1f} points of hit ratio."
+                    f"On {words} it closes {percent(median(closed))} of the gap in the median of {len(rows)} traces; "
+                    f"the lowest lead over the best classic in hindsight is {lowest:+.1f} points of hit ratio."
                 )
         return " ".join(said)
 

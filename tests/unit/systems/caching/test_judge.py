@@ -8,12 +8,12 @@ import pytest
 from cachezoo.bundles.measured import Metrics, measured, promotion
 from cachezoo.features.sequence import OPEN_WIDTH
 from cachezoo.kernels.outcome import HIT
+from cachezoo.measures.blocks import halves
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.systems.caching import closed_loop
-from cachezoo.systems.caching.blocks import halves
 from cachezoo.systems.caching.candidates import ADMIT_ALL, ADMIT_NONE, thresholds_of
 from cachezoo.systems.caching.closed_loop import classic_hits
 from cachezoo.systems.caching.evaluate import evaluate_caching
