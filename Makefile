@@ -51,6 +51,7 @@ lint:
 bench:
 	@$(DEV)
 	@.venv/bin/python benchmarks/policies.py
+	@.venv/bin/python benchmarks/following.py --speed
 	@$(if $(CACHEZOO_PUBLIC_TRACES),.venv/bin/python benchmarks/agreement.py)
 	@.venv/bin/python benchmarks/labels.py
 	@.venv/bin/python benchmarks/devices.py

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.follow import LARGEST
 from cachezoo.kernels.outcome import ADMITTED, AROUND, HIT, PREFETCHED, WRITE
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition, Eviction
@@ -28,7 +29,8 @@ from tests.stream_data import reads, streams
 TEXTS = ("lru", "lfu", "fifo", "arc", "rejectx+lru", "rejectx+lirs", "s3fifo", "larc", "sieve")
 # Hystor's areas can be full while the cache is not, and then it evicts.
 FILL_FIRST = [eviction.id for eviction in EVICTIONS if eviction.learn is None and eviction.id != "hystor"]
-# No sums of whole hits, so that no lead is as large as its price but for rounding.
+# No sums of whole hits, so that no lead is as large as its price but for rounding, which kernel and oracle do each in
+# its own way; with a half-life far shorter than the stream, experts can differ by rounding alone.
 VALUES = {"half_life": 3.337, "lead": 0.0371, "price": 0.0531}
 
 
@@ -76,7 +78,7 @@ def bent(stream, rng):
 @given(
     stream=streams(), capacity=st.integers(1, 9),
     texts=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=4, unique=True),
-    half_life=st.sampled_from([0.317, 3.337]), lead=st.sampled_from([0.00271, 0.0371, 0.471]),
+    half_life=st.sampled_from([3.337, 31.7]), lead=st.sampled_from([0.00271, 0.0371, 0.471]),
     price=st.sampled_from([0.0, 0.0531, 0.317]), around=st.booleans(),
 )  # fmt: skip
 @settings(deadline=None, max_examples=150)
@@ -86,8 +88,11 @@ def test_equals_its_oracle(stream, capacity, texts, half_life, lead, price, arou
     check(texts, stream, capacity, {"half_life": half_life, "lead": lead, "price": price})
 
 
-def test_equals_its_oracle_where_the_leaders_change():
-    found = check(("lfu", "lru", "rejectx+lirs", "s3fifo"), phases(length=300), 20, VALUES)
+@pytest.mark.parametrize("half_life", [0.317, 3.337])  # with the shorter one weights outgrow their largest
+def test_equals_its_oracle_where_the_leaders_change(half_life):
+    stream, values = phases(length=300), {**VALUES, "half_life": half_life}
+    found = check(("lfu", "lru", "rejectx+lirs", "s3fifo"), stream, 20, values)
+    assert (2.0 ** (len(stream) / (half_life * 20)) > LARGEST) == (half_life < 1)
     assert len(set(found.leader.tolist())) > 1 and np.count_nonzero(np.diff(found.leader)) > 3
 
 
