@@ -92,6 +92,25 @@ def test_classes_that_the_network_does_not_have_are_refused(bundle_of_it: Path) 
         load(bundle_of_it)
 
 
+@pytest.mark.parametrize("limits", [{"window": -1.0}, {"vote": "2"}, {"request": 1.0}])
+def test_limits_that_are_none_are_refused(bundle_of_it: Path, limits: dict[str, Any]) -> None:
+    reseal(bundle_of_it, lambda manifest: manifest["policy"].update(unknown_above=limits))
+    with pytest.raises(BundleError, match=r"policy\.unknown_above"):
+        load(bundle_of_it)
+
+
+def test_a_bundle_without_limits_always_names_a_category(bundle_of_it: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        del manifest["policy"]["unknown_above"], manifest["policy"]["unknown"], manifest["calibration"]["known"]
+
+    both = join([batch_of(make_stream(700, seed, name)).part(0, 700) for seed, name in ((8, "turns"), (9, "pairs"))])
+    with_limits = load(bundle_of_it).serving().run(both)
+    reseal(bundle_of_it, change)
+    seen = load(bundle_of_it).serving().run(both)
+    assert (with_limits.classes == UNKNOWN).any() and not (seen.classes == UNKNOWN).any()
+    np.testing.assert_array_equal(seen.classes, with_limits.likeliest)
+
+
 def test_exporter_that_lies_is_caught(folder: Path, trained_of: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     right = onnx.reference
     monkeypatch.setattr(onnx, "reference", lambda *a: right(*a) + np.float32(0.1))
