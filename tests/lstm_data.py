@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from cachezoo.coded import Coded
-from cachezoo.features.sequence import Memory, fit_features, raw_columns, request_columns
+from cachezoo.features.sequence import Memory, fit_features, raw_columns
+from cachezoo.features.window import WINDOW_FORMULAS
 from cachezoo.models.trained import Feature, TraceUse, TrainedModel
 from cachezoo.models.weights import write_weights
 from cachezoo.serving.requests import batch_of
@@ -31,12 +32,14 @@ MANAGER = ManagerPolicy(
 )
 CLASSES = ["pairs", "turns"]
 FIT = fit.Settings(
-    features=FEATURES,
-    model=Model(arch="lstm8", layers=1, units=8, window=12),
+    clip=6.0,
+    model=Model(arch="lstm8", layers=1, units=8, inputs=list(WINDOW_FORMULAS), window=12),
     fit=Fit(
         max_epochs=4, batch=16, learning_rate=0.02, clip_norm=1.0, precision="32-true", threads=1, stride=5,
-        least_windows=20,
+        least_windows=20, unknown_share=0.05,
     ),
+    blocks=20,
+    vote_windows=3,
     categories=CLASSES,
     roles={},
     seed=7,
@@ -66,8 +69,7 @@ def make_stream(n: int, seed: int, category: str) -> Trace:
 
 def part(trace: Trace, key: str | None = None) -> Prepared:
     """A trace as the classifier's fit and judge take it."""
-    columns = request_columns(batch_of(trace))
-    return Prepared(key or trace.meta.trace_id, trace.meta.category, trace, columns)
+    return Prepared(key or trace.meta.trace_id, trace.meta.category, trace)
 
 
 def parts(n: int, first_seed: int) -> list[Prepared]:

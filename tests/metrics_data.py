@@ -26,8 +26,11 @@ from cachezoo.systems.workload.metrics import (
     Classifier,
     ClassifierRow,
     Mixture,
+    Moved,
     Nothing,
     Pooled,
+    Rival,
+    Strange,
     WindowRow,
     WorkloadMetrics,
     WorkloadTrace,
@@ -175,19 +178,38 @@ def workload_metrics(model_id: str, low: float = 0.02, trained: bool = True) -> 
     judged = {"promoted": trained and low > 0, "reason": "as judged", "validation": {"gap_closed": 0.25}}
     if not trained:
         entry = Classifier(trained=False, **judged, paired_difference_interval=None, test=Nothing())
-        return WorkloadMetrics(classes=classes, traces={}, mixtures=[], models={model_id: entry})
+        return WorkloadMetrics(
+            classes=classes, traces={}, moved=[], strange={}, mixtures=[], models={model_id: entry}
+        )  # fmt: skip
     ours = {"policy": model_id, "kind": "model", "windows": 20, "accuracy": 0.9, "accuracy_interval": (0.8, 1.0)}
-    tree = WindowRow(policy="tree", kind="baseline", windows=20, accuracy=0.6, accuracy_interval=None)
-    voted = ClassifierRow(**ours, votes=2, vote_accuracy=1.0, in_force_accuracy=None, switches=0)
-    trace = WorkloadTrace(category="web", role="test", requests=2000, rows=[voted, tree])
+    tree = WindowRow(policy="tree4", kind="baseline", windows=20, accuracy=0.6, accuracy_interval=None)
+    voted = ClassifierRow(
+        **ours, unknown=0.1, votes=2, vote_accuracy=1.0, unknown_votes=0.0, in_force_accuracy=None, switches=0
+    )
+    trace = WorkloadTrace(category="web", role="test", unseen=False, requests=2000, rows=[voted, tree])
+    moved = Moved(
+        move="+ 1 GiB", trace="web_test", windows=20, accuracy=0.9, accuracy_interval=(0.8, 1.0), same=1.0,
+        equal=1.0,
+    )  # fmt: skip
+    strange = Strange(
+        category="blob", role="test", requests=1000, windows=10, unknown=0.7, unknown_interval=None, votes=1,
+        unknown_votes=1.0, named=[1, 2],
+    )  # fmt: skip
     mixture = Mixture(
         major="web", minor="database", share=0.6, share_found=0.59, windows=20, ties=1, enough_windows=False,
-        majority_share=0.7, rows=[WindowRow(**ours), tree],
+        majority_share=0.7, unknown=0.2, unknown_votes=0.5, rows=[WindowRow(**ours), tree],
+    )  # fmt: skip
+    rival = Rival(
+        policy="tree4", accuracy=0.6, balanced_accuracy=0.55, balanced_accuracy_interval=(0.5, 0.6),
+        confusion=[[0, 0], [8, 12]], difference_interval=(0.1, 0.5),
     )  # fmt: skip
     pooled = Pooled(
-        windows=20, accuracy=0.9, balanced_accuracy=0.85, balanced_accuracy_interval=(0.8, 0.9), tree_accuracy=0.6,
-        confusion=[[0, 0], [2, 18]], tree_balanced_accuracy=0.55, tree_balanced_accuracy_interval=(0.5, 0.6),
-        tree_confusion=[[0, 0], [8, 12]], difference_interval=(0.1, 0.5), votes=2, vote_accuracy=1.0,
+        windows=20, accuracy=0.9, balanced_accuracy=0.85, balanced_accuracy_interval=(0.8, 0.9),
+        confusion=[[0, 0], [2, 18]], unknown=0.1, votes=2, vote_accuracy=1.0, unknown_votes=0.0,
+        judged_against="tree4", rival_balanced_accuracy=0.55, difference_interval=(0.1, 0.5), rivals=[rival],
     )  # fmt: skip
     entry = Classifier(trained=True, **judged, paired_difference_interval=(low, 0.05), test=pooled)
-    return WorkloadMetrics(classes=classes, traces={"web_test": trace}, mixtures=[mixture], models={model_id: entry})
+    return WorkloadMetrics(
+        classes=classes, traces={"web_test": trace}, moved=[moved], strange={"blob_test": strange},
+        mixtures=[mixture], models={model_id: entry},
+    )  # fmt: skip

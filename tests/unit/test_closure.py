@@ -19,7 +19,7 @@ MOST_FILES = {
     "compose": 80,
     "evaluate": 140,
     "evaluate_flash": 60,
-    "evaluate_workload": 45,
+    "evaluate_workload": 52,
     "export_admission": 59,
     "export_caching": 64,
     "export_prefetch": 64,

@@ -1,15 +1,18 @@
 """Kind `workload`: an LSTM that names the category of every window of requests, and the votes of a monitor."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
-from cachezoo.serving.kind import F32, OUTPUT_TOLERANCE, Kind, Recomputed, Session
+from cachezoo.serving.kind import OUTPUT_TOLERANCE, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.workload.serve import UNKNOWN, WorkloadServing
+from cachezoo.systems.workload.known import of_votes
+from cachezoo.systems.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
 
+STRANGENESS_TOLERANCE = 1e-6  # by which sums of runtimes may differ, as a share
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 
 
@@ -20,27 +23,33 @@ def _serve(manifest: Mapping[str, Any], session: Session) -> WorkloadServing:
     )
 
 
-def _steady(probabilities: F32, window: int, rows: int) -> int:
-    """Requests before the first window whose class another runtime's last digits could turn."""
-    ranked = np.sort(probabilities, axis=1)
-    near = (ranked[:, -1] - ranked[:, -2] <= 2 * OUTPUT_TOLERANCE) if ranked.shape[1] > 1 else np.zeros(0, np.bool_)
-    return int(np.argmax(near)) * window if near.any() else rows
+def _steady(serving: WorkloadServing, seen: Monitored, rows: int) -> int:
+    """Requests before the first window whose class or vote another runtime's last digits could turn."""
+    ranked = np.sort(seen.probabilities, axis=1)
+    near = (ranked[:, -1] - ranked[:, -2] <= 2 * OUTPUT_TOLERANCE) if ranked.shape[1] > 1 else ranked[:, 0] < 0
+    near |= np.isclose(seen.strangeness, serving.unknown_above["window"], rtol=STRANGENESS_TOLERANCE)
+    votes = of_votes(seen.strangeness, serving.vote_windows)
+    turning = np.isclose(votes, serving.unknown_above["vote"], rtol=STRANGENESS_TOLERANCE)
+    near[np.flatnonzero(turning) * serving.vote_windows] = True
+    return int(np.argmax(near)) * serving.window if near.any() else rows
 
 
 def _recompute(serving: WorkloadServing, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:
     seen = serving.run(batch)
     decisions = np.stack([seen.classes, seen.votes, seen.in_force], axis=1).astype(np.int32)
-    before = np.concatenate([[UNKNOWN], seen.in_force[:-1]]) if len(seen.in_force) else seen.in_force
-    voted = seen.votes != UNKNOWN
+    before = np.concatenate([[NONE], seen.in_force[:-1]]) if len(seen.in_force) else seen.in_force
+    voted = seen.votes != NONE
     branches = {
         "window": len(seen.classes),
         "vote": voted.sum(),
-        "switch": ((before != UNKNOWN) & (before != seen.in_force)).sum(),
+        "switch": ((before != NONE) & (before != seen.in_force)).sum(),
         "outvoted": (voted & (seen.votes != seen.in_force)).sum(),
         "rest": int(len(batch) % serving.window > 0),
     }
+    if math.isfinite(min(serving.unknown_above.values())):  # bundles without do not count these
+        branches |= {"unknown_window": (seen.classes == UNKNOWN).sum(), "unknown_vote": (seen.votes == UNKNOWN).sum()}
     counts = {name: int(count) for name, count in branches.items()}
-    steady = _steady(seen.probabilities, serving.window, len(batch))
+    steady = _steady(serving, seen, len(batch))
     return Recomputed(seen.features, seen.probabilities, decisions, counts, steady)
 
 

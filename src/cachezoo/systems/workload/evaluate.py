@@ -1,51 +1,61 @@
-"""The workload classifier on test traces and on mixtures of them, the decision tree beside it.
+"""The workload classifier on test traces, on mixtures of them, moved, and on what it was not trained on.
 
 Mixtures are RC-RNN's concurrent streams: two categories' requests merged in time, cut and the second one's clock
 stretched so that the first issues 60 or 80 % of them; within that, each keeps its bursts. A window's label is the
-category that issued most of it; windows that both issued equally are left out.
+category that issued most of it; windows that both issued equally are left out. Its baselines stand beside it.
+
+Moved traces are the test traces at other addresses, or on another clock. Strange ones are of a category that it was not
+trained on: the only right answer is unknown.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
-from cachezoo.features.sequence import request_columns
 from cachezoo.measures.bootstrap import interval, resampled_ratios
 from cachezoo.measures.windows import accuracy, balanced_accuracy, balanced_resamples, confusion
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import traces_of
 from cachezoo.seeds import derive_seed
-from cachezoo.serving.requests import batch_of
+from cachezoo.serving.requests import RequestBatch, batch_of
+from cachezoo.settings.data import Role
+from cachezoo.systems.workload.baselines import read_baseline
 from cachezoo.systems.workload.infer import load_workload
 from cachezoo.systems.workload.metrics import (
     Classifier,
     ClassifierRow,
     Mixture,
+    Moved,
     Nothing,
     Pooled,
+    Rival,
+    Strange,
     WindowRow,
     WorkloadMetrics,
     WorkloadTrace,
 )
-from cachezoo.systems.workload.serve import UNKNOWN, WorkloadServing
-from cachezoo.systems.workload.tree import BASELINE, WindowTree, window_statistics
+from cachezoo.systems.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
+from cachezoo.systems.workload.windows import window_columns_of
 from cachezoo.traces.mixing import interleave, sources
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import Trace
+from cachezoo.traces.table import PAGE_BYTES, Trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
+F64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
 SHARES = (0.6, 0.8)
 ENOUGH_WINDOWS = 100
+GIB = 1 << 30
+TENTH = 10
 
 
 @dataclass(frozen=True)
@@ -55,94 +65,163 @@ class Scored:
     Attributes:
         labels: int64[w] the category that issued most of the window.
         scored: bool[w], one category did.
-        said: by policy id, int64[w] classes.
-        votes: int32[w] of the classifier, -1 where a window completes none.
-        in_force: int32[w] the category after the window, -1 before the first vote.
+        said: by policy id, int64[w] the likeliest class, sure or not.
+        seen: what the monitor says.
     """
 
     labels: I64
-    scored: npt.NDArray[np.bool_]
+    scored: Bool
     said: dict[str, I64]
-    votes: I32
-    in_force: I32
+    seen: Monitored
 
 
-def score(trace: Trace, labels: I64, serving: WorkloadServing, tree: WindowTree, model_id: str) -> Scored:
-    """Let the classifier and the tree name every window of a trace.
+def _share(chosen: Bool) -> float | None:
+    return float(chosen.mean()) if len(chosen) else None
 
-    Args:
-        trace: requests.
-        labels: int64[n], the category that issued each, as its place among the classes.
-        serving: the classifier.
-        tree: its baseline.
-        model_id: the classifier's name.
+
+def unknown_shares(seen: Monitored) -> tuple[float | None, float | None]:
+    """Shares of the windows and of the votes that are unknown; None of none."""
+    return _share(seen.classes == UNKNOWN), _share(seen.votes[seen.votes != NONE] == UNKNOWN)
+
+
+def moves(batch: RequestBatch) -> dict[str, RequestBatch]:
+    """The same requests elsewhere on the disk, or on another clock.
+
+    A partition that begins in the middle of a disk twice as long moves what it holds by its own length. The slower
+    clock keeps whole ticks of ten, as a coarser one would.
     """
-    batch = batch_of(trace)
-    seen = serving.run(batch)
-    count, k = len(seen.classes), len(serving.classes)
-    starts = np.arange(count, dtype=np.int64) * serving.window
-    statistics = window_statistics(request_columns(batch).common, starts, serving.window)
-    rows = labels[: count * serving.window].reshape(count, serving.window)
-    issued = np.stack([(rows == label).sum(axis=1) for label in range(k)], axis=1)
-    most = np.sort(issued, axis=1)
-    said = {model_id: seen.classes.astype(np.int64), BASELINE: tree.predict(statistics).astype(np.int64)}
-    return Scored(issued.argmax(axis=1), most[:, -1] > most[:, -2], said, seen.votes, seen.in_force)
+    length = int((batch.offset + batch.size).max(initial=0))
+    return {
+        "as it is": batch,
+        "+ 1 GiB": replace(batch, offset=batch.offset + GIB),
+        "+ half of the disk": replace(batch, offset=batch.offset + -(-length // PAGE_BYTES) * PAGE_BYTES),
+        "clock x 10": replace(batch, time_us=batch.time_us * TENTH),
+        "clock x 0.1": replace(batch, time_us=batch.time_us // TENTH),
+    }
 
 
 def _row(scored: Scored, policy: str, model_id: str, draws: tuple[int, int, int]) -> WindowRow:
     labels, said = scored.labels[scored.scored], scored.said[policy][scored.scored]
-    enough = len(labels) >= draws[0]
     return WindowRow(
         policy=policy,
         kind="model" if policy == model_id else "baseline",
         windows=len(labels),
         accuracy=accuracy(labels, said),
-        accuracy_interval=interval(resampled_ratios(labels == said, *draws)) if enough else None,
+        accuracy_interval=_interval(labels == said, draws),
     )
+
+
+def _interval(right: Bool, draws: tuple[int, int, int]) -> tuple[float, float] | None:
+    """Of a share of windows; None with fewer windows than blocks."""
+    return interval(resampled_ratios(right, *draws)) if len(right) >= draws[0] else None
 
 
 def _classifier_row(row: WindowRow, scored: Scored) -> ClassifierRow:
     """The classifier's row with what its votes make of it, each vote and window against the label."""
-    voted, known = scored.votes != UNKNOWN, scored.in_force != UNKNOWN
+    votes, in_force = scored.seen.votes, scored.seen.in_force
+    voted, ruled = votes != NONE, in_force != NONE
+    unknown, unknown_votes = unknown_shares(scored.seen)
     return ClassifierRow(
         **dict(row),
+        unknown=unknown,
         votes=int(voted.sum()),
-        vote_accuracy=accuracy(scored.labels[voted], scored.votes[voted]),
-        in_force_accuracy=accuracy(scored.labels[known], scored.in_force[known]),
-        switches=int(np.count_nonzero(np.diff(scored.in_force[known]))),
+        vote_accuracy=accuracy(scored.labels[voted], votes[voted]),
+        unknown_votes=unknown_votes,
+        in_force_accuracy=accuracy(scored.labels[ruled], in_force[ruled]),
+        switches=int(np.count_nonzero(np.diff(in_force[ruled]))),
     )
 
 
 class _Bench:
-    """The model, its baseline and what the bootstrap draws."""
+    """The model, its baselines and what the bootstrap draws."""
 
     def __init__(self, model: TrainedModel, serving: WorkloadServing, params: "Params") -> None:
         self.model_id, self.serving, self.params = model.model_id, serving, params
-        self.tree = WindowTree.of(model.calibration["baseline"])
+        self.rivals = {str(values["model"]): read_baseline(values) for values in model.calibration["baselines"]}
+        self.judged_against = str(model.calibration["judged_against"])
         self.blocks, self.samples = params.evaluate.bootstrap_blocks, params.evaluate.bootstrap_samples
 
     def draws(self, *keys: str) -> tuple[int, int, int]:
         """Blocks, samples and seed of a case."""
         return self.blocks, self.samples, derive_seed(self.params.seed, "evaluate_workload", *keys)
 
+    def score(self, trace: Trace, labels: I64) -> Scored:
+        """Let the classifier and its baselines name every window of a trace.
+
+        Args:
+            trace: requests.
+            labels: int64[n], the category that issued each, as its place among the classes.
+        """
+        batch, length = batch_of(trace), self.serving.window
+        seen = self.serving.run(batch)
+        count, k = len(seen.classes), len(self.serving.classes)
+        columns = window_columns_of(batch, length, length)
+        rows = labels[: count * length].reshape(count, length)
+        issued = np.stack([(rows == label).sum(axis=1) for label in range(k)], axis=1)
+        most = np.sort(issued, axis=1)
+        said = {self.model_id: seen.likeliest.astype(np.int64)}
+        said |= {name: rival.predict(columns) for name, rival in self.rivals.items()}
+        return Scored(issued.argmax(axis=1), most[:, -1] > most[:, -2], said, seen)
+
     def rows(self, scored: Scored, *keys: str) -> list[WindowRow]:
-        """The model's row and the tree's."""
+        """The model's row and its baselines'."""
         return [_row(scored, policy, self.model_id, self.draws(*keys)) for policy in scored.said]
 
     def trace(self, scored: Scored, key: str, category: str, requests: int) -> WorkloadTrace:
         """A test trace of one category."""
         ours, *others = self.rows(scored, key)
-        rows = [_classifier_row(ours, scored), *others]
-        return WorkloadTrace(role="test", category=category, requests=requests, rows=rows)
+        return WorkloadTrace(
+            role="test",
+            category=category,
+            unseen=self.params.data.traces[key].unseen,
+            requests=requests,
+            rows=[_classifier_row(ours, scored), *others],
+        )
+
+    def moved(self, trace: Trace, key: str, label: int) -> list[Moved]:
+        """A test trace elsewhere, and on other clocks."""
+        batches = moves(batch_of(trace))
+        seen = {move: self.serving.run(batch) for move, batch in batches.items()}
+        first = next(iter(seen.values()))
+        return [
+            Moved(
+                move=move,
+                trace=key,
+                windows=len(one.likeliest),
+                accuracy=_share(one.likeliest == label),
+                accuracy_interval=_interval(one.likeliest == label, self.draws(key)),
+                same=_share(one.classes == first.classes),
+                equal=_share((one.probabilities == first.probabilities).all(axis=1)),
+            )
+            for move, one in seen.items()
+        ]
+
+    def strange(self, category: str, role: Role, key: str) -> Strange:
+        """A trace of a category that is none of the classes."""
+        trace = read_trace(paths.requests(category, key))
+        seen = self.serving.run(batch_of(trace))
+        unknown, unknown_votes = unknown_shares(seen)
+        return Strange(
+            category=category,
+            role=role,
+            requests=len(trace),
+            windows=len(seen.classes),
+            unknown=unknown,
+            unknown_interval=_interval(seen.classes == UNKNOWN, self.draws(key)),
+            votes=int((seen.votes != NONE).sum()),
+            unknown_votes=unknown_votes,
+            named=np.bincount(seen.classes[seen.classes != UNKNOWN], minlength=len(self.serving.classes)).tolist(),
+        )
 
     def mixture(self, major: Trace, minor: Trace, pair: tuple[int, int], share: float) -> Mixture:
         """Concurrent streams of two categories."""
         single = [replace(trace, source=None) for trace in (major, minor)]
         mixed = interleave(single, f"{major.meta.trace_id}+{minor.meta.trace_id}", (share, 1 - share))
         labels = np.array(pair, np.int64)[sources(mixed).codes]
-        scored = score(mixed, labels, self.serving, self.tree, self.model_id)
+        scored = self.score(mixed, labels)
         names = [self.serving.classes[label] for label in pair]
         windows = int(scored.scored.sum())
+        unknown, unknown_votes = unknown_shares(scored.seen)
         return Mixture(
             major=names[0],
             minor=names[1],
@@ -151,37 +230,59 @@ class _Bench:
             windows=windows,
             ties=int((~scored.scored).sum()),
             enough_windows=windows >= ENOUGH_WINDOWS,
-            majority_share=float((scored.labels[scored.scored] == pair[0]).mean()) if windows else None,
+            majority_share=_share(scored.labels[scored.scored] == pair[0]),
+            unknown=unknown,
+            unknown_votes=unknown_votes,
             rows=self.rows(scored, *names, str(share)),
         )
 
+    def resamples(self, labels: I64, said: I64) -> F64 | None:
+        """float64[samples] of balanced accuracies over all test traces; None where a category has too few windows."""
+        draws = self.draws("test")
+        enough = len(labels) > 0 and np.bincount(labels)[np.unique(labels)].min() >= draws[0]
+        return balanced_resamples(labels, said, *draws) if enough else None
 
-def _pooled(cases: Mapping[str, Scored], traces: Mapping[str, WorkloadTrace], bench: _Bench) -> Pooled:
-    """Figures over all test traces; the tree's beside the model's."""
+
+def _pooled(cases: Mapping[str, Scored], bench: _Bench) -> Pooled:
+    """Figures over all test traces; the baselines' beside the model's."""
     labels = np.concatenate([scored.labels for scored in cases.values()])
-    ours, theirs = (
-        np.concatenate([scored.said[policy] for scored in cases.values()]) for policy in (bench.model_id, BASELINE)
-    )
-    k, draws = len(bench.serving.classes), bench.draws("test")
-    mine = rival = None
-    if len(labels) and np.bincount(labels)[np.unique(labels)].min() >= draws[0]:
-        mine, rival = balanced_resamples(labels, ours, *draws), balanced_resamples(labels, theirs, *draws)
-    rows = [row for trace in traces.values() for row in trace.rows if isinstance(row, ClassifierRow)]
-    votes = sum(row.votes for row in rows)
-    right = sum(row.votes * row.vote_accuracy for row in rows if row.vote_accuracy is not None)
+    said = {
+        policy: np.concatenate([scored.said[policy] for scored in cases.values()])
+        for policy in (bench.model_id, *bench.rivals)
+    }
+    drawn = {policy: bench.resamples(labels, own) for policy, own in said.items()}
+    mine = drawn[bench.model_id]
+
+    def over(policy: str) -> dict[str, Any]:
+        own = drawn[policy]
+        return {
+            "accuracy": accuracy(labels, said[policy]),
+            "balanced_accuracy": balanced_accuracy(labels, said[policy]),
+            "balanced_accuracy_interval": None if own is None else interval(own),
+            "confusion": confusion(labels, said[policy], len(bench.serving.classes)),
+        }
+
+    def difference(policy: str) -> tuple[float, float] | None:
+        own = drawn[policy]
+        return None if mine is None or own is None else interval(mine - own)
+
+    seen = [scored.seen for scored in cases.values()]
+    voted = np.concatenate([scored.labels[scored.seen.votes != NONE] for scored in cases.values()])
+    votes = np.concatenate([one.votes[one.votes != NONE] for one in seen])
+    best = bench.judged_against
     return Pooled(
+        **over(bench.model_id),
         windows=len(labels),
-        accuracy=accuracy(labels, ours),
-        balanced_accuracy=balanced_accuracy(labels, ours),
-        balanced_accuracy_interval=None if mine is None else interval(mine),
-        confusion=confusion(labels, ours, k),
-        tree_accuracy=accuracy(labels, theirs),
-        tree_balanced_accuracy=balanced_accuracy(labels, theirs),
-        tree_balanced_accuracy_interval=None if rival is None else interval(rival),
-        tree_confusion=confusion(labels, theirs, k),
-        difference_interval=None if mine is None or rival is None else interval(mine - rival),
-        votes=votes,
-        vote_accuracy=right / votes if votes else None,
+        unknown=_share(np.concatenate([one.classes for one in seen]) == UNKNOWN),
+        votes=len(votes),
+        vote_accuracy=accuracy(voted, votes),
+        unknown_votes=_share(votes == UNKNOWN),
+        judged_against=best,
+        rival_balanced_accuracy=balanced_accuracy(labels, said[best]),
+        difference_interval=difference(best),
+        rivals=[
+            Rival(**over(policy), policy=policy, difference_interval=difference(policy)) for policy in bench.rivals
+        ],
     )
 
 
@@ -205,7 +306,7 @@ def evaluate_workload(model_dir: Path, params: "Params") -> WorkloadMetrics:
 
     Args:
         model_dir: `models/trained/workload.<arch>`.
-        params: the traces of role test, section evaluate and the seed are read.
+        params: the traces, section evaluate and the seed are read.
 
     Raises:
         TrainingError: the folder holds no readable workload classifier.
@@ -213,24 +314,35 @@ def evaluate_workload(model_dir: Path, params: "Params") -> WorkloadMetrics:
     head = read_trained(model_dir)
     classes = head.policy["classes"]
     if not head.trained:
-        entry = _entry(head, Nothing())
-        return WorkloadMetrics(classes=classes, traces={}, mixtures=[], models={head.model_id: entry})
+        models = {head.model_id: _entry(head, Nothing())}
+        return WorkloadMetrics(classes=classes, traces={}, moved=[], strange={}, mixtures=[], models=models)
     model, serving = load_workload(model_dir)
     bench = _Bench(model, serving, params)
     cases: dict[str, Scored] = {}
     traces: dict[str, WorkloadTrace] = {}
+    moved: list[Moved] = []
     firsts: dict[int, Trace] = {}
     for label, category in enumerate(serving.classes):
         for key in traces_of(params, category, "test"):
             trace = read_trace(paths.requests(category, key))
-            firsts.setdefault(label, trace)
-            labels = np.full(len(trace), label, np.int64)
-            cases[key] = score(trace, labels, serving, bench.tree, model.model_id)
+            if label not in firsts and not params.data.traces[key].unseen:
+                firsts[label] = trace
+            cases[key] = bench.score(trace, np.full(len(trace), label, np.int64))
             traces[key] = bench.trace(cases[key], key, category, len(trace))
+            moved += bench.moved(trace, key, label)
     mixtures = [
         bench.mixture(firsts[pair[0]], firsts[pair[1]], pair, share)
         for pair in permutations(firsts, 2)
         for share in SHARES
     ]
-    entry = _entry(model, _pooled(cases, traces, bench) if cases else Nothing())
-    return WorkloadMetrics(classes=classes, traces=traces, mixtures=mixtures, models={model.model_id: entry})
+    strange = {
+        key: bench.strange(category, role, key)
+        for category, roles in params.data.roles.items()
+        if category not in serving.classes
+        for role, keys in roles.items()
+        for key in keys
+    }
+    models = {model.model_id: _entry(model, _pooled(cases, bench) if cases else Nothing())}
+    return WorkloadMetrics(
+        classes=classes, traces=traces, moved=moved, strange=strange, mixtures=mixtures, models=models
+    )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.models.weights import lstm_layers, read_weights
-from cachezoo.systems.workload.serve import Infer, WorkloadServing
+from cachezoo.systems.workload.serve import BATCH, Infer, WorkloadServing
 
 F32 = npt.NDArray[np.float32]
 
@@ -36,6 +36,13 @@ def torch_windows(weights: Mapping[str, F32], threads: int) -> Infer:
         return probabilities
 
     return infer
+
+
+def predict(weights: Mapping[str, F32], rows: F32, threads: int) -> F32:
+    """Probabilities float32[w, K] of windows' inputs float32[w, T, F]; `threads` as in `torch_windows`."""
+    infer = torch_windows(weights, threads)
+    found = [infer(rows[low : low + BATCH]) for low in range(0, len(rows), BATCH)]
+    return np.concatenate(found) if found else np.zeros((0, len(weights["category.bias"])), np.float32)
 
 
 def workload_serving(model: TrainedModel, infer: Infer) -> WorkloadServing:

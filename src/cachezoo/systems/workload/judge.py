@@ -1,7 +1,9 @@
-"""Judges the workload classifier against a decision tree on validation windows.
+"""Judges the workload classifier against its baselines on validation windows.
 
-The baseline sees the same train windows; the classifier beats it only where the 90 % interval of the paired difference
-of balanced accuracy on validation lies above 0.
+The baselines see the same train windows. Half of the time blocks of validation choose (epoch, penalties, what counts as
+unknown), the other half judges. The classifier beats its baselines only where the 90 % interval of the paired
+difference of balanced accuracy on the latter, to the best of them there, lies above 0. Every window counts there, sure
+or not.
 """
 
 from collections.abc import Mapping
@@ -19,12 +21,14 @@ from cachezoo.models.weights import read_weights
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ManagerPolicy
+from cachezoo.systems.workload.baselines import fit_baselines
 from cachezoo.systems.workload.fit import CONTEXT, model_id
-from cachezoo.systems.workload.infer import torch_windows
-from cachezoo.systems.workload.serve import BATCH
+from cachezoo.systems.workload.infer import predict
+from cachezoo.systems.workload.known import Known
 from cachezoo.systems.workload.settings import Judge
-from cachezoo.systems.workload.tree import BASELINE, fit_tree
-from cachezoo.systems.workload.windows import Prepared, Windows, cut_windows, read_prepared
+from cachezoo.systems.workload.tree import TREE
+from cachezoo.systems.workload.unknown import Limits
+from cachezoo.systems.workload.windows import Inputs, Prepared, Windows, cut_windows, read_prepared
 from cachezoo.training.fitted import write_judged_lstm
 
 if TYPE_CHECKING:
@@ -45,54 +49,54 @@ class Settings(Picked):
     roles: Annotated[dict[str, Roles], At("data.roles")]
 
 
-def predict(weights: Mapping[str, F32], windows: Windows, threads: int) -> I64:
-    """The likeliest class int64[w] of each window."""
-    infer = torch_windows(weights, threads)
-    lows = range(0, len(windows), BATCH)
-    found = [infer(windows.take(np.arange(low, min(low + BATCH, len(windows))))).argmax(axis=1) for low in lows]
-    return np.concatenate(found).astype(np.int64)
+def duel(
+    labels: I64, ours: I64, rivals: Mapping[str, I64], draws: Judge, seed: int
+) -> tuple[dict[str, float | None], str, bool, str]:
+    """Hold the classifier against the best of its baselines on the same windows.
 
-
-def duel_with_tree(
-    labels: I64, ours: I64, theirs: I64, draws: Judge, seed: int
-) -> tuple[dict[str, float | None], bool, str]:
-    """Hold the classifier against the tree on the same windows.
+    Args:
+        labels: int64[w] categories.
+        ours: int64[w] that the classifier says.
+        rivals: the same of each baseline, by name.
+        draws: blocks and resamples.
+        seed: of the resamples.
 
     Returns:
-        Figures, whether it beats the tree, and the reason in one line.
+        Figures, the best baseline, whether it is beaten, and the reason in one line.
     """
+    scores = {name: balanced_accuracy(labels, said) for name, said in rivals.items()}
+    best = max(scores, key=lambda name: scores[name] or 0.0)
     resampling = (draws.blocks, draws.bootstrap_samples, seed)
-    difference = balanced_resamples(labels, ours, *resampling) - balanced_resamples(labels, theirs, *resampling)
-    low, high = interval(difference)
-    mine, rival = balanced_accuracy(labels, ours), balanced_accuracy(labels, theirs)
+    ranked = balanced_resamples(labels, rivals[best], *resampling)
+    low, high = interval(balanced_resamples(labels, ours, *resampling) - ranked)
+    mine = balanced_accuracy(labels, ours)
     figures = {
         "accuracy": accuracy(labels, ours),
         "balanced_accuracy": mine,
-        "tree_accuracy": accuracy(labels, theirs),
-        "tree_balanced_accuracy": rival,
+        **{f"{name}_balanced_accuracy": score for name, score in scores.items()},
         "difference_low": low,
         "difference_high": high,
         "windows": float(len(labels)),
     }
     verdict = "beats" if low > 0 else "does not beat"
     reason = (
-        f"{verdict} the decision tree on validation: balanced window accuracy {mine:.4f} against {rival:.4f}, "
-        f"90 % interval of the difference [{low:.4f}, {high:.4f}]"
+        f"{verdict} the best of its baselines on validation, {best}: balanced window accuracy {mine:.4f} against "
+        f"{scores[best]:.4f}, 90 % interval of the difference [{low:.4f}, {high:.4f}]"
     )
-    return figures, low > 0, reason
+    return figures, best, low > 0, reason
 
 
-def _unjudged(classes: list[str], validation: Windows | None, blocks: int) -> str | None:
+def _unjudged(classes: list[str], judging: Windows | None, blocks: int) -> str | None:
     """Why nothing can be claimed, or None."""
-    counts = validation.counts(len(classes)) if validation is not None else np.zeros(len(classes), np.int64)
+    counts = judging.counts(len(classes)) if judging is not None else np.zeros(len(classes), np.int64)
     short = [f"{name} {count}" for name, count in zip(classes, counts, strict=True) if count < blocks]
     if not short:
         return None
-    return f"not judged: validation windows of {', '.join(short)}, and {blocks} blocks are drawn"
+    return f"not judged: validation windows that judge of {', '.join(short)}, and {blocks} blocks are drawn"
 
 
 def _policy(model: FittedModel, manager: ManagerPolicy) -> dict[str, Any]:
-    return {
+    policy = {
         "type": "workload_monitor",
         "classes": model.learned["classes"],
         "window": model.learned["window"],
@@ -103,6 +107,22 @@ def _policy(model: FittedModel, manager: ManagerPolicy) -> dict[str, Any]:
         "ties": "the category in force if it is among them, else the first of classes",
         "switch": "the first vote sets the category, then switch_votes equal votes in a row change it",
     }
+    if not model.learned["unknown_above"]:
+        return policy
+    unknown = (
+        "a window whose strangeness, and a vote whose windows' mean strangeness, is above unknown_above; strangeness "
+        "is the least distance to an entry of calibration.known; a vote for unknown switches as any other"
+    )
+    return {**policy, "unknown": unknown, "unknown_above": model.learned["unknown_above"]}
+
+
+def _unknown(model: FittedModel, judging: Inputs, manager: ManagerPolicy) -> dict[str, float | None]:
+    """Which share of the known windows and votes that judge is called unknown."""
+    known = [Known.of(values, len(model.features)) for values in model.learned["known"]]
+    found = Limits(manager.vote_windows, 0).strangeness(known, judging)
+    values = {"window": found.windows, "vote": found.votes}
+    limits: Mapping[str, float] = model.learned["unknown_above"]
+    return {f"unknown_{name}s": float((values[name] > above).mean()) for name, above in limits.items()}
 
 
 def judge(
@@ -117,26 +137,35 @@ def judge(
     Args:
         model: the fitted model.
         weights: its weights.
-        parts: train traces, from which the tree is grown.
-        validation: validation traces; where a category has fewer windows in them than the bootstrap has blocks, nothing
-            is claimed.
+        parts: train traces, which the baselines are fitted on.
+        validation: validation traces; where a category has fewer judging windows in them than the bootstrap has
+            blocks, nothing is claimed.
         settings: parameters.
     """
     policies = _policy(model, settings.manager)
     if not model.trained:
         return Verdict(calibration={}, policy=policies, validation={}, beats_baseline=False, reason=model.reason)
     learned, classes, seed = model.learned, list(model.learned["classes"]), model.seeds[CONTEXT]
-    cut = (model.features, classes, float(learned["clip"]), int(learned["window"]))
-    train = cut_windows(parts, *cut, int(learned["stride"]))
-    held = cut_windows(validation, *cut, int(learned["window"])) if validation else None
-    tree = fit_tree(train.statistics, train.labels, seed)
+    train = cut_windows(parts, classes, int(learned["window"]), int(learned["stride"]))
+    held = cut_windows(validation, classes, int(learned["window"]), int(learned["window"])) if validation else None
+    choosing, judging = (None, None) if held is None else held.halves(settings.judge.blocks)
+    reason = _unjudged(classes, judging, settings.judge.blocks) or ""
+    baselines = fit_baselines(train, None if reason else choosing, seed)
     figures: dict[str, float | None] = {}
-    beats, reason = False, _unjudged(classes, held, settings.judge.blocks) or ""
-    if held is not None and not reason:
-        ours, theirs = predict(weights, held, int(model.arch["threads"])), tree.predict(held.statistics)
-        figures, beats, reason = duel_with_tree(held.labels, ours, theirs.astype(np.int64), settings.judge, seed)
+    best, beats = TREE, False
+    if judging is not None and not reason:
+        inputs = judging.inputs(model.features, float(learned["clip"]))
+        probabilities = predict(weights, inputs.rows, int(model.arch["threads"]))
+        rivals = {name: one.predict(judging.columns) for name, one in baselines.items()}
+        ours = probabilities.argmax(axis=1).astype(np.int64)
+        figures, best, beats, reason = duel(judging.labels, ours, rivals, settings.judge, seed)
+        figures |= _unknown(model, inputs, settings.manager)
     return Verdict(
-        calibration={"baseline": tree.values(), "judged_against": BASELINE},
+        calibration={
+            "baselines": [one.values() for one in baselines.values()],
+            "judged_against": best,
+            "known": learned["known"],
+        },
         policy=policies,
         validation={**model.figures, **figures},
         beats_baseline=beats,
@@ -147,12 +176,12 @@ def judge(
 def judge_workload(params: "Params") -> None:
     """Stage judge_workload: write `models/trained/workload.<arch>/`.
 
-    `policy.classes` of train.json names the categories in the order of the outputs, `calibration.baseline` holds the
-    tree that it was judged against.
+    `policy.classes` of train.json names the categories in the order of the outputs, `calibration.baselines` holds
+    what it was judged against, `calibration.judged_against` names the best of them.
 
     Raises:
         TrainingError: there is no readable fitted model.
-        TraceError: a trace or its features are missing or damaged.
+        TraceError: a trace is missing or damaged.
     """
     settings = Settings.of(params)
     name = model_id(settings.arch)

@@ -18,11 +18,11 @@ WORKLOAD = System(
 # requests in order, from the first on
 batch = RequestBatch(time_us, op, offset, size, Coded.of(volume))
 seen = model.run(batch)
-names = [model.classes[k] for k in seen.classes]   # the category of every window
-serving = seen.of_requests(len(batch))   # the category in force for each request, -1 before the first vote
+names = [model.classes[k] if k >= 0 else "unknown" for k in seen.classes]   # the category of every window
+serving = seen.of_requests(len(batch))   # in force for each request: -1 before the first vote, -2 unknown
 """,
-            avoid="programs or mixtures unlike its training traces: it cannot say that it does not know them",
-            safer="The decision tree of `calibration.baseline`",
+            avoid="mixtures of programs; of a program unlike its training traces it often, not always, says unknown",
+            safer="The best baseline of `calibration.baselines`, named in `calibration.judged_against`,",
         ),
         weights=("weights.safetensors",),
         libraries=("lightning", "numba", "numpy", "onnx", "onnxruntime", "safetensors", "torch", "scikit-learn"),

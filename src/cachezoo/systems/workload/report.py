@@ -9,7 +9,7 @@ import numpy as np
 from cachezoo.plots import CONFUSION
 from cachezoo.style import BLACK, panels, save
 from cachezoo.systems.base import ReportSection
-from cachezoo.systems.workload.metrics import ClassifierRow, Pooled, WindowRow, WorkloadMetrics
+from cachezoo.systems.workload.metrics import ClassifierRow, Mixture, Moved, Pooled, WindowRow, WorkloadMetrics
 from cachezoo.view import (
     Cell,
     Column,
@@ -43,15 +43,27 @@ def _answer(sources: "Sources") -> str:
     metrics = _metrics(sources)
     entry = metrics.models.get(model.id) if metrics is not None else None
     pooled = entry.test if entry is not None and isinstance(entry.test, Pooled) else None
-    if pooled is None or pooled.balanced_accuracy is None or pooled.tree_balanced_accuracy is None:
+    if pooled is None or pooled.balanced_accuracy is None or pooled.rival_balanced_accuracy is None:
         return f"{model.id} has no figures on test traces: choose the workload's model yourself. {model.reason}."
-    verdict = "may choose for you" if model.promoted else "is no better than its baseline: choose yourself"
-    ours, theirs = percent(pooled.balanced_accuracy), percent(pooled.tree_balanced_accuracy)
+    verdict = "may choose for you" if model.promoted else "is no better than its baselines: choose yourself"
+    ours, theirs = percent(pooled.balanced_accuracy), percent(pooled.rival_balanced_accuracy)
     mixed = f"{metrics.mixed()} ".lstrip() if metrics is not None else ""
     return (
         f"If you do not know which workload runs, {model.id} {verdict}: it names {ours} of the windows of 100 requests "
-        f"right on the test traces, each workload counted alike; a decision tree names {theirs}. {mixed}Of a program "
-        "it does not know it says something all the same."
+        f"right on the test traces, each workload counted alike; {pooled.judged_against}, the best of its baselines on "
+        f"validation, names {theirs}. {mixed}{_strange(metrics)}"
+    )
+
+
+def _strange(metrics: WorkloadMetrics | None) -> str:
+    """What it says of workloads that it was not trained on."""
+    found = [case.unknown_votes for case in metrics.strange.values()] if metrics is not None else []
+    shares = [share for share in found if share is not None]
+    if not shares:
+        return "What it says of a workload that it was not trained on was not tried."
+    return (
+        f"Of a workload that it was not trained on it says in {percent(sum(shares) / len(shares))} of its votes that "
+        "it does not know it, on the mean of the traces of such workloads."
     )
 
 
@@ -66,35 +78,111 @@ def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | Non
 
 
 def workload_tables(workload: WorkloadMetrics) -> list[Table]:
-    """The classifier beside its baseline, on single programs and on mixtures of two."""
+    """The classifier beside its baselines: single programs, moved ones, strange ones, and two at once."""
+    tables = [_single(workload), _moved(workload.moved), _strangers(workload), _mixed(workload)]
+    return [table for table in tables if table.rows]
+
+
+def _single(workload: WorkloadMetrics) -> Table:
     columns = [
         Column("test trace", numeric=False),
         Column("policy", numeric=False),
         Column("windows"),
         Column("accuracy", "of windows, 90 % interval"),
+        Column("unknown", "windows"),
         Column("votes right"),
+        Column("votes unknown"),
     ]
     rows = [
-        [name_cell(key), *_row_cells(row), share_cell(row.vote_accuracy if isinstance(row, ClassifierRow) else None)]
+        [
+            name_cell(key, note="unseen program" if trace.unseen else ""),
+            name_cell(row.policy),
+            number_cell(row.windows),
+            share_cell(row.accuracy, row.accuracy_interval),
+            *_said(row),
+        ]
         for key, trace in workload.traces.items()
         for row in trace.rows
     ]
-    mixed = [
-        [
-            Cell(f"{percent(mixture.share, 0)} {mixture.major}, else {mixture.minor}"),
-            *_row_cells(row),
-            share_cell(mixture.majority_share),
-        ]
-        for mixture in workload.mixtures
-        for row in mixture.rows
+    return Table("Which workload runs: windows of single programs", columns, rows)
+
+
+def _said(row: WindowRow) -> list[Cell]:
+    own = row if isinstance(row, ClassifierRow) else None
+    values = (None, None, None) if own is None else (own.unknown, own.vote_accuracy, own.unknown_votes)
+    return [share_cell(value) for value in values]
+
+
+def _moved(moved: list[Moved]) -> Table:
+    columns = [
+        Column("test trace", numeric=False),
+        Column("moved", numeric=False),
+        Column("windows"),
+        Column("accuracy", "of windows, 90 % interval"),
+        Column("same answer", "windows"),
+        Column("same digits", "windows, to the last bit"),
     ]
-    mixed_columns = [Column("mixture", numeric=False), *columns[1:4], Column("majority", "share of the likelier one")]
-    tables = [Table("Which workload runs: windows of single programs", columns, rows)] if rows else []
-    return [*tables, Table("Windows of two programs at once", mixed_columns, mixed)] if mixed else tables
+    rows = [
+        [
+            name_cell(case.trace),
+            Cell(case.move),
+            number_cell(case.windows),
+            share_cell(case.accuracy, case.accuracy_interval),
+            share_cell(case.same),
+            share_cell(case.equal),
+        ]
+        for case in moved
+    ]
+    return Table("The same programs elsewhere on the disk, and on other clocks", columns, rows)
 
 
-def _row_cells(row: WindowRow) -> list[Cell]:
-    return [name_cell(row.policy), number_cell(row.windows), share_cell(row.accuracy, row.accuracy_interval)]
+def _strangers(workload: WorkloadMetrics) -> Table:
+    columns = [
+        Column("trace", numeric=False),
+        Column("windows"),
+        Column("unknown", "windows, 90 % interval"),
+        Column("votes"),
+        Column("votes unknown"),
+        *(Column(name, "windows named so") for name in workload.classes),
+    ]
+    rows = [
+        [
+            name_cell(key, note=case.category),
+            number_cell(case.windows),
+            share_cell(case.unknown, case.unknown_interval),
+            number_cell(case.votes),
+            share_cell(case.unknown_votes),
+            *(number_cell(count) for count in case.named),
+        ]
+        for key, case in workload.strange.items()
+    ]
+    return Table("Workloads that it was not trained on: unknown is the right answer", columns, rows)
+
+
+def _mixed(workload: WorkloadMetrics) -> Table:
+    policies = list(dict.fromkeys(row.policy for mixture in workload.mixtures for row in mixture.rows))
+    columns = [
+        Column("mixture", numeric=False),
+        Column("windows"),
+        Column("constant", "always naming the larger program"),
+        *(Column(policy, "accuracy, 90 % interval") for policy in policies),
+        Column("unknown", "windows"),
+        Column("votes unknown"),
+    ]
+    rows = [_mixture_cells(mixture, policies) for mixture in workload.mixtures]
+    return Table("Windows of two programs at once: which issued most", columns, rows)
+
+
+def _mixture_cells(mixture: Mixture, policies: list[str]) -> list[Cell]:
+    rows = {row.policy: row for row in mixture.rows}
+    return [
+        Cell(f"{percent(mixture.share, 0)} {mixture.major}, else {mixture.minor}"),
+        number_cell(mixture.windows),
+        share_cell(mixture.majority_share),
+        *(share_cell(rows[policy].accuracy, rows[policy].accuracy_interval) for policy in policies),
+        share_cell(mixture.unknown),
+        share_cell(mixture.unknown_votes),
+    ]
 
 
 def _draw(sources: "Sources", folder: Path) -> list[Figure]:

@@ -7,11 +7,17 @@ from cachezoo.settings.lstm import Layers, LstmFit, Units
 
 
 class Model(Strict):
-    """`model.workload`: the classifier's network."""
+    """`model.workload`: the classifier's network.
+
+    Attributes:
+        inputs: formulas of `cachezoo.features.window`, in order.
+        window: requests in a window.
+    """
 
     arch: str = Field(pattern=r"^[a-z0-9_]+$")
     layers: Layers
     units: Units
+    inputs: list[str] = Field(min_length=1, max_length=64)
     window: int = Field(ge=2, le=1_000_000)
 
 
@@ -21,18 +27,20 @@ class Fit(LstmFit):
     Attributes:
         stride: requests between the beginnings of training windows.
         least_windows: windows that each category must have in the validation traces for their loss to choose the
-            epoch; with fewer the train loss chooses.
+            epoch and what is unknown, and as many to judge; with fewer the train loss chooses the epoch.
+        unknown_share: share of the known windows, and of the known votes, that may be called unknown.
     """
 
     stride: Rounds
     least_windows: Count
+    unknown_share: float = Field(ge=0, lt=1)
 
 
 class Judge(Strict):
     """`judge.workload`.
 
     Attributes:
-        blocks: time blocks of the bootstrap.
+        blocks: time blocks of each validation trace that judge, as many as choose; the bootstrap draws as many.
         bootstrap_samples: its resamples.
     """
 

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from cachezoo.seeds import derive_seed
 from cachezoo.systems.workload.network import WorkloadLstm
-from cachezoo.systems.workload.windows import Windows
+from cachezoo.systems.workload.windows import Inputs
 from cachezoo.training.lightning_fit import Task
 
 Batch = list[Tensor]
@@ -20,7 +20,7 @@ Batch = list[Tensor]
 class Batches(IterableDataset[Batch]):
     """Batches of windows: a new seeded shuffle each epoch, or in order."""
 
-    def __init__(self, windows: Windows, batch: int, shuffle_seed: int | None) -> None:
+    def __init__(self, windows: Inputs, batch: int, shuffle_seed: int | None) -> None:
         """Take the windows; `shuffle_seed` None leaves them in order."""
         self.windows, self.batch, self.seed = windows, batch, shuffle_seed
         self.epoch = 0
@@ -35,10 +35,10 @@ class Batches(IterableDataset[Batch]):
         self.epoch += 1
         for low in range(0, len(order), self.batch):
             index = order[low : low + self.batch]
-            yield [torch.from_numpy(self.windows.take(index)), torch.from_numpy(self.windows.labels[index])]
+            yield [torch.from_numpy(self.windows.rows[index]), torch.from_numpy(self.windows.labels[index])]
 
 
-def loader(windows: Windows, batch: int, shuffle_seed: int | None) -> DataLoader[Any]:
+def loader(windows: Inputs, batch: int, shuffle_seed: int | None) -> DataLoader[Any]:
     """A loader over `Batches`; batches come ready-made."""
     return DataLoader(Batches(windows, batch, shuffle_seed), batch_size=None)
 

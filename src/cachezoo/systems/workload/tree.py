@@ -1,8 +1,7 @@
-"""The classifier's baseline: a decision tree of depth 4 on five statistics of a window of raw requests.
+"""A baseline of the classifier: a decision tree of depth 4 on statistics of a window.
 
-The statistics are the window's means of the very inputs that the network sees: share of reads, log2 size, ln(1 + gap),
-the jump by its magnitude, and the address. scikit-learn grows the tree; plain arrays of it, which fit into train.json,
-predict.
+The statistics are mean and standard deviation over the window of every input that a network may take, jumps by their
+magnitude. scikit-learn grows the tree; plain arrays of it, which fit into train.json, predict.
 """
 
 from collections.abc import Mapping
@@ -13,34 +12,29 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import TrainingError
-from cachezoo.kernels.sequence import ADDRESS, DELTA, GAP, OP, SIZE
+from cachezoo.features.window import NAMES
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
-STATISTICS = ("read_share", "mean_log2_size", "mean_log1p_gap", "mean_abs_slog_delta", "mean_address")
+STATISTICS = tuple(f"{kind}_{name}" for kind in ("mean", "sd") for name in NAMES)
 DEPTH = 4
-BASELINE = f"tree{DEPTH}"
+TREE = f"tree{DEPTH}"
 LEAF = -1
 
 
-def window_statistics(common: F32, starts: I64, window: int) -> F64:
-    """Statistics of windows of consecutive requests.
+def window_statistics(columns: F32) -> F64:
+    """Statistics of windows.
 
     Args:
-        common: float32[n, ≥ 5] raw columns, as `cachezoo.kernels.sequence` numbers them.
-        starts: int64[w], the first request of each window.
-        window: requests in a window.
+        columns: float32[w, T, WIDTH] raw inputs, as `cachezoo.features.window.window_columns` gives them.
 
     Returns:
-        float64[w, 5], columns `STATISTICS`.
+        float64[w, 2 · WIDTH], columns `STATISTICS`.
     """
-    values = common.astype(np.float64)
-    jump = np.abs(values[:, DELTA])
-    columns = (1.0 - values[:, OP], values[:, SIZE], values[:, GAP], jump, values[:, ADDRESS])
-    sums = [np.concatenate([[0.0], np.cumsum(column)]) for column in columns]
-    return np.stack([(total[starts + window] - total[starts]) / window for total in sums], axis=1)
+    values = np.abs(columns.astype(np.float64))
+    return np.concatenate([values.mean(axis=1), values.std(axis=1)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -60,21 +54,21 @@ class WindowTree:
     right: I32
     label: I32
 
-    def predict(self, statistics: F64) -> I32:
-        """Classes int32[w] of statistics float64[w, 5], compared in float32 as they were learned."""
-        values = statistics.astype(np.float32).astype(np.float64)
+    def predict(self, columns: F32) -> I64:
+        """Classes int64[w] of windows' raw inputs; statistics are compared in float32, as they were learned."""
+        values = window_statistics(columns).astype(np.float32).astype(np.float64)
         at = np.zeros(len(values), np.int32)
         for _ in range(DEPTH):
             inner = self.feature[at] != LEAF
             column = np.where(inner, self.feature[at], 0)
             low = values[np.arange(len(values)), column] <= self.threshold[at]
             at = np.where(inner, np.where(low, self.left[at], self.right[at]), at).astype(np.int32)
-        return self.label[at]
+        return self.label[at].astype(np.int64)
 
     def values(self) -> dict[str, Any]:
         """Plain JSON values, for train.json."""
         lists = {name: getattr(self, name).tolist() for name in self.__dataclass_fields__}
-        return {"model": BASELINE, "statistics": list(STATISTICS), **lists}
+        return {"model": TREE, "statistics": list(STATISTICS), **lists}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "WindowTree":
@@ -90,17 +84,18 @@ class WindowTree:
         return cls(threshold=np.array(values["threshold"], np.float64), **integers)
 
 
-def fit_tree(statistics: F64, labels: I64, seed: int) -> WindowTree:
+def fit_tree(columns: F32, labels: I64, seed: int) -> WindowTree:
     """Grow a tree on windows, classes weighted to equal parts.
 
     Args:
-        statistics: float64[w, 5].
+        columns: float32[w, T, WIDTH] raw inputs.
         labels: int64[w] classes.
         seed: breaks ties between equally good splits.
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    grown = DecisionTreeClassifier(max_depth=DEPTH, class_weight="balanced", random_state=seed).fit(statistics, labels)
+    tree = DecisionTreeClassifier(max_depth=DEPTH, class_weight="balanced", random_state=seed)
+    grown = tree.fit(window_statistics(columns), labels)
     nodes = grown.tree_
     leaf = nodes.children_left < 0
     return WindowTree(

@@ -1,43 +1,58 @@
-"""Training windows of the workload classifier: consecutive requests of one category's traces."""
+"""Windows of the workload classifier: consecutive requests of one category's traces."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
-from cachezoo.features.sequence import COMMON_NAMES, WINDOW_WIDTH, Columns, open_inputs
-from cachezoo.io import read_rows, sha256_file
-from cachezoo.kernels.sequence import N_SIZED
+from cachezoo.features.window import normalised, window_columns
+from cachezoo.io import sha256_file
 from cachezoo.models.trained import Feature
+from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.settings.data import Role, Roles
-from cachezoo.systems.workload.tree import window_statistics
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.training.volumes import check_one_volume
 
 I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A trace with its raw inputs.
+    """A trace as the fit and the judge read it.
 
     Attributes:
         key: the trace.
         category: its category.
         trace: its requests.
-        columns: raw inputs of the requests, without any capacity.
     """
 
     key: str
     category: str
     trace: Trace
-    columns: Columns
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Windows as the network takes them.
+
+    Attributes:
+        rows: float32[w, length, F] normalised inputs.
+        labels, traces: as in `Windows`.
+    """
+
+    rows: F32
+    labels: I64
+    traces: I64
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def of(self, chosen: npt.NDArray[np.bool_]) -> "Inputs":
+        """Those chosen by bool[w]."""
+        return Inputs(self.rows[chosen], self.labels[chosen], self.traces[chosen])
 
 
 @dataclass(frozen=True)
@@ -45,83 +60,75 @@ class Windows:
     """Windows of all traces, in time order within each.
 
     Attributes:
-        rows: float32[n, F] model inputs, trace after trace.
-        starts: int64[w], the first row of each window; none crosses from trace to trace.
+        columns: float32[w, length, WIDTH] raw inputs, trace after trace; no window crosses from trace to trace.
         labels: int64[w], the category's place among the classes.
-        statistics: float64[w, 5] of the raw requests, for the baseline.
-        length: requests in a window.
+        traces: int64[w], the place of each window's trace among those that were cut.
     """
 
-    rows: F32
-    starts: I64
+    columns: F32
     labels: I64
-    statistics: F64
-    length: int
+    traces: I64
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.labels)
 
-    def take(self, index: I64) -> F32:
-        """Windows float32[b, length, F]."""
-        taken: F32 = self.rows[self.starts[index][:, None] + np.arange(self.length)]
-        return taken
+    def of(self, chosen: npt.NDArray[np.bool_]) -> "Windows":
+        """Those chosen by bool[w]."""
+        return Windows(self.columns[chosen], self.labels[chosen], self.traces[chosen])
 
     def counts(self, n_classes: int) -> I64:
         """Windows of each category."""
         return np.bincount(self.labels, minlength=n_classes)
 
+    def inputs(self, features: Sequence[Feature], clip: float) -> Inputs:
+        """Normalised; `clip` cuts to ±."""
+        rows = normalised(self.columns, [one.model_dump() for one in features], clip)
+        return Inputs(rows, self.labels, self.traces)
 
-def cut_windows(
-    parts: Sequence[Prepared],
-    features: Sequence[Feature],
-    classes: Sequence[str],
-    clip: float,
-    length: int,
-    stride: int,
-) -> Windows:
+    def halves(self, blocks: int) -> tuple["Windows", "Windows"]:
+        """Windows that choose and windows that judge: time blocks of each trace by turns, `blocks` of either."""
+        judging = np.zeros(len(self), np.bool_)
+        for trace in np.unique(self.traces):
+            for part in np.array_split(np.flatnonzero(self.traces == trace), 2 * blocks)[1::2]:
+                judging[part] = True
+        return self.of(~judging), self.of(judging)
+
+
+def window_columns_of(batch: RequestBatch, length: int, stride: int) -> F32:
+    """Raw inputs float32[w, length, WIDTH] of a batch's whole windows, one every `stride` requests."""
+    starts = np.arange(0, len(batch) - length + 1, stride, dtype=np.int64)
+    return window_columns(batch, starts, length)
+
+
+def cut_windows(parts: Sequence[Prepared], classes: Sequence[str], length: int, stride: int) -> Windows:
     """Cut traces into windows.
 
     Args:
         parts: traces, at least one.
-        features: the model's.
         classes: categories in the order of the outputs.
-        clip: normalised inputs are cut to ± this.
         length: requests in a window.
         stride: requests between the beginnings of windows.
     """
-    entries = [feature.model_dump() for feature in features]
-    rows, starts, labels, statistics, first = [], [], [], [], 0
-    for part in parts:
-        rows.append(open_inputs(part.columns, 0, entries, clip))
-        begins = np.arange(0, len(rows[-1]) - length + 1, stride, dtype=np.int64)
-        starts.append(first + begins)
-        labels.append(np.full(len(begins), list(classes).index(part.category), np.int64))
-        statistics.append(window_statistics(part.columns.common, begins, length))
-        first += len(rows[-1])
-    return Windows(*(np.concatenate(column) for column in (rows, starts, labels, statistics)), length)  # type: ignore[arg-type, call-arg]
-
-
-def _read_columns(path: Path, rows: int) -> Columns:
-    table, _ = read_rows(path, "features", rows, list(COMMON_NAMES[:WINDOW_WIDTH]))
-    common = np.stack([table.column(name).to_numpy() for name in COMMON_NAMES[:WINDOW_WIDTH]], axis=1)
-    return Columns(common, np.zeros((0, rows, N_SIZED), np.float32), np.zeros(0, np.float64))
+    columns = [window_columns_of(batch_of(part.trace), length, stride) for part in parts]
+    counts = [len(one) for one in columns]
+    labels = np.array([list(classes).index(part.category) for part in parts], np.int64)
+    return Windows(
+        np.concatenate(columns), np.repeat(labels, counts), np.repeat(np.arange(len(parts), dtype=np.int64), counts)
+    )
 
 
 def read_prepared(
     categories: Sequence[str], roles: Mapping[str, Roles], role: Role
 ) -> tuple[list[Prepared], dict[str, str]]:
-    """Traces of one role with their raw inputs, category after category, and sha256 of what was read, by path.
+    """Traces of one role, category after category, and sha256 of what was read, by path.
 
     Raises:
         TraceError: a file is missing or damaged.
-        TrainingError: a trace is of several volumes.
     """
     parts, inputs = [], {}
     for category in categories:
         for key in roles.get(category, {}).get(role, []):
-            requests, features = paths.requests(category, key), paths.features(category, key)
-            trace = read_trace(requests)
-            check_one_volume(trace, key)
-            parts.append(Prepared(key, category, trace, _read_columns(features, len(trace))))
-            inputs.update({str(path): sha256_file(path) for path in (requests, features)})
+            path = paths.requests(category, key)
+            parts.append(Prepared(key, category, read_trace(path)))
+            inputs[str(path)] = sha256_file(path)
     return parts, inputs

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,15 +11,29 @@ from cachezoo.bundles.measured import Metrics, measured, promotion
 from cachezoo.errors import TrainingError
 from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import batch_of
-from cachezoo.systems.workload.evaluate import evaluate_workload
+from cachezoo.systems.workload.baselines import BASELINES
+from cachezoo.systems.workload.evaluate import evaluate_workload, moves
 from cachezoo.systems.workload.infer import load_workload
 from cachezoo.systems.workload.metrics import Nothing, WorkloadMetrics
+from cachezoo.systems.workload.serve import NONE, UNKNOWN
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import Trace
 from cachezoo.tracking.records import figures
 from tests.lstm_data import CLASSES, fit_and_judge, make_stream, part, parts
 
+MODEL = "workload.lstm8"
 PARAMS: Any = SimpleNamespace(
-    data=SimpleNamespace(roles={name: {"test": [f"{name}_test"]} for name in CLASSES}),
+    data=SimpleNamespace(
+        roles={
+            **{name: {"test": [f"{name}_test"]} for name in CLASSES},
+            "blob": {"train": ["blob_train"]},
+            "turns": {"test": ["turns_test", "another"]},
+        },
+        traces={
+            **{f"{name}_test": SimpleNamespace(unseen=False) for name in CLASSES},
+            "another": SimpleNamespace(unseen=True),
+        },
+    ),
     evaluate=SimpleNamespace(bootstrap_blocks=20, bootstrap_samples=100),
     seed=7,
 )
@@ -31,30 +46,83 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+TRACES = (("pairs", "pairs_test", 5), ("turns", "turns_test", 6), ("turns", "another", 9))
+
+
+def strange(n: int) -> Trace:
+    """Sequential reads at a steady pace."""
+    trace = make_stream(n, 8, "pairs")
+    steps = np.arange(n, dtype=np.int64)
+    return replace(trace, op=np.zeros(n, np.uint8), offset=steps * 4096, size=steps * 0 + 4096, time_us=steps * 100)
+
+
+def write_traces(n: int) -> None:
+    for category, key, seed in TRACES:
+        write_trace(make_stream(n, seed, category), paths.requests(category, key))
+    write_trace(strange(n), paths.requests("blob", "blob_train"))
+
+
 @pytest.fixture
 def result(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WorkloadMetrics:
     monkeypatch.chdir(tmp_path)
-    for seed, category in ((5, "pairs"), (6, "turns")):
-        write_trace(make_stream(1505, seed, category), paths.requests(category, f"{category}_test"))
+    write_traces(1505)
     return evaluate_workload(folder, PARAMS)
 
 
 def test_traces_and_pooled_figures(result: WorkloadMetrics, folder: Path) -> None:
     assert result == evaluate_workload(folder, PARAMS)
-    test = result.models["workload.lstm8"].test
-    assert test.windows == 250 and np.sum(test.confusion) == np.sum(test.tree_confusion) == 250
-    assert test.accuracy == sum(test.confusion[k][k] for k in (0, 1)) / 250 > 0.9
+    test = result.models[MODEL].test
+    assert test.windows == 375 == np.sum(test.confusion)
+    assert [rival.policy for rival in test.rivals] == list(BASELINES)
+    assert test.accuracy == sum(test.confusion[k][k] for k in (0, 1)) / 375 > 0.9
     assert test.balanced_accuracy_interval[0] <= test.balanced_accuracy <= test.balanced_accuracy_interval[1]
-    assert test.tree_accuracy < 0.7 and test.difference_interval[0] > 0 and test.vote_accuracy > 0.9
+    for rival in test.rivals:
+        assert np.sum(rival.confusion) == 375 and rival.accuracy < 0.7 and rival.difference_interval[0] > 0
+    best = next(rival for rival in test.rivals if rival.policy == test.judged_against)
+    assert best.balanced_accuracy == test.rival_balanced_accuracy
+    assert best.difference_interval == test.difference_interval
     _, serving = load_workload(folder)
-    for label, (key, trace) in enumerate(sorted(result.traces.items())):
-        stream = make_stream(1505, 5 + label, CLASSES[label])
-        seen = serving.run(batch_of(stream))
-        model, tree = trace.rows
-        assert key == f"{CLASSES[label]}_test" and trace.requests == 1505 and trace.role == "test"
-        assert model.accuracy == (seen.classes == label).mean() and model.windows == 125
-        assert model.votes == 41 and model.in_force_accuracy == (seen.in_force[2:] == label).mean()
-        assert tree.policy == "tree4" and tree.kind == "baseline"
+    for category, key, seed in TRACES:
+        trace, label = result.traces[key], CLASSES.index(category)
+        seen = serving.run(batch_of(make_stream(1505, seed, category)))
+        model, *rivals = trace.rows
+        assert trace.requests == 1505 and trace.role == "test" and trace.unseen == (key == "another")
+        assert model.accuracy == (seen.likeliest == label).mean() and model.windows == 125
+        assert model.unknown == (seen.classes == UNKNOWN).mean() < 0.3
+        votes = seen.votes[seen.votes != NONE]
+        assert (model.votes, model.vote_accuracy) == (41, (votes == label).mean())
+        assert model.unknown_votes == (votes == UNKNOWN).mean()
+        assert model.in_force_accuracy == (seen.in_force[2:] == label).mean()
+        assert [(row.policy, row.kind) for row in rivals] == [(name, "baseline") for name in BASELINES]
+
+
+def test_moved_traces_get_the_same_answers(result: WorkloadMetrics) -> None:
+    cases = {(case.trace, case.move): case for case in result.moved}
+    names = ["as it is", "+ 1 GiB", "+ half of the disk", "clock x 10", "clock x 0.1"]
+    assert list(cases) == [(key, move) for _, key, _ in TRACES for move in names]
+    for (key, move), case in cases.items():
+        assert case.windows == 125
+        if move != "clock x 0.1":
+            assert case.equal == case.same == 1 and case.accuracy == result.traces[key].rows[0].accuracy
+        else:
+            assert case.same > 0.95 > case.equal and abs(case.accuracy - result.traces[key].rows[0].accuracy) < 0.05
+
+
+def test_moves_by_hand() -> None:
+    batch = batch_of(make_stream(50, 1, "pairs"))
+    moved = moves(batch)
+    end = int((batch.offset + batch.size).max())
+    assert set(moved["+ half of the disk"].offset - batch.offset) == {end} and end % 4096 == 0
+    assert set(moved["+ 1 GiB"].offset - batch.offset) == {1 << 30}
+    np.testing.assert_array_equal(moved["clock x 0.1"].time_us, batch.time_us // 10)
+    np.testing.assert_array_equal(moved["clock x 10"].time_us, batch.time_us * 10)
+
+
+def test_strange_categories_are_unknown(result: WorkloadMetrics) -> None:
+    assert list(result.strange) == ["blob_train"]
+    case = result.strange["blob_train"]
+    assert (case.category, case.role, case.requests, case.windows, case.votes) == ("blob", "train", 1505, 125, 41)
+    assert case.unknown == case.unknown_votes == 1 and case.named == [0, 0]
 
 
 def test_mixtures_name_the_majority(result: WorkloadMetrics) -> None:
@@ -65,36 +133,37 @@ def test_mixtures_name_the_majority(result: WorkloadMetrics) -> None:
         assert abs(case.share_found - case.share) < 0.01
         assert case.enough_windows and case.windows >= 100
         assert case.majority_share > 0.6 and 0 <= case.rows[0].accuracy <= 1
+        assert 0 < case.unknown <= 1 and 0 < case.unknown_votes <= 1
         assert all(row.windows == case.windows for row in case.rows)
-        assert [row.policy for row in case.rows] == ["workload.lstm8", "tree4"]
+        assert [row.policy for row in case.rows] == [MODEL, *BASELINES]
 
 
 def test_what_the_manifest_and_tracking_take_of_it(result: WorkloadMetrics, folder: Path) -> None:
     section = measured(read_trained(folder), Metrics(result))
-    assert promotion(section)[0] and set(section["baselines"]) == {"pairs_test", "turns_test"}
+    assert promotion(section)[0] and set(section["baselines"]) == {"pairs_test", "turns_test", "another"}
     flat = figures(section)
-    test = result.models["workload.lstm8"].test
-    assert flat["test/accuracy"] == test.accuracy and flat["test/tree_accuracy"] == test.tree_accuracy
+    test = result.models[MODEL].test
+    assert flat["test/accuracy"] == test.accuracy
+    assert flat["test/rival_balanced_accuracy"] == test.rival_balanced_accuracy
     assert flat["balanced_accuracy"] == test.balanced_accuracy
     assert flat["validation/paired_difference_low"] > 0
 
 
 def test_too_few_windows_have_no_interval(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for seed, category in ((5, "pairs"), (6, "turns")):
-        write_trace(make_stream(95, seed, category), paths.requests(category, f"{category}_test"))
+    write_traces(95)
     result = evaluate_workload(folder, PARAMS)
-    test = result.models["workload.lstm8"].test
-    assert test.windows == 14 and test.difference_interval is None
+    test = result.models[MODEL].test
+    assert test.windows == 21 and test.difference_interval is None
     assert not any(case.enough_windows for case in result.mixtures)
     assert all(row.accuracy_interval is None for case in result.mixtures for row in case.rows)
 
 
 def test_without_test_traces_or_training_there_are_no_figures(folder: Path, tmp_path: Path) -> None:
     nothing: Any = SimpleNamespace(**{**vars(PARAMS), "data": SimpleNamespace(roles={})})
-    assert evaluate_workload(folder, nothing).models["workload.lstm8"].test == Nothing()
+    assert evaluate_workload(folder, nothing).models[MODEL].test == Nothing()
     fit_and_judge(["pairs"], [part(make_stream(300, 1, "pairs"))], []).write(tmp_path / "model")
-    entry = evaluate_workload(tmp_path / "model", PARAMS).models["workload.lstm8"]
+    entry = evaluate_workload(tmp_path / "model", PARAMS).models[MODEL]
     assert not entry.trained and not entry.promoted and entry.test == Nothing()
     with pytest.raises(TrainingError, match=r"weights\.safetensors: not readable"):
         (tmp_path / "model" / "weights.safetensors").unlink()

@@ -6,18 +6,18 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.bundles.writer import refusal
-from cachezoo.errors import TraceError, TrainingError
-from cachezoo.features.table import write_features
+from cachezoo.coded import Coded
+from cachezoo.errors import ConfigError, TraceError, TrainingError
+from cachezoo.features.window import WIDTH, normalised, window_columns
 from cachezoo.models.trained import read_fitted, read_trained
-from cachezoo.settings.page_cache import BenefitLabel
+from cachezoo.serving.requests import batch_of
 from cachezoo.systems.workload.fit import fit_prepared, fit_workload
 from cachezoo.systems.workload.judge import judge_workload
-from cachezoo.systems.workload.windows import cut_windows
-from cachezoo.traces.pages import expand_pages
+from cachezoo.systems.workload.windows import Prepared, cut_windows
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace
 from cachezoo.training.fitted import write_lstm
-from tests.lstm_data import CLASSES, FEATURES, FIT, JUDGE, fit_and_judge, make_stream, part, parts
+from tests.lstm_data import CLASSES, FIT, JUDGE, fit_and_judge, make_stream, part, parts
 from tests.trained_data import MadeLstm, digest, fitted_folder, params_of
 
 FILES = {"weights.safetensors", "fit.json", "curves.csv"}
@@ -41,8 +41,15 @@ def test_two_fits_give_the_same_bytes(made: MadeLstm, tmp_path: Path) -> None:
 def test_what_fit_json_says(made: MadeLstm) -> None:
     model = made.fitted
     assert model.trained and model.reason == "" and model.category is None and model.model_id == MODEL
-    assert model.learned == {"classes": CLASSES, "window": 12, "clip": 6.0, "stride": 5}
-    assert set(model.figures) == {"train_windows", "loss"}
+    told = {"known", "unknown_above"}
+    assert {name: value for name, value in model.learned.items() if name not in told} == {
+        "classes": CLASSES, "window": 12, "clip": 6.0, "stride": 5,
+    }  # fmt: skip
+    names = {
+        f"without_{c}_{kind}_{what}" for c in CLASSES for kind in ("window", "vote") for what in ("auroc", "unknown")
+    }
+    assert set(model.figures) == {"train_windows", "loss"} | names
+    assert [feature.formula for feature in model.features] == FIT.model.inputs
     assert [item.role for item in model.traces] == ["train"] * 2 + ["validation"] * 2
 
 
@@ -51,7 +58,9 @@ def test_validation_chooses_the_epoch_and_nothing_else(made: MadeLstm) -> None:
     assert [loss for loss, _ in other.curves] == [loss for loss, _ in made.curves]
     assert [loss for _, loss in other.curves] != [loss for _, loss in made.curves]
     assert other.fitted.features == made.fitted.features
-    assert other.trained.calibration["baseline"] == made.trained.calibration["baseline"]
+    trees = [one.trained.calibration["baselines"][0] for one in (other, made)]
+    assert trees[0] == trees[1] and trees[0]["model"] == "tree4"
+    assert other.fitted.learned["known"] == made.fitted.learned["known"]
     single = replace(FIT, fit=FIT.fit.model_copy(update={"max_epochs": 1}))
     weights = [fit_prepared(CLASSES, parts(2000, 1), parts(n, 70 + n), single, {})[1] for n in (900, 1100)]
     for name, tensor in weights[0].items():
@@ -59,8 +68,8 @@ def test_validation_chooses_the_epoch_and_nothing_else(made: MadeLstm) -> None:
 
 
 def test_too_few_validation_windows_leave_the_epoch_to_the_train_loss(made: MadeLstm) -> None:
-    many = replace(FIT, fit=FIT.fit.model_copy(update={"least_windows": 84, "max_epochs": 1}))
-    fitted, _, curves = fit_prepared(CLASSES, parts(2000, 1), parts(1000, 3), many, {})  # 83 windows of each
+    many = replace(FIT, fit=FIT.fit.model_copy(update={"least_windows": 43, "max_epochs": 1}))
+    fitted, _, curves = fit_prepared(CLASSES, parts(2000, 1), parts(1000, 3), many, {})  # 42 and 41 windows of each
     assert [loss for _, loss in curves] == [None] and set(fitted.figures) == {"train_windows"}
     assert made.curves[0][1] is not None
 
@@ -81,16 +90,42 @@ def test_nothing_after_the_cut_reaches_the_model(tmp_path: Path) -> None:
 
 def test_windows_stay_within_their_trace(made: MadeLstm) -> None:
     given = [part(make_stream(n, n, name)) for n, name in ((37, "turns"), (11, "pairs"), (24, "pairs"))]
-    windows = cut_windows(given, made.fitted.features, CLASSES, 6.0, 12, 5)
-    assert windows.starts.tolist() == [0, 5, 10, 15, 20, 25, 48, 53, 58]
+    windows = cut_windows(given, CLASSES, 12, 5)
     assert windows.labels.tolist() == [1] * 6 + [0] * 3 and windows.counts(2).tolist() == [3, 6]
-    assert windows.take(np.array([6, 0])).shape == (2, 12, 5)
-    np.testing.assert_array_equal(windows.take(np.array([6]))[0], windows.rows[48:60])
+    assert windows.traces.tolist() == [0] * 6 + [2] * 3 and windows.columns.shape == (9, 12, WIDTH)
+    own = window_columns(batch_of(given[2].trace), np.array([5], np.int64), 12)
+    np.testing.assert_array_equal(windows.columns[7], own[0])
+    inputs = windows.inputs(made.fitted.features, 6.0)
+    want = normalised(own, [feature.model_dump() for feature in made.fitted.features], 6.0)
+    np.testing.assert_array_equal(inputs.rows[7], want[0])
+
+
+def test_halves_take_turns_within_each_trace() -> None:
+    windows = cut_windows(
+        [part(make_stream(n, n, name)) for n, name in ((96, "turns"), (48, "pairs"))], CLASSES, 12, 12
+    )
+    choosing, judging = windows.halves(2)
+    assert choosing.traces.tolist() == [0, 0, 0, 0, 1, 1] and judging.traces.tolist() == [0, 0, 0, 0, 1, 1]
+    np.testing.assert_array_equal(choosing.columns, windows.columns[[0, 1, 4, 5, 8, 10]])
+    np.testing.assert_array_equal(judging.columns, windows.columns[[2, 3, 6, 7, 9, 11]])
+
+
+def test_a_shifted_disk_and_another_clock_give_the_same_bytes(made: MadeLstm, tmp_path: Path) -> None:
+    def moved(given: list[Prepared]) -> list[Prepared]:
+        return [
+            replace(one, trace=replace(one.trace, offset=one.trace.offset + (1 << 30), time_us=one.trace.time_us * 10))
+            for one in given
+        ]
+
+    fit_and_judge(CLASSES, moved(parts(2000, 1)), moved(parts(1000, 3))).write(tmp_path / "moved")
+    made.write(tmp_path / "made")
+    assert digest(tmp_path / "moved") == digest(tmp_path / "made")
 
 
 def test_unequal_categories_weigh_the_same() -> None:
     train = [part(make_stream(3000, 1, "pairs")), part(make_stream(600, 2, "turns"))]
-    few = fit_and_judge(CLASSES, train, parts(1000, 3))
+    longer = replace(FIT, fit=FIT.fit.model_copy(update={"max_epochs": 8}))
+    few = fit_and_judge(CLASSES, train, parts(1000, 3), longer)
     assert few.trained.validation["balanced_accuracy"] > 0.9
 
 
@@ -122,15 +157,12 @@ def test_rules() -> None:
         fit_prepared(CLASSES, short, [], FIT, {})
 
 
-LABEL = BenefitLabel(oracle="benefit", horizons=[3], capacities=[0.1])
 ROLES = {name: {"train": [f"{name}_train"], "validation": [f"{name}_val"]} for name in CLASSES}
 PARAMS = params_of("", replace(FIT, roles=ROLES), replace(JUDGE, roles=ROLES))
 
 
-def _stages(trace: Trace, key: str) -> None:
-    category = trace.meta.category
-    write_trace(trace, paths.requests(category, key))
-    write_features(trace, expand_pages(trace), FEATURES, LABEL, paths.features(category, key))
+def _requests(trace: Trace, key: str) -> None:
+    write_trace(trace, paths.requests(trace.meta.category, key))
 
 
 def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leaves_the_fit_alone(
@@ -142,13 +174,13 @@ def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leav
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
         for k, category in enumerate(CLASSES):
-            _stages(make_stream(2000, 1 + k, category), f"{category}_train")
-            _stages(make_stream(1000, 3 + k, category), f"{category}_val")
+            _requests(make_stream(2000, 1 + k, category), f"{category}_train")
+            _requests(make_stream(1000, 3 + k, category), f"{category}_val")
         params = params_of("", replace(FIT, roles=ROLES), replace(JUDGE, judge=own, roles=ROLES))
         fit_workload(params)
         judge_workload(params)
         model = read_trained(paths.trained(MODEL))
-        assert len(model.inputs) == 8 and [item.role for item in model.traces] == ["train"] * 2 + ["validation"] * 2
+        assert len(model.inputs) == 4 and [item.role for item in model.traces] == ["train"] * 2 + ["validation"] * 2
         assert model.features == made.fitted.features == read_fitted(paths.fitted(MODEL), "workload").features
         fits.append(digest(paths.fitted(MODEL)))
         verdicts.append(digest(paths.trained(MODEL)))
@@ -158,11 +190,23 @@ def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leav
     assert verdicts[0]["weights.safetensors"] == verdicts[2]["weights.safetensors"] == fits[0]["weights.safetensors"]
 
 
-def test_features_of_another_trace_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_trace_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for category in CLASSES:
-        for key in (f"{category}_train", f"{category}_val"):
-            _stages(make_stream(100, 1, category), key)
-    write_trace(make_stream(90, 1, "pairs"), paths.requests("pairs", "pairs_train"))
-    with pytest.raises(TraceError, match="100 rows for 90 requests; run the stage features again"):
+    _requests(make_stream(100, 1, "pairs"), "pairs_train")
+    with pytest.raises(TraceError, match=r"turns_train\.parquet"):
         fit_workload(PARAMS)
+
+
+def test_inputs_that_read_the_disk_are_refused() -> None:
+    raw = replace(FIT, model=FIT.model.model_copy(update={"inputs": ["request.op", "address.page"]}))
+    with pytest.raises(ConfigError, match=r"model\.workload\.inputs: address\.page is no input of a window"):
+        fit_prepared(CLASSES, parts(500, 1), [], raw, {})
+
+
+def test_several_volumes_are_no_obstacle() -> None:
+    def split(one: Prepared) -> Prepared:
+        codes = (np.arange(len(one.trace)) % 2).astype(np.int32)
+        return replace(one, trace=replace(one.trace, volume=Coded(codes, ("vda", "vdb"))))
+
+    made = fit_and_judge(CLASSES, [split(one) for one in parts(2000, 1)], [split(one) for one in parts(1000, 3)])
+    assert made.trained.validation["balanced_accuracy"] > 0.9

@@ -1,0 +1,121 @@
+"""Inputs of the workload classifier: one code for training and serving, numpy only.
+
+Every value comes from the requests of its window alone, and from differences of their addresses and times. So the same
+window, moved on the disk or run at another pace, gives the same inputs to the last bit. Formulas (`Feature.formula`):
+    window.slog_delta       ± log2(1 + sectors between the previous request's end and this one's start)
+    window.log2_nearest     log2(1 + sectors to the nearest earlier request; 0 where they touch or overlap); -1 for none
+    window.slog_place       ± log2(1 + sectors from the middle one of the window's starts to this start)
+    window.run              log2(1 + requests so far that each began where the one before ended)
+    window.continues        1 if an earlier request ended where this one starts
+    window.repeats          log2(1 + earlier requests that overlap this one)
+    window.age              log2(1 + requests since the last one that overlaps this one); 0 for none
+    window.log1p_gap        ln(1 + time since the previous request, over the window's mean gap)
+    size.log2_bytes         log2 of the size
+    request.op              0 read, 1 write
+
+Earlier and previous requests are those of the window to the same volume (of `window.log1p_gap`: to any). The first has
+neither gap nor jump.
+
+Models of earlier releases take `cachezoo.features.sequence.REQUEST_FORMULAS` instead, which are known at every request
+and read the address itself and microseconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.features.sequence import MIN_SCALE
+from cachezoo.kernels import window as kernel
+from cachezoo.serving.requests import RequestBatch
+
+I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
+
+WIDTH = kernel.N_COLUMNS
+# formula: name, unit, column of `window_columns`
+_ENTRIES = {
+    "window.slog_delta": ("delta", "log2 sectors", kernel.DELTA),
+    "window.log2_nearest": ("nearest", "log2 sectors", kernel.NEAREST),
+    "window.slog_place": ("place", "log2 sectors", kernel.PLACE),
+    "window.run": ("run", "log2 requests", kernel.RUN),
+    "window.continues": ("continues", "0 or 1", kernel.CONTINUES),
+    "window.repeats": ("repeats", "log2 requests", kernel.REPEATS),
+    "window.age": ("age", "log2 requests", kernel.AGE),
+    "window.log1p_gap": ("gap", "ln mean gaps", kernel.GAP),
+    "size.log2_bytes": ("size", "log2 bytes", kernel.SIZE),
+    "request.op": ("op", "0 read, 1 write", kernel.OP),
+}
+WINDOW_FORMULAS = tuple(_ENTRIES)
+NAMES = tuple(name for name, _, _ in _ENTRIES.values())
+
+
+def window_columns(batch: RequestBatch, starts: I64, length: int) -> F32:
+    """Raw inputs of windows.
+
+    Args:
+        batch: requests.
+        starts: int64[w], the first request of each window.
+        length: requests in a window; the last one's may be fewer, and its missing rows are 0.
+
+    Returns:
+        float32[w, length, WIDTH], a column for each of `WINDOW_FORMULAS`, in that order.
+    """
+    requests = kernel.Requests(
+        np.ascontiguousarray(batch.time_us),
+        np.ascontiguousarray(batch.op),
+        np.ascontiguousarray(batch.volume.codes),
+        np.ascontiguousarray(batch.offset),
+        np.ascontiguousarray(batch.size),
+    )
+    return kernel.window_columns(requests, starts, length)
+
+
+def check_inputs(formulas: Sequence[str]) -> None:
+    """Refuse inputs that are none, come twice, or read more than a window.
+
+    Raises:
+        ConfigError: it names the first.
+    """
+    for place, formula in enumerate(formulas):
+        if formula not in _ENTRIES or formula in formulas[:place]:
+            why = "twice" if formula in _ENTRIES else "no input of a window"
+            message = f"model.workload.inputs: {formula} is {why}; choose among {', '.join(WINDOW_FORMULAS)}"
+            raise ConfigError(message)
+
+
+def fit_inputs(columns: F32, formulas: Sequence[str]) -> list[dict[str, Any]]:
+    """The inputs in order with their normalisation, as plain dicts of `cachezoo.models.trained.Feature`.
+
+    Args:
+        columns: raw inputs float32[w, T, WIDTH] of the train windows, at least one, and of no others.
+        formulas: those to take.
+
+    Raises:
+        ConfigError: a formula that is none of `WINDOW_FORMULAS`, or comes twice.
+    """
+    check_inputs(formulas)
+    values = columns.reshape(-1, WIDTH).astype(np.float64)
+    rows = []
+    for formula in formulas:
+        name, unit, place = _ENTRIES[formula]
+        mean, scale = float(values[:, place].mean()), max(float(values[:, place].std()), MIN_SCALE)
+        rows.append({"name": name, "formula": formula, "unit": unit, "mean": mean, "scale": scale})
+    return [{"encoding": "number", **row} for row in rows]
+
+
+def normalised(columns: F32, features: Sequence[Mapping[str, Any]], clip: float) -> F32:
+    """Model inputs float32[w, T, F] of raw ones.
+
+    Args:
+        columns: float32[w, T, WIDTH], as `window_columns` gives them.
+        features: the model's inputs, as in train.json or a manifest.
+        clip: values are cut to ± this.
+    """
+    out = np.empty((*columns.shape[:2], len(features)), np.float32)
+    for place, entry in enumerate(features):
+        values = columns[:, :, _ENTRIES[entry["formula"]][2]].astype(np.float64)
+        out[:, :, place] = np.clip((values - entry["mean"]) / entry["scale"], -clip, clip)
+    return out
