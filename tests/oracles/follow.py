@@ -49,7 +49,7 @@ class Expert:
         return left if left != NONE else None
 
 
-def follow(stream, capacity, experts, half_life, lead, price):
+def follow(stream, capacity, experts, half_life, lead, price, head_start=0.0):
     """Outcomes, victims and leaders; `half_life` and `lead` over the capacity; experts are `Expert`s."""
     outcomes, victims, leaders = [], [], []
     hits = [[] for _ in experts]  # for each expert the accesses asked that it hit
@@ -68,6 +68,7 @@ def follow(stream, capacity, experts, half_life, lead, price):
             own += [asked] * hit
         if not steps[leader][0] and any(hit for hit, _ in steps):
             counts = [sum(0.5 ** ((asked - then) / (half_life * capacity)) for then in own) for own in hits]
+            counts[0] += head_start * capacity * 0.5 ** (asked / (half_life * capacity))
             lacks = [len(expert.pages - {*kept, *strays}) for expert in experts]
             gains = [
                 count - counts[leader] - lead * capacity - price * lack

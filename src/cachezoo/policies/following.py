@@ -40,6 +40,7 @@ FOLLOW = Follower(
         Parameter("half_life", 16, 1e-3, 1e6, "accesses after which a hit counts half, over the capacity"),
         Parameter("lead", 0.003, 0, 1e6, "hits by which another expert must be ahead, over the capacity"),
         Parameter("price", 0.1, 0, 1e6, "hits more for each page that would have to be read again"),
+        Parameter("head_start", 0, 0, 1e6, "hits that the first expert begins with, over the capacity"),
     ),
     "follow(experts=A|B|...)[+prefetch]",
 )  # fmt: skip
@@ -85,6 +86,7 @@ def follow_runs(
     state = kernel.make(
         stream.n_pages, capacity, len(experts), own["half_life"] * capacity, own["lead"] * capacity, own["price"]
     )
+    state.credit[0] = own["head_start"] * capacity
     courses = [Course(expert, stream, capacity) for expert in experts]
     run = Run(np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32))
     leader, hits, low = np.empty(len(stream), np.uint8), np.zeros(len(experts), np.int64), 0

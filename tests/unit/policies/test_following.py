@@ -79,13 +79,14 @@ def bent(stream, rng):
     stream=streams(), capacity=st.integers(1, 9),
     texts=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=4, unique=True),
     half_life=st.sampled_from([3.337, 31.7]), lead=st.sampled_from([0.00271, 0.0371, 0.471]),
-    price=st.sampled_from([0.0, 0.0531, 0.317]), around=st.booleans(),
+    price=st.sampled_from([0.0, 0.0531, 0.317]), head_start=st.sampled_from([0.0, 0.1234]), around=st.booleans(),
 )  # fmt: skip
 @settings(deadline=None, max_examples=150)
-def test_equals_its_oracle(stream, capacity, texts, half_life, lead, price, around):
+def test_equals_its_oracle(stream, capacity, texts, half_life, lead, price, head_start, around):
     if around:
         stream = bent(stream, np.random.default_rng(len(stream)))
-    check(texts, stream, capacity, {"half_life": half_life, "lead": lead, "price": price})
+    values = {"half_life": half_life, "lead": lead, "price": price, "head_start": head_start}
+    check(texts, stream, capacity, values)
 
 
 @pytest.mark.parametrize("half_life", [0.317, 3.337])  # with the shorter one weights outgrow their largest

@@ -35,6 +35,7 @@ class Plan:
         events, risks: float64[K, BINS], counts to start from.
         candidates: residents compared at each eviction.
         experts: texts of the caches beside the forest's.
+        following: values of the follower.
         seed: of the draws.
     """
 
@@ -44,6 +45,7 @@ class Plan:
     risks: F64
     candidates: int
     experts: Sequence[str]
+    following: Mapping[str, float]
     seed: int
 
 
@@ -87,4 +89,4 @@ def follow_forest(stream: Stream, capacity: int, classes: U8, plan: Plan) -> Fol
         plan: how pages are ranked, and who stands beside.
     """
     experts = [parse(text).composition() for text in plan.experts]
-    return follow_runs(stream, capacity, [forest_cache(classes, plan), *experts])
+    return follow_runs(stream, capacity, [forest_cache(classes, plan), *experts], plan.following)

@@ -114,7 +114,8 @@ def trace_rows(part: Prepared, capacity: int, count: int, settings: Settings, se
 
 
 def all_rows(parts: Sequence[Prepared], settings: Settings) -> Rows:
-    """Rows of all traces at all capacities."""
+    """Rows of all traces at all capacities; of one of the corpus as many as `corpus_rows` says."""
+    corpus = {key for rows in settings.corpus.values() for key in rows}
     seed, found = derive_seed(settings.seed, CONTEXT, "rows"), []
     with progress("rows of the next-use forest", len(parts)) as advance:
         for done, part in enumerate(parts):
@@ -122,7 +123,8 @@ def all_rows(parts: Sequence[Prepared], settings: Settings) -> Rows:
             for fraction in settings.fit.capacities:
                 capacity = capacity_pages(fraction, part.pages.n_pages)
                 own = derive_seed(seed, part.key, str(fraction))
-                found.append(trace_rows(part, capacity, settings.fit.rows, settings, own))
+                count = settings.fit.corpus_rows if part.key in corpus else settings.fit.rows
+                found.append(trace_rows(part, capacity, count, settings, own))
         advance(len(parts))
     return Rows(*(np.concatenate(column) for column in zip(*found, strict=True)))
 

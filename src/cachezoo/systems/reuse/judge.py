@@ -33,7 +33,7 @@ from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
 from cachezoo.systems.reuse.fit import CONTEXT, forest_file, model_id
 from cachezoo.systems.reuse.model import MODEL_FILE
-from cachezoo.systems.reuse.plan import plan_of, weighted
+from cachezoo.systems.reuse.plan import FOLLOWING, plan_of, weighted
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
@@ -100,6 +100,7 @@ def base_policy(model: FittedModel) -> dict[str, Any]:
         "shadows": model.arch["shadows"],
         "experts": model.arch["experts"],
         "candidates": model.arch["candidates"],
+        **{name: model.arch[name] for name in FOLLOWING},
         "seed": derive_seed(model.seeds[f"{CONTEXT}.0"], "draws"),
         "decide": "the cache that leads is followed: the forest's, which keeps the pages worth most for their time, or "
         "one of the experts; docs/page-cache.md",

@@ -8,10 +8,12 @@ import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.reuse.hazards import BINS
+from cachezoo.policies.following import FOLLOW
 from cachezoo.systems.reuse.cache import Plan
 
 F64 = npt.NDArray[np.float64]
 DIGITS = 3
+FOLLOWING = tuple(parameter.name for parameter in FOLLOW.parameters)
 
 
 def weighted(events: Any, risks: Any, weight: float) -> tuple[F64, F64]:  # noqa: ANN401 - lists or arrays
@@ -37,6 +39,6 @@ def plan_of(policy: Mapping[str, Any], calibration: Mapping[str, Any]) -> Plan:
     if not (np.diff(quantiles) >= 0).all() or (events < 0).any() or (risks < 0).any():
         message = "calibration: quantiles do not fall, and counts are not below 0"
         raise ConfigError(message)
-    return Plan(
-        quantiles, shadows, events, risks, int(policy["candidates"]), policy["experts"], int(policy["seed"])
-    )  # fmt: skip
+    following = {name: float(policy[name]) for name in FOLLOWING}
+    candidates, seed = int(policy["candidates"]), int(policy["seed"])
+    return Plan(quantiles, shadows, events, risks, candidates, policy["experts"], following, seed)

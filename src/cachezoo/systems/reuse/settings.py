@@ -19,6 +19,8 @@ class Model(Strict):
         shadows: classics whose shadow's hit or miss at an access cuts each class in two.
         candidates: residents compared at each eviction.
         experts: classics and compositions that stand beside the forest.
+        half_life, lead, price, head_start: of the follower, as `cachezoo.policies.following` says; the forest's cache
+            is its first expert.
     """
 
     arch: str = Field(pattern=r"^[a-z0-9_]+$")
@@ -33,6 +35,10 @@ class Model(Strict):
     shadows: list[str] = Field(max_length=3)
     candidates: int = Field(ge=1, le=4096)
     experts: list[str] = Field(min_length=1, max_length=31)
+    half_life: float = Field(ge=1e-3, le=1e6)
+    lead: float = Field(ge=0, le=1e6)
+    price: float = Field(ge=0, le=1e6)
+    head_start: float = Field(ge=0, le=1e6)
 
 
 class Fit(Strict):
@@ -40,7 +46,8 @@ class Fit(Strict):
 
     Attributes:
         seeds: forests fitted, each from draws of its own.
-        rows: drawn of each trace at each capacity.
+        rows: drawn of each train trace at each capacity.
+        corpus_rows: the same of each trace of the corpus.
         capacities: parts of a trace's distinct pages that rows are made at.
         hidden: part of the rows whose process and flags are hidden, as in traces that do not record them.
         threads: LightGBM's.
@@ -48,6 +55,7 @@ class Fit(Strict):
 
     seeds: int = Field(ge=1, le=100)
     rows: Count
+    corpus_rows: Count
     capacities: list[Capacity] = Field(min_length=1)
     hidden: float = Field(ge=0, le=1)
     threads: Threads
