@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
-.PHONY: install repro test test-fast fuzz exp ui lint bench
+.PHONY: install repro test test-fast fuzz ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
@@ -28,15 +28,6 @@ TARGET ?=
 fuzz:
 	@$(DEV)
 	@.venv/bin/python -m tests.fuzz.campaign --minutes $(MINUTES) --jobs $(JOBS) $(addprefix --target ,$(TARGET))
-
-# An experiment in a temporary workspace: make exp O='"fit.caching.max_epochs=3"' M=models.caching=lstm_small
-O ?=
-M ?=
-exp:
-	@scripts/bootstrap.sh requirements.lock
-	@CACHEZOO_PYTHON='$(CURDIR)/.venv/bin/python' .venv/bin/dvc exp run --temp \
-		$(if $(wildcard data/raw/imported),--copy-paths data/raw/imported) \
-		-S 'conf/overrides.yaml:overrides=[$(O)]' $(if $(M),-S 'conf/matrix.yaml:$(M)')
 
 ui:
 	@scripts/bootstrap.sh requirements.lock

@@ -26,7 +26,9 @@ PARAMS = load_params(ROOT / "params.yaml")
 FIT = replace(
     fit.Settings.of(PARAMS, "database"),
     model=PARAMS.model.caching.model_copy(update={"arch": "lstm_test", "layers": 1, "units": 16}),
-    fit=PARAMS.fit.caching.model_copy(update={"max_epochs": 8, "batch": 8, "learning_rate": 0.01, "threads": 1}),
+    fit=PARAMS.fit.caching.model_copy(
+        update={"seeds": 1, "max_epochs": 8, "batch": 8, "learning_rate": 0.01, "threads": 1}
+    ),
 )
 JUDGE = replace(
     judge.Settings.of(PARAMS, "database"),

@@ -47,7 +47,7 @@ def progress(title: str, total: float) -> Iterator[Advance]:
             BarColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
         )
         with Progress(*columns, console=err()) as bar:
             task = bar.add_task(title, total=total, note="")
@@ -61,6 +61,7 @@ def progress(title: str, total: float) -> Iterator[Advance]:
         if now - last >= PLAIN_INTERVAL_S and done > 0:
             last = now
             eta = (now - start) * (total - done) / done
-            err().print(f"{title}: {100 * done / total:.0f} %, {eta:.0f} s to go {note}".rstrip())
+            said = f"{title}: {100 * done / total:.0f} %, {eta:.0f} s to go {note}".rstrip()
+            err().print(said, markup=False, soft_wrap=True)
 
     yield plain

@@ -1,5 +1,6 @@
 """Compose conf/ into params.yaml: Hydra resolves, pydantic validates, the file is written whole or not at all."""
 
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -97,11 +98,13 @@ def _overrides(conf: Path) -> list[str]:
     return overrides
 
 
-def compose(conf: Path) -> str:
+def compose(conf: Path, models: Mapping[str, str] | None = None, changes: Sequence[str] = ()) -> str:
     """The text of params.yaml for a conf/ folder.
 
     Args:
         conf: the folder with config.yaml, matrix.yaml and overrides.yaml.
+        models: architectures in place of the matrix's, by kind.
+        changes: overrides after those of overrides.yaml, as Hydra writes them.
 
     Raises:
         ConfigError: Hydra cannot compose it, or the result breaks the schema.
@@ -114,7 +117,8 @@ def compose(conf: Path) -> str:
 
     matrix = read_yaml(conf / "matrix.yaml")
     _check_matrix(matrix, conf / "matrix.yaml")
-    overrides = [*_architectures(matrix["models"], conf), *_overrides(conf)]
+    wanted = {**matrix["models"], **(models or {})} if isinstance(matrix["models"], dict) else matrix["models"]
+    overrides = [*_architectures(wanted, conf), *_overrides(conf), *changes]
     try:
         with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
             tree = OmegaConf.to_container(hydra_compose("config", overrides=overrides), resolve=True)
@@ -126,7 +130,7 @@ def compose(conf: Path) -> str:
     data["corpus"] = _corpus(matrix, conf / "matrix.yaml")
     params = validate_params({**tree, "data": data}, str(conf))
     _check_formats(params, conf / "matrix.yaml")
-    for kind, arch in matrix["models"].items():
+    for kind, arch in wanted.items():
         if getattr(params.model, kind).arch != arch:
             said = getattr(params.model, kind).arch
             message = f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}"

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from cachezoo.errors import ConfigError
 from cachezoo.meanings import Columns, Keys, Table
 
 if TYPE_CHECKING:
@@ -116,6 +117,32 @@ class Bundling:
 
 
 @dataclass(frozen=True)
+class Studied:
+    """How a system's trainings are compared over seeds.
+
+    Attributes:
+        fit, judge: its stages, (params, category); (params) for a system of all categories.
+        choosing: (folder of the trained model) to the figure that may choose a recipe: of data that judges nothing.
+        choosing_is: what that is, in words.
+        lower_is_better: of that figure.
+        judging: name of the figure of the verdict among `validation` of train.json.
+        judging_is: what that is, in words.
+        tests: (params, category) to a figure of the trained model on each test trace.
+        tests_are: what they are, in words.
+    """
+
+    fit: Callable[..., None]
+    judge: Callable[..., None]
+    choosing: Callable[[Path], float]
+    choosing_is: str
+    lower_is_better: bool
+    judging: str
+    judging_is: str
+    tests: Callable[..., dict[str, float]]
+    tests_are: str
+
+
+@dataclass(frozen=True)
 class System:
     """A kind of model, from its settings to the section of the report.
 
@@ -135,6 +162,7 @@ class System:
             model is of `all`.
         plots: files of the report that belong to its models, besides a model's own.
         described: its `Described`; None leaves open in the data dictionary what its models hold.
+        study: its `Studied`; None where `cachezoo study` cannot compare its trainings.
     """
 
     id: str
@@ -150,3 +178,17 @@ class System:
     metrics: Lazy | None = None
     plots: tuple[str, ...] = ()
     described: Lazy | None = None
+    study: Lazy | None = None
+
+
+def studied_of(system: System) -> Studied:
+    """How a system's trainings are compared.
+
+    Raises:
+        ConfigError: they cannot be.
+    """
+    if system.study is None:
+        message = f"system {system.id}: its record has no `study`, so its trainings cannot be compared"
+        raise ConfigError(message)
+    found: Studied = system.study.load()
+    return found

@@ -9,7 +9,7 @@ from cachezoo.bundles.export import read_lock
 from cachezoo.errors import ConfigError
 from cachezoo.serving.kind import Kind
 from cachezoo.systems import registry
-from cachezoo.systems.base import Lazy, ReportSection, System
+from cachezoo.systems.base import Lazy, ReportSection, Studied, System, studied_of
 from cachezoo.systems.registry import SYSTEMS, build, bundling_of
 
 ROOT = Path(__file__).parents[3]
@@ -40,9 +40,15 @@ def test_every_part_loads_from_the_system_s_own_folder(system: System) -> None:
     for name, part in found.items():
         assert part.name.startswith(f"cachezoo.systems.{system.id}."), name
         loaded = part.load()
-        assert name in ("settings", "kind", "report", "described") or callable(loaded), name
+        assert name in ("settings", "kind", "report", "described", "study") or callable(loaded), name
     assert isinstance(bundling_of(system.id).kind.load(), Kind)
+    assert isinstance(studied_of(system), Studied)
     assert system.report is None or isinstance(system.report.load(), ReportSection)
+
+
+def test_a_system_without_a_study_is_refused(system: System) -> None:
+    with pytest.raises(ConfigError, match=f"system {system.id}: its record has no `study`"):
+        studied_of(dataclasses.replace(system, study=None))
 
 
 def test_settings_are_a_section_of_the_model_the_fit_and_the_judge(system: System) -> None:

@@ -11,6 +11,7 @@ ADMISSION = System(
     headline=("best_mean_dt_saved", "peak_dt"),
     settings=Lazy(f"{HERE}.settings"),
     described=Lazy(f"{HERE}.described:DESCRIBED"),
+    study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
             what="Decides whether what a read missed is worth its flash writes.",

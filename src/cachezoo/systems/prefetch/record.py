@@ -11,6 +11,7 @@ PREFETCH = System(
     headline=("best_mean_dt_saved", "peak_dt"),
     settings=Lazy(f"{HERE}.settings"),
     described=Lazy(f"{HERE}.described:DESCRIBED"),
+    study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
             what="Says which segments of its block a miss should fetch at once, and whether to.",

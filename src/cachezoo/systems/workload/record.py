@@ -11,6 +11,7 @@ WORKLOAD = System(
     headline=("balanced_accuracy",),
     settings=Lazy(f"{HERE}.settings"),
     described=Lazy(f"{HERE}.described:DESCRIBED"),
+    study=Lazy(f"{HERE}.study:STUDIED"),
     bundling=Bundling(
         card=Card(
             what="Names the workload category that is running, so that a cache can switch to its model.",

@@ -1,0 +1,166 @@
+"""What a training hangs on, as dvc.yaml says: values of params.yaml, files, sources, libraries; and a name for it."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cachezoo.closure import Project, sources_of
+from cachezoo.config.schema import Params
+from cachezoo.errors import ConfigError
+from cachezoo.io import dump_json, sha256_file
+from cachezoo.yaml_file import read_yaml
+
+SOURCES = "data/sources/"
+# Folders whose own folders are of several kinds, which several stages make.
+BY_KIND = ("labels", "fitted", "trained", "bundles")
+PLACE = re.compile(r"\$\{([a-z_.]+)\}")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of dvc.yaml for one item.
+
+    Attributes:
+        script: its file of pipelines/.
+        deps: files and folders that it reads, its list of sources left out.
+        params: dotted paths of the values that it reads.
+        outs: what it writes.
+    """
+
+    script: str
+    deps: tuple[str, ...]
+    params: tuple[str, ...]
+    outs: tuple[str, ...]
+
+
+class Pipeline:
+    """The stages of a project's dvc.yaml."""
+
+    def __init__(self, root: Path) -> None:
+        """Read it.
+
+        Raises:
+            ConfigError: it is missing or no YAML.
+        """
+        self.root = root
+        self._stages: dict[str, Any] = read_yaml(root / "dvc.yaml")["stages"]
+        self._project = Project(root)
+
+    def stage(self, name: str, category: str, params: Params) -> Stage:
+        """A stage, its places filled in.
+
+        Raises:
+            ConfigError: there is no such stage.
+        """
+        if name not in self._stages:
+            message = f"{self.root / 'dvc.yaml'}: has no stage {name}, which a study runs"
+            raise ConfigError(message)
+        own = self._own(name)
+        values = {"item": category, **{f"models.{kind}": part["arch"] for kind, part in _models(params).items()}}
+
+        def filled(text: str) -> str:
+            return PLACE.sub(lambda found: values.get(found[1], found[0]), text)
+
+        deps = [filled(dep) for dep in own["deps"] if not dep.startswith(SOURCES)]
+        script = str(own["cmd"]).split()[1]
+        return Stage(
+            script, tuple(deps), tuple(map(filled, own.get("params", ()))), tuple(filled(out) for out in _outs(own))
+        )
+
+    def _own(self, name: str) -> Mapping[str, Any]:
+        found = self._stages[name]
+        own: Mapping[str, Any] = found.get("do", found)
+        return own
+
+    def upstream(self, *stages: Stage) -> set[str]:
+        """Paths of params.yaml that earlier stages read for what these stages read of others."""
+        own, found = {out for stage in stages for out in stage.outs}, set()
+        todo, seen = [dep for stage in stages for dep in stage.deps if dep not in own], set()
+        while todo:
+            kind = _kind(todo.pop())
+            for name in self._stages:
+                stage = self._own(name)
+                if name not in seen and any(_kind(out) == kind for out in _outs(stage)):
+                    seen.add(name)
+                    found |= set(stage.get("params", ()))
+                    todo += [dep for dep in stage["deps"] if not dep.startswith(SOURCES)]
+        return found
+
+    def key(self, stage: Stage, params: Params, inputs: Mapping[str, str], figures: Path | None = None) -> str:
+        """A name for what a training hangs on.
+
+        Args:
+            stage: its stage.
+            params: its settings.
+            inputs: of what it reads, by path; see `inputs`.
+            figures: a module whose sources count too.
+        """
+        tree = params.model_dump(mode="json")
+        scripts = [self.root / stage.script, *([self.root / figures] if figures else [])]
+        said = {
+            "values": {path: value_at(tree, path) for path in stage.params},
+            "inputs": dict(inputs),
+            "sources": [sources_of(self._project, script) for script in scripts],
+        }
+        return hashlib.sha256(dump_json(said).encode()).hexdigest()[:24]
+
+    def inputs(self, stage: Stage, given: Mapping[str, str]) -> dict[str, str]:
+        """The sha256 of every file that a stage reads, by path.
+
+        Args:
+            stage: the stage.
+            given: names of what other trainings of the study make, by path, in place of the files.
+
+        Raises:
+            ConfigError: a file or folder is missing.
+        """
+        found = {}
+        for dep in stage.deps:
+            if dep in given:
+                found[dep] = given[dep]
+                continue
+            path = self.root / dep
+            if not path.exists():
+                message = f"{path}: is not there; run `make repro`, whose outputs a study reads"
+                raise ConfigError(message)
+            files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+            found |= {file.relative_to(self.root).as_posix(): _sha256(file) for file in files}
+        return found
+
+
+@cache
+def _sha256(path: Path) -> str:
+    return sha256_file(path)
+
+
+def _models(params: Params) -> dict[str, Any]:
+    found: dict[str, Any] = params.model.model_dump(mode="json")
+    return found
+
+
+def _outs(stage: Mapping[str, Any]) -> Iterator[str]:
+    for out in [*stage.get("outs", ()), *stage.get("metrics", ())]:
+        yield next(iter(out)) if isinstance(out, dict) else out
+
+
+def _kind(path: str) -> tuple[str, ...]:
+    """What a file of the pipeline is of: its folders, down to the kind of a model or the oracle of labels."""
+    parts = path.split("/")
+    return (*parts[:2], *(part.split(".")[0] for part in parts[2:3] if parts[1] in BY_KIND))
+
+
+def value_at(tree: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any value
+    """A value of params.yaml by its dotted path; None where there is none."""
+    value: Any = tree
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def within(path: str, others: set[str]) -> bool:
+    """Whether a dotted path is one of others, or in it."""
+    return any(path == other or path.startswith(f"{other}.") for other in others)

@@ -1,0 +1,228 @@
+"""Runs the trainings of a study that are not done yet, some at a time, and gathers their figures.
+
+Every training has a folder named by all that it hangs on. What is done there stays, so a study that was interrupted, or
+is asked for more seeds, goes on where it stood.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cachezoo.console import Advance, progress
+from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.io import read_json, write_json
+from cachezoo.params import categories_of
+from cachezoo.private import closed_folder
+from cachezoo.study.depends import Pipeline, Stage, within
+from cachezoo.study.grid import Setting
+from cachezoo.study.training import DONE, JOB, LOG
+from cachezoo.systems.base import System
+from cachezoo.systems.registry import SYSTEMS
+
+STUDIES = Path(".cache/study")
+JOBS = 2
+
+
+@dataclass(frozen=True)
+class Training:
+    """A step of a training of the study: a fit, or the judging of one.
+
+    Attributes:
+        folder: its own.
+        job: what `cachezoo.study.training` is told.
+        params: its params.yaml, as plain values.
+        links: what it reads of the project or of another training, by path in its folder.
+        title: for people.
+    """
+
+    folder: Path
+    job: Mapping[str, Any]
+    params: Mapping[str, Any]
+    links: Mapping[str, Path]
+    title: str
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to its end."""
+        return (self.folder / DONE).is_file()
+
+    def figures(self) -> dict[str, Any]:
+        """What it found."""
+        found: dict[str, Any] = read_json(self.folder / DONE)
+        return found
+
+    def prepare(self) -> None:
+        """Lay out its folder anew: what an interrupted run left there counts for nothing."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        write_json(self.folder / JOB, self.job)
+        text = yaml.safe_dump(dict(self.params), sort_keys=True, allow_unicode=True)
+        (self.folder / "params.yaml").write_text(text, encoding="utf-8")
+        for place, target in self.links.items():
+            (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / place).symlink_to(target)
+
+
+def studied_system(name: str) -> System:
+    """A system whose trainings can be compared.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    able = [key for key, system in SYSTEMS.items() if system.study is not None]
+    if name not in able:
+        message = f"--system {name}: cannot be studied; {', '.join(able)} can"
+        raise ConfigError(message)
+    return SYSTEMS[name]
+
+
+def studied_categories(system: System, asked: Sequence[str], settings: Sequence[Setting]) -> list[str]:
+    """The categories of a study; one empty name for a system of all.
+
+    Raises:
+        ConfigError: one that the system has no models of, or names for a system of all categories.
+    """
+    params = settings[0].params
+    if system.scope == "all":
+        if asked:
+            message = f"--category {asked[0]}: a model of {system.id} is of all categories; leave it out"
+            raise ConfigError(message)
+        return [""]
+    known = list(params.data.page_categories) if system.scope == "page category" else categories_of(params)
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        message = f"--category {unknown[0]}: {system.id} has models of {', '.join(known)}"
+        raise ConfigError(message)
+    return list(dict.fromkeys(asked)) or known
+
+
+def check_keys(pipeline: Pipeline, system: System, category: str, setting: Setting) -> None:
+    """Refuse a setting that the fit and the judge do not read, or that what they read was made with.
+
+    Raises:
+        ConfigError: the key is named.
+    """
+    fit, judge = (pipeline.stage(f"{step}_{system.id}", category, setting.params) for step in ("fit", "judge"))
+    read, before = {*fit.params, *judge.params}, pipeline.upstream(fit, judge)
+    for path in sorted(setting.changed):
+        if within(path, before):
+            message = f"--set {path}: earlier stages read it too; change it in conf/ and run `make repro`"
+            raise ConfigError(message)
+        if not within(path, read) or within(path, {"seed"}):
+            message = f"--set {path}: neither fit nor judge of {system.id} takes it; a study changes what they do"
+            raise ConfigError(message)
+
+
+class Planner:
+    """Makes the trainings of one system."""
+
+    def __init__(self, root: Path, system: System) -> None:
+        """Take a project and one of its systems."""
+        self.root, self.system, self.pipeline = root.resolve(), system, Pipeline(root.resolve())
+
+    def trainings(self, category: str, setting: Setting, seed: int) -> tuple[Training, Training]:
+        """The fit and its judging; the seed is added to that of params.yaml.
+
+        Raises:
+            ConfigError: an earlier stage's output is missing.
+        """
+        params = setting.params.model_copy(update={"seed": setting.params.seed + seed})
+        steps = [self.pipeline.stage(f"{step}_{self.system.id}", category, params) for step in ("fit", "judge")]
+        module = Path("src", *f"cachezoo.systems.{self.system.id}.study".split(".")).with_suffix(".py")
+        fit_key = self.pipeline.key(steps[0], params, self.pipeline.inputs(steps[0], {}))
+        given = dict.fromkeys(steps[0].outs, fit_key)
+        judge_key = self.pipeline.key(steps[1], params, self.pipeline.inputs(steps[1], given), module)
+        whole = not setting.changed
+        job = {"system": self.system.id, "category": category, "whole": whole, "model": Path(steps[0].outs[0]).name}
+        name = f"{category or self.system.id}, {setting.name}, seed {seed}"
+
+        def training(step: str, stage: Stage, key: str, made: Mapping[str, Path]) -> Training:
+            links = {"data": self.root / "data", **{d: self.root / d for d in stage.deps if d.startswith("models/")}}
+            tree = params.model_dump(mode="json")
+            own = {**job, "step": step}
+            return Training(self.root / STUDIES / key, own, tree, {**links, **made}, f"{step} of {name}")
+
+        fit = training("fit", steps[0], fit_key, {})
+        made = {out: fit.folder / out for out in steps[0].outs}
+        return fit, training("judge", steps[1], f"{judge_key}{'-whole' if whole else ''}", made)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other studies of the project out: they would lay out the same folders."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            message = f"{folder}: another study of this project is running; wait for it, or end it"
+            raise ConfigError(message) from error
+        yield
+
+
+def run_all(root: Path, trainings: Sequence[Training], jobs: int) -> None:
+    """Run those that are not done; those that are asked for twice run once.
+
+    Args:
+        root: the project.
+        trainings: independent of each other.
+        jobs: how many at a time.
+
+    Raises:
+        CachezooError: one failed; the others that ran with it are ended, and what is done stays.
+        ConfigError: another study is running.
+    """
+    closed_folder(root / ".cache")
+    with _alone(root / STUDIES):
+        unique = {training.folder: training for training in trainings}
+        left = [training for training in unique.values() if not training.done]
+        if left:
+            with progress(f"{len(left)} of {len(unique)} trainings to do", len(left)) as advance:
+                _run(root, left, jobs, advance)
+
+
+def _run(root: Path, left: list[Training], jobs: int, advance: Advance) -> None:
+    total, running = len(left), dict[int, tuple[Training, subprocess.Popen[bytes]]]()
+    try:
+        while left or running:
+            while left and len(running) < jobs:
+                training = left.pop(0)
+                process = _start(root, training)
+                running[os.pidfd_open(process.pid)] = (training, process)
+            for ended in [own for own in wait(list(running)) if isinstance(own, int)]:
+                training, process = running.pop(ended)
+                os.close(ended)
+                _end(training, process)
+                advance(total - len(left) - len(running), training.title)
+    finally:
+        for descriptor, (_, process) in running.items():
+            process.kill()
+            process.wait()
+            os.close(descriptor)
+
+
+def _start(root: Path, training: Training) -> subprocess.Popen[bytes]:
+    training.prepare()
+    command = [sys.executable, "-m", "cachezoo.study.training", str(training.folder), str(root)]
+    with (training.folder / LOG).open("wb") as log:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+
+def _end(training: Training, process: subprocess.Popen[bytes]) -> None:
+    status = process.wait()
+    if status == 0 and training.done:
+        return
+    lines = (training.folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    said = lines[-1] if lines else "it said nothing"
+    message = f"{training.title}: ended with status {status} ({said}); its log is {training.folder / LOG}"
+    raise CachezooError(message)
