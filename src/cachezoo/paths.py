@@ -16,6 +16,11 @@ def requests(category: str, trace: str) -> Path:
     return Path("data/requests") / category / f"{trace}.parquet"
 
 
+def corpus(category: str) -> Path:
+    """Folder of the canonical requests of a category's corpus, `<key>.parquet` each (stage corpus)."""
+    return Path("data/corpus") / category
+
+
 def responses(category: str, trace: str) -> Path:
     """`t_hdd_us` and `t_ssd_us` of each request (stage replay)."""
     return Path("data/responses") / category / f"{trace}.parquet"

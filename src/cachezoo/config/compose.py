@@ -2,12 +2,12 @@
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import yaml
 
 from cachezoo.config.load import validate_params
-from cachezoo.config.matrix_text import KEYS, LISTS, OBJECT_TABLE, PAGE_TABLE
+from cachezoo.config.matrix_text import CORPORA, CORPUS, KEYS, LISTS, OBJECT_TABLE, PAGE_TABLE
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
@@ -54,12 +54,34 @@ def _check_matrix(matrix: object, where: Path) -> None:
 def _check_formats(params: Params, where: Path) -> None:
     """Refuse a format that no reader has; else the first stage that reads the trace would."""
     known = ["auto", *FORMATS]
-    for key, entry in params.data.traces.items():
-        if entry.format not in known:
-            close = get_close_matches(entry.format.lower(), known, n=1)
+    formats = {f"traces.{key}": entry.format for key, entry in params.data.traces.items()}
+    formats |= {f"{CORPUS}.{key}": row.format for rows in params.data.corpus.values() for key, row in rows.items()}
+    for place, given in formats.items():
+        if given not in known:
+            close = get_close_matches(given.lower(), known, n=1)
             meant = f"did you mean {close[0]}?" if close else f"use one of {', '.join(known)}"
-            message = f"{where}: traces.{key}.format: {entry.format} is unknown, {meant}"
+            message = f"{where}: {place}.format: {given} is unknown, {meant}"
             raise ConfigError(message)
+
+
+def _corpus(matrix: dict[str, Any], where: Path) -> dict[str, dict[str, Any]]:
+    """The corpus by category, each of whose files lies in its category's folder, which DVC watches."""
+    rows, folders = matrix[CORPUS] or {}, matrix[CORPORA] or {}
+    if not all(isinstance(value, dict) for value in (rows, folders, *rows.values())):
+        message = f"{where}: {CORPUS} must be a table of traces, {CORPORA} the folder of each of its categories"
+        raise ConfigError(message)
+    found: dict[str, dict[str, Any]] = {}
+    for key, row in rows.items():
+        category = row.get("category")
+        found.setdefault(str(category), {})[key] = {name: value for name, value in row.items() if name != "category"}
+        folder = folders.get(category)
+        if folder is None or Path(str(row.get("path"))).parent != Path(str(folder)):
+            message = f"{where}: {CORPUS}.{key}: its path is not in the folder that {CORPORA} names for {category}"
+            raise ConfigError(message)
+    if set(found) != set(folders):
+        message = f"{where}: {CORPORA} is of {sorted(folders)}, the corpus's categories are {sorted(found)}; list them"
+        raise ConfigError(message)
+    return found
 
 
 def _overrides(conf: Path) -> list[str]:
@@ -101,6 +123,7 @@ def compose(conf: Path) -> str:
         raise ConfigError(message) from error
     tree = dict(tree) if isinstance(tree, dict) else {}
     data = {"traces": matrix["traces"], "page_categories": sorted(matrix["page_categories"])}
+    data["corpus"] = _corpus(matrix, conf / "matrix.yaml")
     params = validate_params({**tree, "data": data}, str(conf))
     _check_formats(params, conf / "matrix.yaml")
     for kind, arch in matrix["models"].items():

@@ -23,7 +23,7 @@ from cachezoo.settings.data import Role, TraceEntry
 MATRIX = Path("conf/matrix.yaml")
 IMPORTED = Path("data/raw/imported")
 # What stages write, and what DVC and Git keep for themselves, is no raw trace.
-NOT_RAW = tuple(f"data/{name}" for name in ("requests", "responses", "replays", "labels", "features"))
+NOT_RAW = tuple(f"data/{name}" for name in ("requests", "responses", "replays", "labels", "features", "corpus"))
 NOT_RAW += ("models", ".dvc", ".git", ".cache", ".venv", "mlflow-artifacts")
 ROLES: tuple[str, ...] = get_args(Role)
 WITHOUT = {

@@ -11,7 +11,9 @@ from cachezoo.errors import ConfigError
 # Page traces serve a page cache, of RC-RNN's models and the classics; object traces a flash cache alone (Baleen).
 PAGE_TABLE, OBJECT_TABLE = "page_traces", "object_traces"
 LISTS = {PAGE_TABLE: "page_categories", OBJECT_TABLE: "object_categories"}
-KEYS = (*LISTS, "traces", *LISTS.values(), "categories", "models")
+# The corpus: traces of many programs and set-ups, and for each of its categories the folder that holds the files.
+CORPUS, CORPORA = "corpus", "corpora"
+KEYS = (*LISTS, "traces", *LISTS.values(), "categories", CORPUS, CORPORA, "models")
 
 Edit = tuple[int, int, str]
 Pair = tuple[yaml.ScalarNode, yaml.Node]

@@ -11,6 +11,7 @@ from cachezoo.settings.base import Strict
 
 Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
 Role = Literal["train", "validation", "test"]
+CorpusRole = Literal["train", "test"]
 Roles = dict[Role, list[str]]
 
 
@@ -51,6 +52,29 @@ class TraceEntry(Strict):
         return self
 
 
+class CorpusEntry(Strict):
+    """One row of the matrix's corpus, without its category.
+
+    Attributes:
+        path: the trace's file.
+        format: `auto` or a registered format.
+        program: what was captured.
+        setup: the program's set-up.
+        role: what the trace is for.
+        unseen: a test trace of a program that no train trace of the category was recorded from.
+    """
+
+    path: str
+    format: str
+    program: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    setup: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    role: CorpusRole
+    unseen: bool = False
+
+
+Corpus = dict[str, dict[str, CorpusEntry]]
+
+
 def roles_of(traces: Mapping[str, TraceEntry]) -> dict[str, Roles]:
     """Keys of each category's traces by role, sorted."""
     found: dict[str, Roles] = {}
@@ -66,12 +90,37 @@ class Data(Strict):
         traces: by key.
         roles: keys of each category's traces by role. Follows from `traces`; the compose stage writes it, so that a
             category's stages depend on its own traces alone.
+        corpus: traces of many programs and set-ups, by category and key.
         page_categories: those whose traces serve a page cache; the others' are of objects, for a flash cache alone.
     """
 
     traces: dict[str, TraceEntry]
     page_categories: list[str]
     roles: dict[str, Roles] = Field(default_factory=dict)
+    corpus: Corpus = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _unseen(self) -> "Data":
+        for category, rows in self.corpus.items():
+            trained = {row.program for row in rows.values() if row.role == "train"}
+            for key, row in rows.items():
+                if row.unseen == (row.program in trained):
+                    said = "a train trace is of it too" if row.unseen else "no train trace is of it"
+                    message = f"corpus {key}: unseen is {row.unseen}, but its program is {row.program} and {said}"
+                    raise ValueError(message)
+            if category not in self.page_categories:
+                message = f"corpus: {category} is no category of page traces"
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _own_keys(self) -> "Data":
+        tables = [set(self.traces), *(set(rows) for rows in self.corpus.values())]
+        for one, other in combinations(tables, 2):
+            if one & other:
+                message = f"key {min(one & other)} stands in two tables; give each trace a key of its own"
+                raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _follows(self) -> "Data":
