@@ -9,6 +9,7 @@ from cachezoo.capture.closed.clients.common import Client, main, zipf_rank
 from cachezoo.capture.closed.clients.messages import drawn_size, message, word
 
 FOUND = 20
+TAGS, TAGGED = 8, 10
 COMMON_WORDS = 40
 
 
@@ -48,8 +49,9 @@ class Notmuch(Client):
         self._notmuch("show", "--format=json", self._id())
 
     def tags(self) -> None:
-        """Tag the messages that have two words."""
-        self._notmuch("tag", "+seen", "--", f"{self._word()} and {self._word()}", writes=True)
+        """Tag some messages."""
+        chosen = " or ".join(self._id() for _ in range(TAGGED))
+        self._notmuch("tag", f"+t{self.random.randrange(TAGS)}", "--", chosen, writes=True)
 
     def scans(self) -> None:
         """Dump the tags of all messages."""
