@@ -77,8 +77,9 @@ class ReuseMetrics(Document):
             closed = [row.gap_closed for row in rows if row.gap_closed is not None]
             if closed:
                 lowest = min(row.gap_points for row in rows)
+                over = f"in the median of {len(rows)} traces" if len(rows) > 1 else "on the one trace"
                 said.append(
-                    f"On {words} it closes {percent(median(closed))} of the gap in the median of {len(rows)} traces; "
+                    f"On {words} it closes {percent(median(closed))} of the gap {over}; "
                     f"the lowest lead over the best classic in hindsight is {lowest:+.1f} points of hit ratio."
                 )
         return " ".join(said)

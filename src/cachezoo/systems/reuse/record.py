@@ -32,4 +32,5 @@ outcome = served.followed.run.outcome   # of each page access: 0 bypassed, 1 adm
     page_cache=Lazy(f"{HERE}.evaluate:page_cache"),
     page_bundle=Lazy(f"{HERE}.evaluate:page_bundle"),
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
+    study=Lazy(f"{HERE}.study:STUDIED"),
 )
