@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
-.PHONY: install repro test test-fast fuzz ui lint bench
+.PHONY: install repro corpus test test-fast fuzz ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
@@ -11,6 +11,11 @@ repro:
 	@scripts/bootstrap.sh requirements.lock
 	@.venv/bin/python scripts/repro.py
 	@.venv/bin/cachezoo results
+
+# The corpus's traces that are missing, one after the other; as root. data/raw/corpus/README.md
+corpus:
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/cachezoo trace corpus
 
 test:
 	@$(DEV)

@@ -74,6 +74,7 @@ def _data() -> Iterator[File]:
     params = "conf/ resolved; what a section means stands beside its value in conf/"
     yield _alone(paths.PARAMS, Each("one document of all parameters", "section and name", text=params))
     yield _table(paths.requests(C, T), store.REQUESTS)
+    yield _table(paths.corpus(C) / f"{T}.parquet", store.REQUESTS)
     yield _table(paths.responses(C, T), responses.RESPONSES)
     yield _table(paths.replay_record(C, T), replaying.RECORD)
     yield _table(paths.DEVICES / "calibration.json", calibrating.REPORT)

@@ -240,6 +240,8 @@ def _properties(whole: Mapping[str, Any], rules: Mapping[str, Any], each: Each, 
         items = _resolved(whole, found.get("items", {}))
         if "properties" in found:
             entries += _properties(whole, found, each, f"{at}{name}.", there)
+            if found.get("additionalProperties", True):
+                entries.append(Entry(each.of, each.key, f"{at}{name}.**", "any", "", presence, found["description"]))
         elif "properties" in items:
             entries += _properties(whole, items, each, f"{at}{name}[].", there and found.get("minItems", 0) > 0)
         else:

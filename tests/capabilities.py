@@ -41,9 +41,11 @@ def loop_devices() -> bool:
 
 def captured_programs() -> dict[str, str]:
     """Every program that a capture runs, with the package that has it, as the workloads name them."""
+    from cachezoo.capture.closed.programs import PROGRAMS
     from cachezoo.capture.workloads import COMMON_PACKAGES, WORKLOADS
 
-    return COMMON_PACKAGES | {name: package for one in WORKLOADS.values() for name, package in one.packages.items()}
+    kinds = (*WORKLOADS.values(), *PROGRAMS.values())
+    return COMMON_PACKAGES | {name: package for one in kinds for name, package in one.packages.items()}
 
 
 def workloads() -> bool:
@@ -63,8 +65,8 @@ LOOP = ("addpart", "losetup", "mkfs.ext4", "mount", "umount")
 # Debian has no system without these.
 ESSENTIAL = {"coreutils", "grep", "sed", "tar", "util-linux"}
 WORKLOADS = (
-    "dbench", "e2fsprogs", "lighttpd", "mariadb-server", "mount", "nginx-light", "postgresql", "postmark", "sysbench",
-    "wrk",
+    "apache2-bin", "caddy", "dbench", "dovecot-imapd", "e2fsprogs", "gcc", "git", "lighttpd", "make", "mariadb-server",
+    "mount", "nginx-light", "notmuch", "postgresql", "postmark", "rocksdb-tools", "rsync", "sysbench", "wrk",
 )  # fmt: skip
 CAPABILITIES = {
     "root": Capability(lambda: os.geteuid() == 0, otherwise="run as root"),

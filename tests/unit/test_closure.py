@@ -17,6 +17,7 @@ STAGES = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
 MOST_FILES = {
     "calibrate": 45,
     "compose": 80,
+    "corpus": 65,
     "evaluate": 140,
     "evaluate_flash": 60,
     "evaluate_workload": 52,

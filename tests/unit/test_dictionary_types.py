@@ -129,10 +129,14 @@ def test_a_json_schema() -> None:
         "properties": {
             "id": {"type": ["string", "null"], "description": "its name"},
             "cost": {
-                "type": "object", "description": "counts", "required": ["macs"],
+                "type": "object", "description": "counts", "required": ["macs"], "additionalProperties": False,
                 "properties": {"macs": {"type": "integer", "description": "multiplications"}},
             },
             "open": {"type": "object", "description": "whatever"},
+            "wide": {
+                "type": "object", "description": "and more",
+                "properties": {"known": {"type": "number", "description": "of one kind"}},
+            },
             "parts": {"type": "array", "description": "parts", "minItems": 1, "items": {"$ref": "#/$defs/part"}},
             "names": {"type": "array", "description": "names", "items": {"type": "string"}},
         },
@@ -142,6 +146,8 @@ def test_a_json_schema() -> None:
         "id": ("text or null", "", "always", "one file"),
         "cost.macs": ("integer", "", "always", "one file"),
         "open.**": ("any", "", "sometimes", "one file"),
+        "wide.known": ("number", "", "sometimes", "one file"),
+        "wide.**": ("any", "", "sometimes", "one file"),
         "parts[].n": ("number", "", "always", "one file"),
         "names": ("list of text", "", "sometimes", "one file"),
     }

@@ -175,7 +175,7 @@ def record(
         workload.prepare()
         box.remount()
         workload.start()
-        machine = _machine(box)
+        machine = machine_facts(box)
         volumes = box.volume_names
         with Recorder(tracefs, box.name, volumes, recipe.buffer_kib, spool) as recorder:
             advance(0, "warming up")
@@ -197,7 +197,8 @@ def _sandbox(recipe: Recipe, work_root: Path) -> Sandbox:
     return Sandbox(*limits, work_root, volumes)
 
 
-def _machine(box: Sandbox) -> dict[str, Any]:
+def machine_facts(box: Sandbox) -> dict[str, Any]:
+    """What the machine of a capture was, for the trace's metadata."""
     cpu = [
         line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
     ]

@@ -224,3 +224,24 @@ def capture(
     value = dataclasses.asdict(report)
     value |= value.pop("counts")
     print_values(value, as_json, f"captured {workload}")
+
+
+@app.command("corpus")
+def corpus(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[CATEGORY/KEY...]", help="Default: all that have no trace yet.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Capture the corpus from conf/capture/corpus, one trace after the other (as root).
+
+    What is captured stays, so that the command goes on where it was ended.
+    """
+    from cachezoo.capture.closed.driver import capture_corpus, missing
+    from cachezoo.cli.common import project
+
+    root = project()
+    for report in capture_corpus(root, names or missing(root)):
+        value = dataclasses.asdict(report)
+        value |= value.pop("counts")
+        print_values(value, as_json, f"captured {report.trace}")

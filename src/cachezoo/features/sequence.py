@@ -1,4 +1,6 @@
-"""Inputs of RC-RNN's two LSTMs: one code for training and serving, numpy only.
+"""Inputs of the caching LSTM: one code for training and serving, numpy only.
+
+Workload classifiers of earlier releases take `REQUEST_FORMULAS`; later ones take `cachezoo.features.window`.
 
 Every value comes from the present request and the ones before it. Formulas (`Feature.formula`):
     time.log1p_gap          ln(1 + µs since the previous request)

@@ -12,7 +12,7 @@ F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
 HORIZON = 4  # capacities beyond which all next uses are alike
-NEAREST, NOT_WITHIN = -7.0, 3.0
+NEAREST, NOT_WITHIN = -7.0, 5.0
 
 
 class NextUse(NamedTuple):

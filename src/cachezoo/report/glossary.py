@@ -73,6 +73,15 @@ TERMS = (
         "unseen program",
         "A test trace of the same kind of workload, recorded from a program that no train trace came from.",
     ),
+    (
+        "twsd, frequency, iosize",
+        "What the workload classifier is compared with: shares of kinds of requests in a window (by pattern, by how "
+        "often they were accessed before, by size), named by a linear layer.",
+    ),
+    (
+        "unknown",
+        "The workload classifier's answer where a window, or ten of them, is unlike every trace that it learned from.",
+    ),
 )
 
 COMMANDS = (

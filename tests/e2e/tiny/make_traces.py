@@ -1,4 +1,4 @@
-"""Write the tiny traces, two CSVs a category, seeded: loops and skew tell policies apart; gamma is of objects."""
+"""Write the tiny traces, seeded CSVs: loops and skew tell policies apart; gamma is of objects; alpha has a corpus."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import numpy as np
 
 REQUESTS = 3000
 BLOCKS = {"alpha": 700, "beta": 400}
+CORPUS = {"alpha": ("one_a", "one_c", "two_a")}
 OBJECT_READS, OBJECTS, OBJECT_BYTES, VOLUMES = 1500, 60, 1 << 20, 3
 
 
@@ -15,6 +16,11 @@ def write(folder: Path) -> None:
         for k, blocks in enumerate(BLOCKS.values()):
             write_pages(folder / f"{list(BLOCKS)[k]}_{role}.csv", np.random.default_rng([k, j]), blocks)
         write_objects(folder / f"gamma_{role}.csv", np.random.default_rng([len(BLOCKS), j]))
+    for k, (category, keys) in enumerate(CORPUS.items()):
+        (folder / "corpus" / category).mkdir(parents=True, exist_ok=True)
+        for j, key in enumerate(keys):
+            rng = np.random.default_rng([len(BLOCKS) + 1, k, j])
+            write_pages(folder / "corpus" / category / f"{key}.csv", rng, BLOCKS[category])
 
 
 def write_pages(path: Path, rng: np.random.Generator, blocks: int) -> None:

@@ -150,8 +150,8 @@ def test_a_mail_server_that_ends_is_the_captures_failure_and_leaves_no_stopped_p
     found, start = [], MailWorkload.segment
 
     def fail(self, segment):
-        found.append(Path("/proc", str(self._servers[1].pid), "stat").read_text().rsplit(")", 1)[1].split()[0])
-        self._servers[0].kill()
+        found.append(Path("/proc", str(self.postmarks.servers[1].pid), "stat").read_text().rsplit(")", 1)[1].split()[0])
+        self.postmarks.servers[0].kill()
         return start(self, segment)
 
     monkeypatch.setattr(MailWorkload, "segment", fail)

@@ -14,7 +14,8 @@ import pytest
 from cachezoo.capture.recipe import load_recipe
 from cachezoo.capture.schedule import Segment, build_schedule
 from cachezoo.capture.workloads import pacer
-from cachezoo.capture.workloads.mail import PACER, domains_of, shares, visits_of
+from cachezoo.capture.workloads.mail import PACER, shares, visits_of
+from cachezoo.capture.workloads.postmark import domains_of
 
 CONF = Path(__file__).resolve().parents[3] / "conf" / "capture"
 RECIPE = load_recipe(CONF / "mail_tiny.yaml")

@@ -31,6 +31,8 @@ traces:
 page_categories: [database, web]
 object_categories: []
 categories: [database, web]
+corpus: {}
+corpora: {}
 models: {admission: lgbm, caching: lstm3x256, prefetch: lgbm, workload: lstm50}
 """
 

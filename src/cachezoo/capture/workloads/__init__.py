@@ -55,8 +55,21 @@ def check_programs(workload: type[Workload]) -> None:
     Raises:
         CaptureError: names the missing Debian packages.
     """
-    wanted = {**COMMON_PACKAGES, **workload.packages}
+    check_packages(workload.id, workload.packages)
+
+
+def check_packages(name: str, packages: Mapping[str, str]) -> None:
+    """See that programs are installed, and those that every capture needs.
+
+    Args:
+        name: who needs them.
+        packages: program to the Debian package that has it.
+
+    Raises:
+        CaptureError: names the missing Debian packages.
+    """
+    wanted = {**COMMON_PACKAGES, **packages}
     missing = sorted({package for program, package in wanted.items() if find_program(program) is None})
     if missing:
-        message = f"{workload.id} needs Debian packages that are missing: apt-get install {' '.join(missing)}"
+        message = f"{name} needs Debian packages that are missing: apt-get install {' '.join(missing)}"
         raise CaptureError(message)

@@ -5,28 +5,19 @@ popularity is a property of pages, not of rows scattered over all of them), its 
 whose recent rows are read most and which reports scan from the start.
 """
 
-import shutil
-import signal
 import subprocess
 from pathlib import Path
 from typing import ClassVar
 
 from cachezoo.capture.loads import DatabaseLoad
-from cachezoo.capture.programs import program, version_line
 from cachezoo.capture.recipe import Recipe
-from cachezoo.capture.sandbox import Sandbox, stop_process
+from cachezoo.capture.sandbox import Sandbox
 from cachezoo.capture.schedule import Job, Segment
 from cachezoo.capture.workloads.base import Workload
+from cachezoo.capture.workloads.postgres import PAGE_KIB, Postgres
 from cachezoo.errors import CaptureError
 
-USER = "postgres"
-ACCOUNTS_PER_SCALE = 100_000
-ACCOUNTS_PER_PAGE = 61
-PAGE_KIB = 8
-LEDGER_ROWS_PER_MIB = 5_900
 REPORT_STEP_PAGES = 64
-START_TRIES = 300
-JOB_S = 600.0
 DRAW = (
     "\\set rank random_zipfian(1, :groups, :theta)\n"
     "\\set page permute((:rank + :groups - 1 - :hot) % :groups, :groups, :layout)\n"
@@ -51,27 +42,6 @@ REPORT = (
     "\\set first :next\n"
     "\\set next :next + :step\n"
 )
-LEDGER = (
-    "CREATE TABLE ledger (id bigserial, aid int, amount int, note text);"
-    "INSERT INTO ledger (aid, amount, note) SELECT 1 + i %% 100000, i, repeat('n', 100)"
-    " FROM generate_series(1, {rows}) i;"
-    "ALTER TABLE ledger ADD PRIMARY KEY (id); VACUUM ANALYZE ledger;"
-).replace("%%", "%")
-SETTINGS = {
-    "listen_addresses": "''",
-    "autovacuum": "off",
-    "max_wal_size": "64MB",
-    "min_wal_size": "32MB",
-    "checkpoint_timeout": "30s",
-    "checkpoint_completion_target": "0.7",
-    "wal_compression": "on",
-    "max_parallel_workers_per_gather": "0",
-    "huge_pages": "off",
-    "jit": "off",
-    "track_counts": "off",
-    "vacuum_cost_delay": "5ms",
-    "max_connections": "100",
-}
 
 
 class DatabaseWorkload(Workload):
@@ -79,12 +49,7 @@ class DatabaseWorkload(Workload):
 
     id = "database"
     title = "PostgreSQL and pgbench: skewed, drifting transactions with reports, batches and vacuum"
-    packages: ClassVar[dict[str, str]] = {
-        "postgres": "postgresql",
-        "initdb": "postgresql",
-        "pgbench": "postgresql",
-        "psql": "postgresql",
-    }
+    packages: ClassVar[dict[str, str]] = Postgres.packages
     jobs: ClassVar[tuple[str, ...]] = ("report", "vacuum", "batch")
 
     def __init__(self, recipe: Recipe, box: Sandbox) -> None:
@@ -93,82 +58,34 @@ class DatabaseWorkload(Workload):
             message = "the recipe lacks its section database"
             raise CaptureError(message)
         self.load: DatabaseLoad = recipe.database
-        self.data = box.mount / "pgdata"
-        self.socket = box.work / "run"
-        self.log = box.work / "postgres.log"
-        self._server: subprocess.Popen[bytes] | None = None
-        self._groups = self.load.scale * ACCOUNTS_PER_SCALE // ACCOUNTS_PER_PAGE
-
-    @property
-    def _ledger_rows(self) -> int:
-        return self.load.ledger_mib * LEDGER_ROWS_PER_MIB
+        self.server = Postgres(box, self.load.scale, self.load.ledger_mib, self.load.shared_buffers_mib)
 
     def prepare(self) -> None:
-        """Make the cluster and load its tables, without the limit and without waiting for the disk."""
-        for folder in (self.data, self.socket):
-            folder.mkdir(mode=0o700)
-            shutil.chown(folder, USER, USER)
-        scripts = {**SCRIPTS, "report": REPORT}
-        for name, text in scripts.items():
-            (self.box.work / f"{name}.sql").write_text(text)
-        options = ["--wal-segsize=4", "--auth=trust", "--locale=C", "-E", "UTF8", "-N"]
-        self.box.run([program("initdb"), "-D", str(self.data), *options], self.log, limited=False, user=USER)
-        self._serve(limited=False, loading=True)
-        self._bench("-i", "-q", "-I", "dtgvp", "-s", str(self.load.scale))
-        self._sql(LEDGER.format(rows=self._ledger_rows))
-        self._sql("CHECKPOINT;")
-        self.stop()
-
-    def _serve(self, limited: bool, loading: bool) -> None:
-        buffers = 256 if loading else self.load.shared_buffers_mib
-        settings = {**SETTINGS, "shared_buffers": f"{buffers}MB", "unix_socket_directories": f"'{self.socket}'"}
-        if loading:
-            settings |= {"fsync": "off", "max_wal_size": "2GB"}
-        options = [part for key, value in settings.items() for part in ("-c", f"{key}={value.strip(chr(39))}")]
-        self._server = self.box.spawn([program("postgres"), "-D", str(self.data), *options], self.log, limited, USER)
-        ready = [program("pg_isready"), "-q", "-h", str(self.socket)]
-        for _ in range(START_TRIES):
-            if self._server.poll() is not None:
-                self.box.finish(self._server, "postgres", self.log, 1)
-            if subprocess.run(ready, capture_output=True, check=False).returncode == 0:
-                return
-            self.box.closing.wait(0.1)
-        message = f"postgres did not answer within {START_TRIES / 10:.0f} s"
-        raise CaptureError(message)
-
-    def _bench(self, *options: str) -> None:
-        command = [program("pgbench"), "-h", str(self.socket), "-U", USER, *options, USER]
-        self.box.run(command, self._logs("pgbench"), limited=False, timeout_s=JOB_S)
-
-    def _sql(self, text: str) -> None:
-        command = [program("psql"), "-h", str(self.socket), "-U", USER, "-v", "ON_ERROR_STOP=1", "-q", "-c"]
-        for statement in filter(None, text.split(";")):
-            self.box.run([*command, statement, USER], self._logs("psql"), limited=False, timeout_s=JOB_S)
-
-    def _logs(self, name: str) -> Path:
-        return self.box.work / f"{name}.log"
+        """Make the cluster and load its tables."""
+        self.server.write_scripts({**SCRIPTS, "report": REPORT})
+        self.server.prepare()
 
     def start(self) -> None:
         """Start the server in the memory group."""
-        self._serve(limited=True, loading=False)
+        self.server.start()
 
     def segment(self, segment: Segment) -> "subprocess.Popen[bytes]":
         """Start pgbench at the segment's rate, with the hot set where it is by then."""
         load = self.load
         variables = {
-            "groups": self._groups,
+            "groups": self.server.groups,
             "theta": load.theta,
-            "hot": int(segment.elapsed_days * load.drift_pages) % self._groups,
+            "hot": int(segment.elapsed_days * load.drift_pages) % self.server.groups,
             "layout": self.recipe.seed,
-            "ledger": self._ledger_rows,
+            "ledger": self.server.ledger_rows,
         }
-        command = [program("pgbench"), "-h", str(self.socket), "-U", USER, "-n", "-c", str(load.clients), "-j", "1"]
-        command += ["-T", str(segment.seconds), "--rate", f"{segment.rate:.3f}", f"--random-seed={segment.seed}"]
+        options = ["-n", "-c", str(load.clients), "-j", "1"]
+        options += ["-T", str(segment.seconds), "--rate", f"{segment.rate:.3f}", f"--random-seed={segment.seed}"]
         for name, value in variables.items():
-            command += ["-D", f"{name}={value}"]
+            options += ["-D", f"{name}={value}"]
         for name in SCRIPTS:
-            command += ["-f", f"{self.box.work / name}.sql@{getattr(load, name)}"]
-        return self.box.spawn([*command, USER], self._segment_log(segment), limited=False)
+            options += ["-f", f"{self.box.work / name}.sql@{getattr(load, name)}"]
+        return self.box.spawn(self.server.pgbench(*options), self._segment_log(segment), limited=False)
 
     def _segment_log(self, segment: Segment) -> Path:
         return self.box.work / f"segment-{segment.index}.log"
@@ -187,23 +104,21 @@ class DatabaseWorkload(Workload):
             variables = {"first": 0, "next": step, "step": step}
             for name, value in variables.items():
                 options += ["-D", f"{name}={value}"]
-            self._bench(*options, "-f", f"{self.box.work}/report.sql")
+            self.server.bench(*options, "-f", f"{self.box.work}/report.sql")
         elif job.kind == "batch":
             rows = self.load.batch_rows
-            self._sql(
+            self.server.sql(
                 "INSERT INTO ledger (aid, amount, note) SELECT 1 + i % 100000, i, repeat('b', 100)"
                 f" FROM generate_series(1, {rows}) i"
             )
         else:
-            self._sql("VACUUM pgbench_accounts")
+            self.server.sql("VACUUM pgbench_accounts")
 
     def stop(self) -> None:
         """Stop the server with a last checkpoint."""
-        if self._server is not None:
-            stop_process(self._server, signal.SIGINT)
-            self._server = None
+        self.server.stop()
 
     @staticmethod
     def versions() -> dict[str, str]:
         """PostgreSQL and pgbench."""
-        return {"postgres": version_line("postgres", "--version"), "pgbench": version_line("pgbench", "--version")}
+        return Postgres.versions()

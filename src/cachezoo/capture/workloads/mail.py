@@ -6,79 +6,26 @@ its order moves on from day to day, and the domains' working hours differ.
 """
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cachezoo.capture.disk import call, last_line
 from cachezoo.capture.loads import MailLoad
-from cachezoo.capture.programs import program, version_line
+from cachezoo.capture.programs import version_line
 from cachezoo.capture.recipe import Recipe
-from cachezoo.capture.sandbox import Sandbox, stop_process
+from cachezoo.capture.sandbox import Sandbox
 from cachezoo.capture.schedule import Job, Segment
 from cachezoo.capture.workloads.base import Workload
+from cachezoo.capture.workloads.postmark import FOLDERS, Postmarks
 from cachezoo.capture.workloads.scans import back_up, compact, search
 from cachezoo.errors import CaptureError
 from cachezoo.seeds import derive_seed
 
 PACER = Path(__file__).with_name("pacer.py")
-KIB = 1024
-BLOCK = 4096
-FOLDERS = 8
-LEAST_MESSAGES = 50
-NO_BIAS, MORE_MAIL = -1, 6
-READY = b"Performing transactions"
-READY_S = 120.0
 END_S = 30.0
-TRANSACTIONS = 2_000_000_000
-CONFIG = """set location {folder}
-set number {messages}
-set size {low} {high}
-set subdirectories {folders}
-set read {block}
-set write {block}
-set buffering false
-set bias read {read_bias}
-set bias create {create_bias}
-set transactions {transactions}
-set seed {seed}
-run
-quit
-"""
-
-
-def domains_of(load: MailLoad, seed: int) -> list[dict[str, int]]:
-    """The domains: how many messages, of which sizes in bytes, with which biases of postmark's (1 to 10, -1 none).
-
-    Domains that are no archives get more mail than they delete: postmark ends when its pool is empty, and keeps it
-    below twice its size.
-
-    Args:
-        load: the recipe's part.
-        seed: of the draw.
-    """
-    rng = np.random.default_rng(derive_seed(seed, "capture_domains"))
-    parts = np.exp(rng.normal(0.0, load.pool_sigma, load.domains))
-    counts = np.maximum(LEAST_MESSAGES, load.messages * parts / parts.sum()).astype(np.int64)
-    middle = load.mean_kib * KIB * np.exp(rng.normal(-0.5 * load.size_sigma**2, load.size_sigma, load.domains))
-    archive = rng.permutation(load.domains) < round(load.archives * load.domains)
-    shift = rng.integers(-1, 2, load.domains)
-    rows = zip(counts.tolist(), middle.tolist(), shift.tolist(), archive.tolist(), strict=True)
-    return [
-        {
-            "messages": count,
-            "low": max(256, int(0.25 * mean)),
-            "high": max(512, int(1.75 * mean)),
-            "read_bias": min(10, max(1, load.read_bias + more)),
-            "create_bias": NO_BIAS if kept else MORE_MAIL,
-        }
-        for count, mean, more, kept in rows
-    ]
 
 
 def shares(load: MailLoad, seed: int, days: float) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
@@ -122,7 +69,7 @@ class MailWorkload(Workload):
 
     id = "mail"
     title = "postmark: mail domains whose popularity and hours differ and drift, search, compaction, backup"
-    packages: ClassVar[dict[str, str]] = {"postmark": "postmark", "tar": "tar", "grep": "grep", "sed": "sed"}
+    packages: ClassVar[dict[str, str]] = {**Postmarks.packages, "tar": "tar", "grep": "grep", "sed": "sed"}
     jobs: ClassVar[tuple[str, ...]] = ("backup", "search", "compact")
 
     def __init__(self, recipe: Recipe, box: Sandbox) -> None:
@@ -131,50 +78,26 @@ class MailWorkload(Workload):
             message = "the recipe lacks its section mail"
             raise CaptureError(message)
         self.load: MailLoad = recipe.mail
-        self.spool = box.mount / "spool"
-        self._domains = domains_of(self.load, recipe.seed)
-        self._servers: list[subprocess.Popen[bytes]] = []
+        self.postmarks = Postmarks(box, self.load, recipe.seed)
         self._state = box.work / "allowed.json"
 
     def _log(self, name: str) -> Path:
         return self.box.work / f"{name}.log"
 
-    def _folder(self, domain: int) -> Path:
-        return self.spool / f"d{domain:03d}"
-
     def prepare(self) -> None:
-        """Make the domains' folders and postmark's orders; the messages are postmark's to make."""
-        for domain, values in enumerate(self._domains):
-            self._folder(domain).mkdir(parents=True)
-            fixed = {"folder": self._folder(domain), "folders": FOLDERS, "block": BLOCK, "transactions": TRANSACTIONS}
-            seed = derive_seed(self.recipe.seed, "capture_postmark", domain)
-            text = CONFIG.format(**values, **fixed, seed=seed)
-            (self.box.work / f"postmark-{domain}.cfg").write_text(text)
+        """Make the domains' folders and postmark's orders."""
+        self.postmarks.prepare()
 
     def start(self) -> None:
-        """Start each domain's postmark in the memory group, wait for its messages, and stop it there."""
-        for domain in range(self.load.domains):
-            log = self._log(f"postmark-{domain}")
-            command = [program("postmark"), str(self.box.work / f"postmark-{domain}.cfg")]
-            process = self.box.spawn(command, log)
-            deadline = time.monotonic() + READY_S
-            while READY not in log.read_bytes():
-                if process.poll() is not None or time.monotonic() > deadline:
-                    stop_process(process)
-                    said = last_line(log.read_text(errors="replace"))
-                    message = f"postmark made no messages for domain {domain}: {said}"
-                    raise CaptureError(message)
-                time.sleep(0.002)
-            process.send_signal(signal.SIGSTOP)
-            self._servers.append(process)
-        call(["sync", "-f", str(self.spool)])
+        """Start each domain's postmark in the memory group; they wait, with their messages made."""
+        self.postmarks.start()
         self._state.write_text("[]")
 
     def segment(self, segment: Segment) -> "subprocess.Popen[bytes]":
         """Start the pacer with the segment's visits."""
         plan: dict[str, Any] = {
             "state": str(self._state),
-            "pids": [process.pid for process in self._servers],
+            "pids": [process.pid for process in self.postmarks.servers],
             "seconds": segment.seconds,
             "visits": visits_of(self.load, self.recipe.seed, segment),
         }
@@ -187,11 +110,7 @@ class MailWorkload(Workload):
 
     def check(self, segment: Segment, process: "subprocess.Popen[bytes]") -> None:
         """See that the domains are no more calls behind than a segment has at the mean rate."""
-        for domain, server in enumerate(self._servers):
-            if server.poll() is not None and not self.box.closing.is_set():
-                said = last_line(self._log(f"postmark-{domain}").read_text(errors="replace"))
-                message = f"postmark of domain {domain} ended: {said}"
-                raise CaptureError(message)
+        self.postmarks.check()
         log = self._segment_log(segment)
         self.box.finish(process, "the pacer", log, END_S)
         report = json.loads(log.read_text())
@@ -204,8 +123,8 @@ class MailWorkload(Workload):
         log = self._log(f"{job.kind}-{job.start_s:.0f}")
         load = self.load
         if job.kind == "backup":
-            names = [self._folder(domain).name for domain in range(self._part(load.backup_share))]
-            back_up(self.box, self.spool, names, load.backup_mib_s, log)
+            names = [self.postmarks.folder(domain).name for domain in range(self._part(load.backup_share))]
+            back_up(self.box, self.postmarks.spool, names, load.backup_mib_s, log)
             return
         rng = np.random.default_rng(derive_seed(self.recipe.seed, f"capture_{job.kind}", int(job.start_s * 1000)))
         share = load.search_share if job.kind == "search" else load.compact_share
@@ -218,16 +137,15 @@ class MailWorkload(Workload):
 
     def _folders(self, domain: int) -> list[tuple[Path, float]]:
         """A domain's folders and about how many bytes each holds."""
-        values = self._domains[domain]
+        values = self.postmarks.domains[domain]
         size = values["messages"] * (values["low"] + values["high"]) / 2 / FOLDERS
-        return [(self._folder(domain) / f"s{part}", size) for part in range(FOLDERS)]
+        return [(self.postmarks.folder(domain) / f"s{part}", size) for part in range(FOLDERS)]
 
     def stop(self) -> None:
         """End the postmarks; they clean up nothing."""
-        while self._servers:
-            stop_process(self._servers.pop(), signal.SIGKILL)
+        self.postmarks.stop()
 
     @staticmethod
     def versions() -> dict[str, str]:
         """Postmark and tar."""
-        return {"postmark": version_line("postmark", "/dev/null"), "tar": version_line("tar", "--version")}
+        return {"postmark": Postmarks.version(), "tar": version_line("tar", "--version")}

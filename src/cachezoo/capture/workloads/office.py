@@ -5,7 +5,8 @@ which dbench is to begin it, so a load file paces itself. Offices keep count of 
 what is read is there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 
 import numpy as np
 
@@ -43,6 +44,13 @@ class _Pool:
         self._order = first + rng.permutation(count)
         self._cumulative = np.cumsum(np.arange(1, count + 1) ** -theta)
         self._drift = drift
+
+    def shaped(self, theta: float) -> "_Pool":
+        """The same documents with another popularity, which moves through all of them in a day."""
+        other = copy(self)
+        other._cumulative = np.cumsum(np.arange(1, len(self._order) + 1) ** -theta)
+        other._drift = len(self._order)
+        return other
 
     def draw(self, rng: np.random.Generator, days: float) -> int:
         """A document by its popularity at a time."""
@@ -123,14 +131,39 @@ class Office:
         actions = rng.choice(len(ACTIONS), len(times), p=self.weights(days))
         lines: list[list[str]] = [[] for _ in range(load.clients)]
         for time, user, action in zip(times.tolist(), users.tolist(), actions.tolist(), strict=True):
-            pool = self._pools[0] if rng.random() < load.shared_visits else self._pools[1 + user]
-            document, handle = pool.draw(rng, days), 1 + len(lines[user]) % HANDLES
-            do: Callable[[np.random.Generator, int, int, int], list[str]] = getattr(self, f"_{ACTIONS[action]}")
-            visit = do(rng, user, document, handle)
+            visit = self._visit(rng, self._pools, days, user, ACTIONS[action], len(lines[user]))
             lines[user] += [f"{time:.4f} {visit[0]}", *visit[1:]]
         idle = np.arange(segment.seconds, segment.seconds + IDLE_S, IDLE_STEP_S)
         rest = [f"{time:.1f} {NOTHING}" for time in idle]
         return ["".join(f"{line}\n" for line in [*user, *rest]) for user in lines]
+
+    def closed(self, seed: int, mix: Mapping[str, int], theta: float, move: float, visits: int) -> list[str]:
+        """A load file for each user whose visits follow each other without a pause.
+
+        Args:
+            seed: of the draws.
+            mix: weights of `ACTIONS`.
+            theta: Zipf exponent over the documents.
+            move: by which part of the documents the popularity has moved.
+            visits: of all users together.
+        """
+        rng = np.random.default_rng(seed)
+        pools = [pool.shaped(theta) for pool in self._pools]
+        weights = np.array(list(mix.values()), np.float64)
+        users = rng.choice(self._load.clients, visits, p=self._activity)
+        actions = rng.choice(list(mix), visits, p=weights / weights.sum())
+        lines: list[list[str]] = [[] for _ in range(self._load.clients)]
+        for user, action in zip(users.tolist(), actions.tolist(), strict=True):
+            lines[user] += self._visit(rng, pools, move, user, action, len(lines[user]))
+        return ["".join(f"{line}\n" for line in [*user, NOTHING]) for user in lines]
+
+    def _visit(
+        self, rng: np.random.Generator, pools: list[_Pool], days: float, user: int, action: str, at: int
+    ) -> list[str]:
+        pool = pools[0] if rng.random() < self._load.shared_visits else pools[1 + user]
+        document, handle = pool.draw(rng, days), 1 + at % HANDLES
+        do: Callable[[np.random.Generator, int, int, int], list[str]] = getattr(self, f"_{action}")
+        return do(rng, user, document, handle)
 
     def _opened(self, document: int, handle: int, inside: list[str]) -> list[str]:
         """Opening creates what is missing, so that a visit that came too late to be made ends no other."""

@@ -151,3 +151,88 @@ class Lighttpd(WebServer):
     def version() -> str:
         """As lighttpd says."""
         return version_line("lighttpd", "-v")
+
+
+class Apache(WebServer):
+    """Apache with a document root, its threads in processes (mpm_event)."""
+
+    name = "apache2"
+    packages: ClassVar[dict[str, str]] = {"apache2": "apache2-bin"}
+
+    def __init__(self, box: Sandbox, root: Path, log: Path) -> None:
+        """Keep the places.
+
+        Args:
+            box: the sandbox.
+            root: folder of the documents.
+            log: access log.
+        """
+        super().__init__(box)
+        self._root, self._log = root, log
+
+    def command(self, port: int) -> list[str]:
+        """Apache with no module but what it needs."""
+        config, work = self.box.work / "apache.conf", self.box.work
+        modules = ("mpm_event", "authz_core", "mime")
+        lines = [f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in modules]
+        lines += [
+            f"ServerRoot {work}",
+            f"DefaultRuntimeDir {work}",
+            f"PidFile {work}/apache.pid",
+            f"Listen {ADDRESS}:{port}",
+            "ServerName localhost",
+            "User www-data",
+            "Group www-data",
+            "TypesConfig /dev/null",
+            "AddType text/html .html",
+            "AddType image/jpeg .jpg",
+            f"DocumentRoot {self._root}",
+            f"ErrorLog {work}/apache-error.log",
+            'LogFormat "%h %l %u %t \\"%r\\" %>s %b" common',
+            f"CustomLog {self._log} common",
+            "MaxKeepAliveRequests 0",
+            "StartServers 2",
+            "ThreadsPerChild 25",
+            "EnableSendfile On",
+        ]
+        config.write_text("\n".join(lines) + "\n")
+        return [program("apache2"), "-DFOREGROUND", "-f", str(config)]
+
+    @staticmethod
+    def version() -> str:
+        """As Apache says."""
+        return version_line("apache2", "-v")
+
+
+class Caddy(WebServer):
+    """Caddy with a document root."""
+
+    name = "caddy"
+    packages: ClassVar[dict[str, str]] = {"caddy": "caddy"}
+
+    def __init__(self, box: Sandbox, root: Path, log: Path) -> None:
+        """Keep the places.
+
+        Args:
+            box: the sandbox.
+            root: folder of the documents.
+            log: access log.
+        """
+        super().__init__(box)
+        self._root, self._log = root, log
+
+    def command(self, port: int) -> list[str]:
+        """Caddy without HTTPS, its administration and what it keeps of its own."""
+        config = self.box.work / "Caddyfile"
+        config.write_text(
+            "{\n  admin off\n  auto_https off\n}\n"
+            f"http://{ADDRESS}:{port} {{\n  bind {ADDRESS}\n  root * {self._root}\n  file_server\n"
+            f"  log {{\n    output file {self._log} {{\n      roll_disabled\n    }}\n  }}\n}}\n"
+        )
+        home = f"HOME={self.box.work}"
+        return ["env", home, program("caddy"), "run", "--config", str(config), "--adapter", "caddyfile"]
+
+    @staticmethod
+    def version() -> str:
+        """As Caddy says."""
+        return f"Caddy {version_line('caddy', 'version')}"

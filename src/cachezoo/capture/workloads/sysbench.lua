@@ -99,7 +99,7 @@ function event()
     connection:query(
       ("SELECT SUM(amount) FROM ledger WHERE id > %d AND id <= %d"):format(at, at + option.step)
     )
-    at = at + option.step
+    at = (at + option.step) % option.ledger
     return
   end
   local target = sysbench.rand.uniform_double() * whole

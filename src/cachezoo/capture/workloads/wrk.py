@@ -46,6 +46,15 @@ def check_wrk(box: Sandbox, name: str, process: "subprocess.Popen[bytes]", timeo
     """
     log = wrk_log(box, name)
     box.finish(process, "wrk", log, timeout_s)
+    check_wrk_log(box, log)
+
+
+def check_wrk_log(box: Sandbox, log: Path) -> None:
+    """See by what wrk said at its end that the server answered.
+
+    Raises:
+        CaptureError: too many of wrk's requests failed.
+    """
     text = log.read_text(errors="replace")
     done = sum(map(int, re.findall(r"(\d+) requests in", text)))
     failed = sum(map(int, re.findall(r"Non-2xx or 3xx responses: (\d+)", text)))

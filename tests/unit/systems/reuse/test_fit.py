@@ -16,7 +16,7 @@ def test_labels_are_the_distance_in_capacities() -> None:
     ids = np.array([0, 1, 0, 2, 1, 0, 3, 3, 3, 3, 3, 3, 3], np.int32)
     found = next_use(PageAccesses(np.arange(14), ids, 4), 2)
     assert found.distance[:6].tolist() == [2, 3, 3, 0, 0, 0]
-    np.testing.assert_allclose(found.target[:6], [0, np.log2(1.5), np.log2(1.5), 3, 3, 3], rtol=1e-6)
+    np.testing.assert_allclose(found.target[:6], [0, np.log2(1.5), np.log2(1.5), 5, 5, 5], rtol=1e-6)
     assert found.target[6] == -1
     assert found.settled.tolist() == [True] * 5 + [False] * 8
 

@@ -1,0 +1,73 @@
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.io import write_json
+from cachezoo.study.depends import Pipeline
+from cachezoo.study.grid import grid
+from cachezoo.study.run import STUDIES, Training, run_all
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / ".cache").mkdir(mode=0o700)
+    return tmp_path
+
+
+def training(root: Path, name: str = "one") -> Training:
+    job = {"system": "caching", "category": "web", "step": "fit", "model": "caching.web.x", "whole": True}
+    return Training(root / STUDIES / name, job, {"seed": "none"}, {"data": root}, f"fit of {name}")
+
+
+def test_a_training_that_fails_is_named_with_what_it_said_and_is_not_done(root: Path) -> None:
+    one = training(root)
+    said = r"fit of one: ended with status 1 \(params\.yaml: .*fix it in conf/.*\); its log is .*one/log\.txt"
+    with pytest.raises(CachezooError, match=said) as error:
+        run_all(root, [one], 1)
+    assert "\n" not in str(error.value) and not one.done
+
+
+def test_what_is_done_is_not_run_again_and_what_is_half_done_begins_anew(root: Path) -> None:
+    one, two = training(root), training(root, "two")
+    for each in (one, two):
+        each.prepare()
+        (each.folder / "left").write_text("of an earlier run")
+    write_json(one.folder / "done.json", {"choosing": 0.5})
+    run_all(root, [one, one], 2)
+    assert one.figures() == {"choosing": 0.5} and (one.folder / "left").exists()
+    with pytest.raises(CachezooError, match="fit of two"):
+        run_all(root, [one, two], 2)
+    assert not (two.folder / "left").exists() and (one.folder / "left").exists()
+
+
+def test_two_studies_of_a_project_do_not_run_at_once(root: Path) -> None:
+    (root / STUDIES).mkdir()
+    with (root / STUDIES / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(ConfigError, match="another study of this project is running"):
+            run_all(root, [training(root)], 1)
+
+
+def test_a_stage_s_places_are_filled_in_and_its_name_is_made_of_what_it_hangs_on() -> None:
+    pipeline = Pipeline(ROOT)
+    kept, other, besides = (
+        grid(ROOT, texts)[0].params for texts in ([], ["fit.caching.batch=8"], ["evaluate.capacity_fraction=0.2"])
+    )
+    arch = kept.model.caching.arch
+    fit, judge = (pipeline.stage(f"{step}_caching", "web", kept) for step in ("fit", "judge"))
+    assert fit.script == "pipelines/fit_caching.py" and "data.roles.web" in fit.params
+    assert fit.outs == (f"models/fitted/caching.web.{arch}",) and fit.outs[0] in judge.deps
+    assert not any("$" in text for stage in (fit, judge) for text in (*stage.deps, *stage.params, *stage.outs))
+    inputs = {"data/requests/web/web_train.parquet": "0" * 64}
+    name = pipeline.key(fit, kept, inputs)
+    assert name == Pipeline(ROOT).key(fit, besides, inputs)
+    figures = Path("src/cachezoo/systems/caching/study.py")
+    others = [
+        pipeline.key(fit, other, inputs), pipeline.key(fit, kept, {}), pipeline.key(judge, kept, inputs),
+        pipeline.key(fit, kept, inputs, figures),
+    ]  # fmt: skip
+    assert len({name, *others}) == 5
