@@ -90,6 +90,7 @@ class Described:
         validation: figures on validation, in train.json.
         page: figures that the system adds to a model's row in metrics/<category>.json.
         files: other files in a model's folder, by name.
+        fitted_files: the same of a fitted model's folder, where they differ from those.
         fitted_in: the folder below the fitted model's where these lie; empty where that is itself.
         plots: those in the report that `System.plots` names.
     """
@@ -102,6 +103,7 @@ class Described:
     files: Mapping[str, Table]
     page: Columns = field(default_factory=dict)
     plots: Mapping[str, Table] = field(default_factory=dict)
+    fitted_files: Mapping[str, Table] = field(default_factory=dict)
     fitted_in: str = ""
 
 

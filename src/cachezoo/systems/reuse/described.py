@@ -52,9 +52,17 @@ DESCRIBED = Described(
     page={
         "forest_led": Column("number or null", Means("page accesses at which the forest's cache was followed", "share"))
     },
+    fitted_files={
+        CURVES_FILE: FOREST_CURVES,
+        "seed<seed>.lgb.txt": Table(Each("one tree", "number", text="the forest of a seed")),
+    },
     files={
         CURVES_FILE: FOREST_CURVES,
         MODEL_FILE: Table(Each("one tree", "number", text="the forest")),
     },
-    plots={CARRIED: Table(Each(text="gap closed on each test trace, at home, of other set-ups, of other programs"))},
+    plots={
+        CARRIED: Table(
+            Each("the model", "the file", text="gap closed on each test trace, at home and away", presence="sometimes")
+        )
+    },
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KIND = "reuse"
 # Colour and form: either alone tells the three apart.
 MARKS: Mapping[Where, tuple[str, str]] = {"home": (BLUE, "o"), "set-up": (GREEN, "s"), "program": (VERMILION, "^")}
-LEFT_END = -1.0  # of the axis: what loses more is an arrow there, with its figure
+LEFT_END = -0.5  # of the axis: what loses more is an arrow there, with its figure
 LINE_INCHES = 0.19
 
 
@@ -44,7 +44,7 @@ def _answer(sources: "Sources") -> str:
         return f"For every workload there is {model.id}, but don't use it: {model.refused or model.reason}. {told}"
     return (
         f"One page cache for every workload is {model.id}, which follows the best of classics and of a next-use "
-        f"forest; it is promoted, {model.reason}. {told}"
+        f"forest. On validation: {model.reason}. {told}"
     )
 
 
