@@ -302,7 +302,7 @@ def bundles_table(bundles: Sequence[BundleResult]) -> "Table":
     for column in ("bundle", "promoted", "why", "on the test traces"):
         table.add_column(column, overflow="fold")
     for row in bundles:
-        figures = "; ".join(
+        figures = "\n".join(
             f"{name} {number(value, 3)}" for name, value in row.headline.items() if value is not None
         )  # fmt: skip
         table.add_row(row.bundle or f"none of {row.model}", "yes" if row.promoted else "no", row.reason, figures)
