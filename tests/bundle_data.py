@@ -15,6 +15,7 @@ from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.systems.admission import fit as admission
 from cachezoo.systems.prefetch import fit as prefetch
+from cachezoo.systems.reuse import fit as reuse
 from tests import baleen_data, lstm_data, prefetch_data, reuse_data
 from tests.baleen_data import labelled_parts, make_trace
 from tests.lstm_data import CLASSES, make_stream, write_caching
@@ -68,9 +69,9 @@ def train_prefetch(folder: Path, settings: prefetch.Settings = prefetch_data.FIT
     return folder / "model", batch_of(traces[1]).part(0, 1000)
 
 
-def train_reuse(folder: Path) -> tuple[Path, RequestBatch]:
+def train_reuse(folder: Path, settings: reuse.Settings = reuse_data.FIT) -> tuple[Path, RequestBatch]:
     """Tiny next-use forests beside two classics, and requests to take golden rows from."""
-    reuse_data.write_model(folder)
+    reuse_data.write_model(folder, settings)
     return folder / "model", batch_of(reuse_data.make_trace(1000, 3))
 
 
