@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 from cachezoo.report.page import write_report
 from cachezoo.stage import stage
 from cachezoo.systems import registry
-from cachezoo.systems.workload import report
+from cachezoo.systems.reuse import report as reuse
+from cachezoo.systems.workload import report as workload
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # What it finds through the registry: the imports put that on the stage's list of sources.
-PARTS = (registry, report)
+PARTS = (registry, reuse, workload)
 
 
 def main(params: "Params") -> None:

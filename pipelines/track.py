@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 
 from cachezoo.stage import stage
 from cachezoo.systems import registry
+from cachezoo.systems.reuse import metrics as reuse
+from cachezoo.systems.workload import metrics as workload
 from cachezoo.tracking.sync import track
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # What it finds through the registry: the imports put that on the stage's list of sources.
-PARTS = (registry,)
+PARTS = (registry, reuse, workload)
 
 
 def main(params: "Params") -> None:

@@ -110,7 +110,7 @@ def _models() -> Iterator[File]:
         keys = {"geometry": described.geometry, "learned": described.learned, "figures": described.fitted}
         folder = paths.fitted(_of_system(system))
         yield from _of_one(system, folder / FIT_FILE, keys)
-        files = described.files.items()
+        files = (described.fitted_files or described.files).items()
         yield from (_table(folder / described.fitted_in / name, table) for name, table in files)
     train = Each(
         *A_MODEL,

@@ -15,7 +15,8 @@ from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.systems.admission import fit as admission
 from cachezoo.systems.prefetch import fit as prefetch
-from tests import baleen_data, lstm_data, prefetch_data
+from cachezoo.systems.reuse import fit as reuse
+from tests import baleen_data, lstm_data, prefetch_data, reuse_data
 from tests.baleen_data import labelled_parts, make_trace
 from tests.lstm_data import CLASSES, make_stream, write_caching
 from tests.metrics_data import page_metrics, page_model, page_trace, row
@@ -68,10 +69,17 @@ def train_prefetch(folder: Path, settings: prefetch.Settings = prefetch_data.FIT
     return folder / "model", batch_of(traces[1]).part(0, 1000)
 
 
+def train_reuse(folder: Path, settings: reuse.Settings = reuse_data.FIT) -> tuple[Path, RequestBatch]:
+    """Tiny next-use forests beside two classics, and requests to take golden rows from."""
+    reuse_data.write_model(folder, settings)
+    return folder / "model", batch_of(reuse_data.make_trace(1000, 3))
+
+
 TRAINERS: dict[str, Callable[[Path], tuple[Path, RequestBatch]]] = {
     "admission": train_admission,
     "caching": train_caching,
     "prefetch": train_prefetch,
+    "reuse": train_reuse,
     "workload": train_workload,
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from cachezoo.documents import Document, Figures
 from cachezoo.io import write_json
+from cachezoo.metrics.base import Judged
 from cachezoo.metrics.episodes import EpisodeFigures
 from cachezoo.metrics.flash import (
     Comparison,
@@ -22,6 +23,7 @@ from cachezoo.metrics.flash import (
     Windows,
 )
 from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow
+from cachezoo.systems.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
 from cachezoo.systems.workload.metrics import (
     Classifier,
     ClassifierRow,
@@ -213,3 +215,45 @@ def workload_metrics(model_id: str, low: float = 0.02, trained: bool = True) -> 
         classes=classes, traces={"web_test": trace}, moved=[moved], strange={"blob_test": strange},
         mixtures=[mixture], models={model_id: entry},
     )  # fmt: skip
+
+
+FRACTIONS = (0.05, 0.1, 0.2)
+
+
+def reuse_row(model_id: str, fraction: float, lead: float, gap_wide: float = 0.2, seeds: int = 5) -> ReuseRow:
+    """A row whose mean lead over `BEST` is so much of hit ratio; several seeds at the middle capacity alone."""
+    mean, middle = BEST + lead, fraction == FRACTIONS[1]
+    offsets = [0.002 * (k - (seeds - 1) / 2) for k in range(seeds)]
+    return ReuseRow(
+        policy=model_id, capacity_fraction=fraction, capacity=round(1000 * fraction), hit_ratio=mean + offsets[0],
+        seed_hit_ratios=[mean + offset for offset in offsets] if middle else [], rivals=216 if middle else 19,
+        best_classic="lru", best_classic_hit_ratio=BEST, optimum_hit_ratio=BEST + gap_wide,
+        gap_closed=lead / gap_wide if gap_wide >= 0.02 else None, gap_points=100 * lead, above_floor=lead > -0.01,
+        ssd_writes=900, best_classic_ssd_writes=1000, forest_led=0.75,
+    )  # fmt: skip
+
+
+def reuse_trace(model_id: str, where: Where, lead: float, program: str = "nginx", **more: Any) -> ReuseTrace:
+    """A test trace at three capacities: half of the lead at the smallest, twice at the largest."""
+    rows = [reuse_row(model_id, fraction, lead * fraction / FRACTIONS[1], **more) for fraction in FRACTIONS]
+    return ReuseTrace(
+        category="web", program=program, setup=None if where == "home" else "twice the clients", where=where,
+        role="test", requests=5000, page_accesses=10_005, rows=rows,
+    )  # fmt: skip
+
+
+def reuse_metrics(model_id: str, promoted: bool = True, program_lead: float = -0.02) -> ReuseMetrics:
+    """metrics/reuse.json: leads at home, a trace without a gap too; less so on other set-ups; loses on programs."""
+    traces = {
+        "web_test": reuse_trace(model_id, "home", 0.05),
+        "mail_test": reuse_trace(model_id, "home", 0.03, "postmark"),
+        "narrow_test": reuse_trace(model_id, "home", 0.001, "dbench", gap_wide=0.01),
+        "web_wide": reuse_trace(model_id, "set-up", 0.02),
+        "web_slow": reuse_trace(model_id, "set-up", -0.004),
+        "lighttpd_test": reuse_trace(model_id, "program", program_lead, "lighttpd"),
+        "mariadb_test": reuse_trace(model_id, "program", 2 * program_lead, "mariadb"),
+        "redis_test": reuse_trace(model_id, "program", 0.01, "redis"),
+    }
+    reason = "it won" if promoted else "no better than the best classic"
+    judged = Judged(trained=True, promoted=promoted, reason=reason, validation={"hit_ratio": 0.4})
+    return ReuseMetrics(capacity_fraction=FRACTIONS[1], traces=traces, models={model_id: judged})

@@ -16,7 +16,7 @@ from cachezoo.settings.data import TraceEntry, roles_of
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace, TraceMeta
-from tests.metrics_data import flash_metrics, page_metrics, page_model, page_trace, row, write
+from tests.metrics_data import flash_metrics, page_metrics, page_model, page_trace, reuse_metrics, row, write
 
 ROOT = Path(__file__).resolve().parents[1]
 CARD = "# {name} 0.1.0\n\n<b>bold</b> & ![x](http://example.org/x.png)\n\n| a | b |\n|---|---|\n| 1 | `2` |\n"
@@ -79,11 +79,14 @@ def entry(category: str, role: str, unseen: bool = False) -> TraceEntry:
     return TraceEntry(path="x", format="parquet", category=category, role=role, unseen=unseen)
 
 
-CACHING, ADMISSION = "caching.web.lstm8", "admission.web.lgbm"
+CACHING, ADMISSION, REUSE = "caching.web.lstm8", "admission.web.lgbm", "reuse.follow"
 
 
 def make_project(root: Path) -> Params:
-    """A project with a promoted caching model that loses time, an unseen program, a flash cache and a refused model."""
+    """A project with a promoted caching model that loses time, an unseen program, a flash cache and a refused model.
+
+    Its cache for every workload is promoted and loses on programs that it was not trained on.
+    """
     entries = {
         "web_test": entry("web", "test"), "web_other": entry("web", "test", unseen=True),
         "web_train": entry("web", "train"), "blob_test": entry("blob", "test"),
@@ -93,6 +96,8 @@ def make_project(root: Path) -> Params:
         {"threshold": 0.1 * k, "hit_ratio": 0.3 + 0.01 * k, "ssd_writes": 100 * k} for k in range(1, 5)]}))  # fmt: skip
     add_model(root, trained(ADMISSION))
     add_model(root, trained("admission.blob.lgbm", beats=False), refused="<script>alert(1)</script>")
+    add_model(root, trained(REUSE))
+    write(root / paths.metrics("reuse"), reuse_metrics(REUSE))
     model = row(CACHING, "model", 0.36, 55.5, 1650.125, decision_us=230.0)
     other = row(CACHING, "model", 0.29, 66.5, 1700.5, decision_us=230.0)
     tests = {"web_test": page_trace("test", model), "web_other": page_trace("test", other)}

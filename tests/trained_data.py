@@ -37,7 +37,7 @@ class MadeForests:
     def write(self, folder: Path) -> TrainedModel:
         """Write both stages' folders: `folder`, and the fitted model's beside it."""
         write_forests(fitted_folder(folder), self.fitted, self.forests)
-        write_judged_forests(folder, fitted_folder(folder), self.trained, self.forests)
+        write_judged_forests(folder, fitted_folder(folder), self.trained, list(self.forests))
         return self.trained
 
 

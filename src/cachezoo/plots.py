@@ -5,6 +5,7 @@ from collections.abc import Sequence
 PAGE = "index.html"
 INPUTS = "cachezoo-inputs"  # the name of the page's meta element with the digest of what it was made from
 CONFUSION = "confusion.png"
+CARRIED = "carried.png"
 
 
 def trace_plot(trace: str) -> str:

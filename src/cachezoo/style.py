@@ -1,6 +1,6 @@
 """How every plot looks: colours, sizes, and matplotlib's settings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,12 +34,12 @@ def settings() -> Iterator[None]:
         yield
 
 
-def panels(rows: int, columns: int, height: float) -> tuple["Figure", Any]:
-    """Panels that make room for labels of any length."""
+def panels(rows: int, columns: int, height: float, heights: Sequence[float] | None = None) -> tuple["Figure", Any]:
+    """Panels that make room for labels of any length; `heights` are in proportion, equal where none are given."""
     from matplotlib.figure import Figure
 
     canvas = Figure(figsize=(WIDTH, height), layout="constrained")
-    return canvas, canvas.subplots(rows, columns, squeeze=False)
+    return canvas, canvas.subplots(rows, columns, squeeze=False, gridspec_kw={"height_ratios": heights})
 
 
 def save(canvas: "Figure", folder: Path, file: str) -> None:

@@ -11,7 +11,16 @@ import pytest
 from cachezoo.closure import LEFT_OUT, Project, closure
 from tests.e2e.workspace import ROOT
 
-REGISTERED = ("evaluate", "export_admission", "export_caching", "export_prefetch", "export_workload", "report", "track")
+REGISTERED = (
+    "evaluate",
+    "export_admission",
+    "export_caching",
+    "export_prefetch",
+    "export_reuse",
+    "export_workload",
+    "report",
+    "track",
+)
 CODE = """
 import runpy, sys
 sys.argv = sys.argv[1:]

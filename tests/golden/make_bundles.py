@@ -14,7 +14,7 @@ from pathlib import Path
 from cachezoo.bundles.protocol import PROTOCOL
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.serving.requests import RequestBatch
-from tests import baleen_data, bundle_data, prefetch_data
+from tests import baleen_data, bundle_data, prefetch_data, reuse_data
 from tests.bundle_data import EXPORT, metrics, model_id
 
 STORED = Path(__file__).parent / f"protocol{PROTOCOL}"
@@ -24,17 +24,19 @@ FEW_TREES = {"max_trees": 4}
 def main() -> int:
     """Write every kind that is not stored; says so where all are."""
     stored = {path.name.split(".")[0] for path in STORED.glob("*.*")}
-    admission, prefetch = (
+    admission, prefetch, reuse = (
         replace(own, model=own.model.model_copy(update=change))
         for own, change in (
             (baleen_data.FIT, FEW_TREES),
             (prefetch_data.FIT, {**FEW_TREES, "learning_rate": 0.8}),
+            (reuse_data.FIT, {**FEW_TREES, "quantiles": 4, "shadows": ["s3fifo"]}),
         )
     )
     trainers: dict[str, Callable[[Path], tuple[Path, RequestBatch]]] = {
         **bundle_data.TRAINERS,
         "admission": lambda folder: bundle_data.train_admission(folder, admission),
         "prefetch": lambda folder: bundle_data.train_prefetch(folder, prefetch),
+        "reuse": lambda folder: bundle_data.train_reuse(folder, reuse),
     }
     missing = sorted(set(trainers) - stored)
     for kind in missing:

@@ -1,6 +1,6 @@
 """The model card: what a bundle is, in words and tables, from its manifest alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cachezoo.bundles.measured import promotion
@@ -14,6 +14,12 @@ PARTS = {
 COLUMNS = (
     "hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us", "accuracy", "vote_accuracy",
     "in_force_accuracy",
+)  # fmt: skip
+
+
+BESIDE = (
+    "capacity_fraction", "hit_ratio", "best_classic", "best_classic_hit_ratio", "optimum_hit_ratio", "gap_closed",
+    "above_floor",
 )  # fmt: skip
 
 
@@ -93,7 +99,10 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
     measured = manifest["measured"]
     good, why = promotion(measured)
     lines = ["## How well", "", f"{'May be champion' if good else 'No champion'}: {why}.", ""]
+    lines += _beside(manifest)
     for trace, policies in sorted(measured["baselines"].items()):
+        if _holds_rivals(policies):
+            continue
         shown = [name for name in COLUMNS if any(row.get(name) is not None for row in policies)]
         rows = [[str(row.get("policy")), *(_number(row.get(name)) for name in shown)] for row in policies]
         lines += [f"All policies on the test trace {trace}:", "", *_table(["policy", *shown], rows)]
@@ -102,6 +111,29 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
         figures = measured["evaluated"].get(part, {})
         lines += _figures(title, figures) if figures != measured["training"] else []
     return lines
+
+
+def _said(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else _number(value)
+
+
+def _holds_rivals(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a trace's rows are of the model alone, at several capacities, each with the best classic in it."""
+    return bool(rows) and all("best_classic" in row for row in rows)
+
+
+def _beside(manifest: Mapping[str, Any]) -> list[str]:
+    """One table of all test traces, for a model whose rows hold their rivals: at the capacity of its verdict."""
+    at = manifest["calibration"].get("capacity")
+    rows = [
+        (trace, row)
+        for trace, own in sorted(manifest["measured"]["baselines"].items())
+        for row in own
+        if _holds_rivals(own) and row["capacity_fraction"] == at
+    ]
+    found = [[trace, *(_said(row[name]) for name in BESIDE)] for trace, row in rows]
+    title = "On each test trace, beside its best classic in hindsight:"
+    return [title, "", *_table(["trace", *BESIDE], found)] if found else []
 
 
 def _figures(title: str, figures: Mapping[str, Any]) -> list[str]:

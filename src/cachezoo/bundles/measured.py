@@ -1,11 +1,12 @@
 """What was measured of a model, as its manifest holds it, and what follows for its promotion."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cachezoo import paths
+from cachezoo.documents import Figures
 from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import Comparison, FlashMetrics, FlashTrace
@@ -23,10 +24,12 @@ class Metrics:
     Attributes:
         own: metrics/<category>.json, or metrics/<system>.json; None where it is not there.
         flash: metrics/flash/<category>.json; None where it is not there, or the model serves no flash cache.
+        headline: of a model of all categories: its figures over the test traces.
     """
 
     own: Measurements | None = None
     flash: FlashMetrics | None = None
+    headline: Figures = field(default_factory=dict)
 
 
 def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
@@ -46,10 +49,12 @@ def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
 
     system, category = SYSTEMS[trained.kind], trained.category
     if category is None:
-        return Metrics(found(system.metrics.load(), paths.metrics(system.id)) if system.metrics is not None else None)
+        overall = found(system.metrics.load(), paths.metrics(system.id)) if system.metrics is not None else None
+        own = overall if overall is not None and trained.model_id in overall.models else None
+        return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {})
     in_flash = system.bundling is not None and system.bundling.calibrated  # a write budget is a flash cache's
-    own = found(read_category, paths.metrics(category))
-    return Metrics(own, found(read_flash, paths.flash_metrics(category)) if in_flash else None)
+    page = found(read_category, paths.metrics(category))
+    return Metrics(page, found(read_flash, paths.flash_metrics(category)) if in_flash else None)
 
 
 def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
@@ -57,6 +62,8 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
     traces = metrics.own.traces if metrics.own is not None else {}
     model = metrics.own.models.get(trained.model_id) if metrics.own is not None else None
     evaluated = model.model_dump(mode="json") if model is not None else {}
+    if metrics.headline:
+        evaluated["test"] = {**evaluated.get("test", {}), **metrics.headline}
     if metrics.flash is not None and (own := _comparison(trained, metrics.flash)):
         evaluated["flash"] = {name: _flash(own(trace)) for name, trace in metrics.flash.traces.items()}
     return {

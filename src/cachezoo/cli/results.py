@@ -24,9 +24,9 @@ def results(as_json: Json = False) -> None:
     rows, flash, bundles = run.page_rows(), run.flash_rows(), run.bundles()
     if as_json:
         typer.echo(json.dumps(run.as_json(), allow_nan=False))
-    elif rows or flash:
+    elif rows or flash or run.systems:
         tables = [found.results_table(rows)] * bool(rows) + [found.flash_table(flash, run.flash_saved())] * bool(flash)
-        out().print(*tables, found.bundles_table(bundles))
+        out().print(*tables, *map(found.printed, run.system_tables()), found.bundles_table(bundles))
         for text in run.summaries():
             out().print(text, soft_wrap=True, markup=False, highlight=False)
         out().print(found.next_steps(bundles), soft_wrap=True, markup=False, highlight=False)

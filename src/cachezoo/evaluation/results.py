@@ -1,21 +1,25 @@
 """What a run ends with: policies by test traces, the bundles, and what to do with them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
 from cachezoo.bundles.protocol import MANIFEST
-from cachezoo.documents import Interval
+from cachezoo.documents import Figures, Interval
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow
 from cachezoo.metrics.page import CategoryMetrics, PolicyRow
+from cachezoo.systems.base import Results as SystemResults
 from cachezoo.systems.registry import SYSTEMS
+from cachezoo.view import Cell, number
+from cachezoo.view import Table as View
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 
 PLAIN = "rejectx_no_prefetch"
@@ -63,12 +67,16 @@ class FlashSaved:
 
 @dataclass(frozen=True)
 class BundleResult:
-    """An evaluated model: its id, bundle (None where it got none), verdict and the verdict's reason."""
+    """An evaluated model: its id, bundle (None where it got none), verdict and the verdict's reason.
+
+    `headline` has the figures over the test traces of a model of all categories.
+    """
 
     model: str
     bundle: str | None
     promoted: bool
     reason: str
+    headline: Figures
 
 
 @dataclass(frozen=True)
@@ -78,16 +86,16 @@ class Results:
     Attributes:
         pages: of the page caches.
         flashes: of the flash caches.
-        overall: of systems of all categories.
+        systems: of systems of all categories, by id.
     """
 
     pages: Sequence[CategoryMetrics]
     flashes: Sequence[FlashMetrics]
-    overall: Sequence[Overall]
+    systems: Mapping[str, Overall]
 
     def __bool__(self) -> bool:
         """Whether anything was evaluated."""
-        return bool(self.pages or self.flashes or self.overall)
+        return bool(self.pages or self.flashes or self.systems)
 
     def page_rows(self) -> list[PageResult]:
         """Rows of every test trace in the page cache."""
@@ -124,17 +132,26 @@ class Results:
     def bundles(self) -> list[BundleResult]:
         """Every evaluated model."""
         found: dict[str, tuple[bool, str]] = {}
-        for metrics in (*self.pages, *self.overall):
+        for metrics in (*self.pages, *self.systems.values()):
             found |= {name: (model.promoted, model.reason) for name, model in metrics.models.items()}
         for flash in self.flashes:
             found |= {part.model_id: (part.promoted, part.reason) for part in (flash, flash.prefetch)}
-        return [BundleResult(name, _bundle_of(name), *verdict) for name, verdict in found.items()]
+        headlines = {name: own.headline(name) for own in self.systems.values() for name in own.models}
+        return [BundleResult(name, _bundle_of(name), *found[name], headlines.get(name, {})) for name in found]
 
     def summaries(self) -> list[str]:
         """A sentence or two of each system whose one model is of all categories."""
-        return [text for metrics in self.overall if (text := metrics.summary())]
+        return [text for metrics in self.systems.values() if (text := metrics.summary())]
 
-    def as_json(self) -> dict[str, list[dict[str, Any]]]:
+    def system_tables(self) -> list[View]:
+        """The tables that systems have of their own."""
+        return [table for part, metrics in self._parts().values() for table in part.tables(metrics)]
+
+    def _parts(self) -> dict[str, tuple[SystemResults, Overall]]:
+        lazy = {name: SYSTEMS[name].results for name in self.systems}
+        return {name: (part.load(), self.systems[name]) for name, part in lazy.items() if part is not None}
+
+    def as_json(self) -> dict[str, Any]:
         """JSON values of all of them."""
         pages = [
             {"trace": found.trace, "promoted": found.promoted, **found.row.model_dump(mode="json")}
@@ -149,6 +166,7 @@ class Results:
             "flash": flashes,
             "flash_saved": [vars(found) for found in self.flash_saved()],
             "bundles": [vars(found) for found in self.bundles()],
+            "systems": {name: part.values(metrics) for name, (part, metrics) in self._parts().items()},
         }
 
 
@@ -173,8 +191,27 @@ def read_results(categories: Sequence[str] | None) -> Results:
     return Results(
         [read_category(file) for file in own if file.stem not in general],
         [read_flash(file) for file in flash],
-        [general[file.stem].load()(file) for file in own if file.stem in general],
+        {file.stem: general[file.stem].load()(file) for file in own if file.stem in general},
     )
+
+
+def printed(view: View) -> "Table":
+    """A system's table for the terminal: notes beside their cells, hints below the titles of columns."""
+    from rich.table import Table
+
+    table = Table(title=view.caption)
+    for column in view.columns:
+        title = f"{column.title}\n({column.hint})" if column.hint else column.title
+        table.add_column(title, justify="right" if column.numeric else "left", overflow="fold")
+    for row in view.rows:
+        table.add_row(*map(_text, row))
+    return table
+
+
+def _text(cell: Cell) -> "Text":
+    from rich.text import Text
+
+    return Text(f"{cell.text} ({cell.note})" if cell.note else cell.text)
 
 
 def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Table":
@@ -254,7 +291,7 @@ def _cell(found: PageResult | None) -> str:
 
 def _caches(row: PolicyRow) -> bool:
     """Whether the row's model was judged by page hits; an admission model was by disk-head time."""
-    return row.policy.startswith("caching.")
+    return row.policy.split(".")[0] != "admission"
 
 
 def bundles_table(bundles: Sequence[BundleResult]) -> "Table":
@@ -262,10 +299,13 @@ def bundles_table(bundles: Sequence[BundleResult]) -> "Table":
     from rich.table import Table
 
     table = Table(title="models")
-    for column in ("bundle", "promoted", "why"):
+    for column in ("bundle", "promoted", "why", "on the test traces"):
         table.add_column(column, overflow="fold")
     for row in bundles:
-        table.add_row(row.bundle or f"none of {row.model}", "yes" if row.promoted else "no", row.reason)
+        figures = "\n".join(
+            f"{name} {number(value, 3)}" for name, value in row.headline.items() if value is not None
+        )  # fmt: skip
+        table.add_row(row.bundle or f"none of {row.model}", "yes" if row.promoted else "no", row.reason, figures)
     return table
 
 

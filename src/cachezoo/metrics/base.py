@@ -45,5 +45,8 @@ class Measurements(Protocol):
 class Overall(Measurements, Protocol):
     """Metrics of a system whose one model is of all categories."""
 
+    def headline(self, model: str) -> Figures:
+        """A model's figures over the test traces by the names of its record's `headline`; none without such traces."""
+
     def summary(self) -> str:
         """What was found, in a sentence or two; empty where nothing was."""

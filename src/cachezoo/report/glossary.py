@@ -56,6 +56,20 @@ TERMS = (
         "decide nothing.",
     ),
     (
+        "home, set-up, program",
+        "Where a test trace stands to what the cache for every workload was trained on: later days of the very "
+        "recipes; another set-up of a program trained on; a program never trained on. The last two are the carry-over.",
+    ),
+    (
+        "next use, expert, follower",
+        "A forest guesses in how many page accesses a page is used again, and a cache keeps what is worth most for its "
+        "time. It is one expert beside classics; the follower holds what the expert that hits most of late holds.",
+    ),
+    (
+        "floor",
+        "At most 0.01 of hit ratio, and one reload of the cache, below the best classic in hindsight.",
+    ),
+    (
         "unseen program",
         "A test trace of the same kind of workload, recorded from a program that no train trace came from.",
     ),
@@ -76,6 +90,7 @@ COMMANDS = (
     (".venv/bin/dvc repro evaluate@CATEGORY", "policies in the page cache: metrics/CATEGORY.json"),
     (".venv/bin/dvc repro evaluate_flash@CATEGORY", "policies in the flash cache: metrics/flash/CATEGORY.json"),
     (".venv/bin/dvc repro evaluate_workload", "the workload classifier: metrics/workload.json"),
+    (".venv/bin/dvc repro evaluate_reuse", "one cache for every workload: metrics/reuse.json"),
     (".venv/bin/cachezoo results", "the table of policies and traces in the terminal; --json for all digits"),
     (".venv/bin/cachezoo trace info FILE", "a trace's statistics"),
     (".venv/bin/cachezoo compare FILE --bundle DIR", "policies and a bundle on any trace"),

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 Json = Mapping[str, Any]
 COLOURS = {
-    "caching": BLUE, "admission": VERMILION, "baleen": VERMILION, "workload": GREEN, "prefetch": AMBER, "lru": SKY,
-    "rejectx": PINK, "opt": BLACK, "belady_bypass": BLACK,
+    "caching": BLUE, "admission": VERMILION, "baleen": VERMILION, "workload": GREEN, "prefetch": AMBER, "reuse": GREEN,
+    "lru": SKY, "rejectx": PINK, "opt": BLACK, "belady_bypass": BLACK,
 }  # fmt: skip
 WITHOUT = "_no_prefetch"
 MANY = 10_000  # ticks from here on are written in thousands
@@ -164,8 +164,8 @@ def policies_figure(category: Category, folder: Path) -> Figure | None:
     alt = f"Bars of hit ratio, mean response time and SSD writes of every policy on {words(list(tests))}, as tabled."
     caption = (
         f"{category.name}: every policy at the same cache size and warm-up, most hits first; lines are 90 % intervals. "
-        "Blue and vermilion: models; grey, light blue (lru) and pink (rejectx): classics; black and light grey: bounds "
-        "that know the future."
+        "Blue, vermilion and green: models; grey, light blue (lru) and pink (rejectx): classics; black and light grey: "
+        "bounds that know the future."
     )
     return Figure(file, alt, caption)
 

@@ -23,7 +23,7 @@ from cachezoo.view import (
 )
 
 MIB = 1 << 20
-KINDS = ("model", "online", "classic", "composed", "bound")
+KINDS = ("model", "follower", "online", "classic", "composed", "bound")
 
 
 def card_anchor(model_id: str) -> str:

@@ -12,6 +12,7 @@ from cachezoo.meanings import Columns, Keys, Table
 if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
     from cachezoo.view import Figure, Section
+    from cachezoo.view import Table as ViewTable
 
 Scope = Literal["category", "page category", "all"]
 
@@ -49,6 +50,19 @@ class ReportSection:
 
 
 @dataclass(frozen=True)
+class Results:
+    """What `cachezoo results` shows of a system besides what all share.
+
+    Attributes:
+        tables: (metrics/<system>.json as its reader gives it) to tables for the terminal.
+        values: (the same) to the JSON values behind them, lists by name.
+    """
+
+    tables: "Callable[[Any], Sequence[ViewTable]]"
+    values: Callable[[Any], Mapping[str, Sequence[Mapping[str, Any]]]]
+
+
+@dataclass(frozen=True)
 class Card:
     """A system's own words on the card of its bundles.
 
@@ -76,6 +90,7 @@ class Described:
         validation: figures on validation, in train.json.
         page: figures that the system adds to a model's row in metrics/<category>.json.
         files: other files in a model's folder, by name.
+        fitted_files: the same of a fitted model's folder, where they differ from those.
         fitted_in: the folder below the fitted model's where these lie; empty where that is itself.
         plots: those in the report that `System.plots` names.
     """
@@ -88,6 +103,7 @@ class Described:
     files: Mapping[str, Table]
     page: Columns = field(default_factory=dict)
     plots: Mapping[str, Table] = field(default_factory=dict)
+    fitted_files: Mapping[str, Table] = field(default_factory=dict)
     fitted_in: str = ""
 
 
@@ -160,6 +176,7 @@ class System:
         report: its `ReportSection`; None where the common tables say everything.
         metrics: (path) to `cachezoo.metrics.base.Overall`, the reader of metrics/<system>.json; None unless one
             model is of `all`.
+        results: its `Results`; None where the tables that all share and the summary of its metrics say everything.
         plots: files of the report that belong to its models, besides a model's own.
         described: its `Described`; None leaves open in the data dictionary what its models hold.
         study: its `Studied`; None where `cachezoo study` cannot compare its trainings.
@@ -176,6 +193,7 @@ class System:
     page_bundle: Lazy | None = None
     report: Lazy | None = None
     metrics: Lazy | None = None
+    results: Lazy | None = None
     plots: tuple[str, ...] = ()
     described: Lazy | None = None
     study: Lazy | None = None

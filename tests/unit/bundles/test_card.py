@@ -1,22 +1,24 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cachezoo.bundles import load
+from cachezoo.bundles import Coded, load
 from cachezoo.serving.requests import batch_of
 from cachezoo.systems.registry import SYSTEMS
 from tests.baleen_data import make_trace
 
 TRACE = make_trace(400, 9)
+FLAGS = ["R", "RA", "RM", "RS"] * 100
 
 
 def columns() -> dict[str, Any]:
     """What a reader of the card has: arrays, and texts as lists."""
     named = {"volume": TRACE.volume, "namespace": TRACE.volume, "user": TRACE.user}
-    texts = {name: [coded.names[code] for code in coded.codes] for name, coded in named.items()}
+    texts = {name: [coded.names[code] for code in coded.codes] for name, coded in named.items()} | {"flags": FLAGS}
     return {name: getattr(TRACE, name) for name in ("time_us", "op", "offset", "size")} | texts
 
 
@@ -33,6 +35,9 @@ def test_the_card_s_lines_run_and_answer(bundle_dir: Path, monkeypatch: pytest.M
         wanted = {"admit": model.decide(model.features(batch))}
     elif kind == "caching":
         wanted = {"queues": model.run(batch, batch.pages(), [model.cache(40)]).decisions[0]}
+    elif kind == "reuse":
+        batch = replace(batch, flags=Coded.of(FLAGS))
+        wanted = {"outcome": model.run(batch, batch.pages(), 40).followed.run.outcome}
     else:
         seen = model.run(batch)
         names = ["unknown" if k == -2 else model.classes[k] for k in seen.classes]

@@ -9,15 +9,17 @@ import pytest
 from cachezoo import paths
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.export import export_model, golden_requests, read_lock, read_versions
+from cachezoo.bundles.protocol import CARD
 from cachezoo.errors import BundleError
 from cachezoo.io import read_json, write_json
 from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.settings.export import Export
+from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.store import write_trace
 from tests.baleen_data import make_trace
 from tests.bundle_data import LIBRARIES, metrics, model_id
-from tests.metrics_data import flash_metrics, workload_metrics, write
+from tests.metrics_data import flash_metrics, reuse_metrics, workload_metrics, write
 
 CATEGORIES = ("database", "web")
 
@@ -40,7 +42,8 @@ def project(trained: tuple[Path, RequestBatch], tmp_path: Path, monkeypatch: pyt
         write_trace(make_trace(2_000, seed + 5), paths.requests(category, f"{category}_validation"))
     category = read_trained(paths.trained(name)).category
     if category is None:
-        write(paths.metrics(name.split(".")[0]), workload_metrics(name))
+        kind = name.split(".")[0]
+        write(paths.metrics(kind), (reuse_metrics if kind == "reuse" else workload_metrics)(name))
     else:
         write(paths.metrics(category), metrics(name).own)
         write(paths.flash_metrics(category), flash_metrics(f"admission.{category}.lgbm"))
@@ -60,6 +63,22 @@ def test_export(project: Path, trained: tuple[Path, RequestBatch]) -> None:
     with pytest.raises(BundleError, match=r"VERSIONS\.json pins"):
         export_model(PARAMS, name)
     assert verify(paths.bundle(name))["digest"] == digest
+
+
+def test_a_model_of_all_categories_has_its_headline_on_its_card(project: Path, trained: Any) -> None:
+    name = model_id(trained[0])
+    system = SYSTEMS[name.split(".")[0]]
+    export_model(PARAMS, name)
+    bundle = load(paths.bundle(name))
+    test = bundle.manifest["measured"]["evaluated"]["test"]
+    if system.scope == "all":
+        assert set(system.headline) <= set(test)
+    card = (paths.bundle(name) / CARD).read_text()
+    assert ("On each test trace, beside its best classic in hindsight:" in card) == (system.id == "reuse")
+    if system.id == "reuse":
+        assert test["home_gap_closed"] == pytest.approx(0.2) and test["program_gap_closed"] == pytest.approx(-0.1)
+        assert "| lighttpd_test | 0.1 | 0.276 | lru | 0.3 | 0.5 | -0.1 | no |" in card
+        assert "| program_gap_closed | -0.1 |" in card and "All policies on the test trace" not in card
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from tests.metrics_data import (
     page_metrics,
     page_model,
     page_trace,
+    reuse_metrics,
     row,
     workload_metrics,
     write,
 )
 
+GROUPS, SPACE, MINUS = ("home", "other programs"), "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 CACHING, ADMISSION, CLASSIFIER = "caching.web.lstm8", "admission.web.lgbm", "workload.lstm8"
 TEST = page_trace(
     "test", row(CACHING, "model", 0.4, gap_closed=0.5), row(ADMISSION, "model", 0.2, gap_closed=None)
@@ -121,6 +123,39 @@ def test_json_of_what_is_saved_in_flash_caches(project: Path) -> None:
     ]
     assert [one["mean"] for one in told] == pytest.approx([0.05, 0.14])
     assert told[0]["interval"] == pytest.approx([0.04, 0.06]) and told[0]["peak"] == 0.02
+
+
+def test_one_cache_for_every_workload_at_home_and_away(project: Path) -> None:
+    write(project / "metrics/reuse.json", reuse_metrics("reuse.follow"))
+    shown = CliRunner().invoke(app, ["results"]).stdout
+    lines = [[cell.strip() for cell in line.replace(SPACE, " ").split("│")] for line in shown.splitlines()]
+    home, program = (next(line[3:] for line in lines if line[1:3] == [where, "10 %"]) for where in GROUPS)
+    assert home[0] == "3" and home[1].startswith("20.0 % (15.0") and home[2:4] == ["yes", "0.32"]
+    assert home[4:8] == ["3 of 3", "3 of 3", "+0.1 points", "0.90"]
+    assert program[1].startswith(f"{MINUS}10.0 %") and program[2] == "don't" and program[4] == "1 of 3"
+    narrow = next(line for line in lines if line[1:2] == ["narrow_test"])
+    assert "gap below 0.02" in narrow and "30.10 ± 0.32 %" in narrow
+    words = " ".join(shown.split())
+    assert f"On programs that it was not trained on it closes {MINUS}10.0 %" in words and "Don't use it there" in words
+    assert "none of reuse.follow" in words and "home_gap_closed 0.200" in words
+
+
+def test_json_of_a_system_of_all_categories(project: Path) -> None:
+    write(project / "metrics/reuse.json", reuse_metrics("reuse.follow"))
+    told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
+    groups, traces = (told["systems"]["reuse"][name] for name in ("groups", "traces"))
+    assert [group["use"] for group in groups if group["capacity_fraction"] == 0.1] == ["yes", "yes", "don't"]
+    assert len(groups) == 9 and len(traces) == 8 and traces[0]["trace"] == "web_test"
+    assert traces[0]["mean_hit_ratio"] == pytest.approx(0.35) and traces[0]["seed_hit_ratios"]
+    headlines = {row["model"]: row["headline"] for row in told["bundles"]}
+    assert headlines[CLASSIFIER] == {"balanced_accuracy": 0.85} and headlines[CACHING] == {}
+    assert headlines["reuse.follow"]["setup_gap_closed"] == pytest.approx(0.04)
+
+
+def test_a_model_of_all_categories_is_enough(project: Path) -> None:
+    (project / "metrics/web.json").unlink()
+    shown = CliRunner().invoke(app, ["results"]).stdout
+    assert "models/bundles/workload.lstm8" in shown and "No results yet" not in shown
 
 
 def test_nothing_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
 from cachezoo.io import dump_json, read_json, write_json
 from cachezoo.metrics.files import read_category, read_flash
+from cachezoo.systems.reuse.metrics import read_metrics as read_reuse
 from cachezoo.systems.workload.metrics import read_metrics as read_workload
 from tests.metrics_data import (
     flash_metrics,
@@ -16,6 +17,7 @@ from tests.metrics_data import (
     page_metrics,
     page_model,
     page_trace,
+    reuse_metrics,
     row,
     workload_metrics,
     write,
@@ -38,6 +40,7 @@ def made() -> dict[str, tuple[Reader, Document]]:
         "page without models": (read_category, page_metrics({}, None)),
         "flash": (read_flash, flash_metrics("admission.web.lgbm")),
         "flash below the budget": (read_flash, flash_metrics("admission.web.lgbm", traces={"t": short})),
+        "reuse": (read_reuse, reuse_metrics("reuse.follow")),
         "workload": (read_workload, workload_metrics("workload.lstm8")),
         "workload never trained": (read_workload, workload_metrics("workload.lstm8", trained=False)),
     }
@@ -56,7 +59,7 @@ def test_what_is_written_is_read_and_written_the_same(name: str, tmp_path: Path)
 @pytest.mark.parametrize("path", sorted((ROOT / "metrics").rglob("*.json")), ids=lambda path: path.stem)
 def test_this_project_s_metrics_keep_their_bytes(path: Path) -> None:
     reader = read_flash if path.parent.name == "flash" else read_category
-    found = (read_workload if path.stem == "workload" else reader)(path)
+    found = {"workload": read_workload, "reuse": read_reuse}.get(path.stem, reader)(path)
     assert dump_json(found.model_dump(mode="json")) == path.read_text()
 
 
@@ -72,7 +75,7 @@ def test_whole_numbers_and_figures_stay_what_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [[], {}, {"traces": {}}, {"traces": []}, "text", None])
-@pytest.mark.parametrize("reader", [read_category, read_flash, read_workload])
+@pytest.mark.parametrize("reader", [read_category, read_flash, read_reuse, read_workload])
 def test_something_else_is_told_in_one_line(reader: Reader, content: object, tmp_path: Path) -> None:
     write_json(tmp_path / "other.json", content)
     said = r"other\.json: holds no metrics; run the stage that evaluates again"

@@ -3,6 +3,7 @@ import shutil
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from cachezoo.io import read_json, write_json
 from cachezoo.report.cards import card_html
 from cachezoo.report.page import write_report
 from tests.report_data import ADMISSION, CACHING, add_traces, entry, make_project, params_of
+
+MINUS = "\N{MINUS SIGN}"
 
 VOID = {"meta", "img", "wbr", "link", "br", "hr", "input"}
 
@@ -140,6 +143,21 @@ def test_the_page_answers(page: Page) -> None:
     assert "So it does not hold on a program it has not seen." in said
     assert "blob: nothing was measured in a page cache." in said
     assert "No bundle: <script>alert(1)</script>." in said
+    assert "One page cache for every workload is reuse.follow" in said
+    assert f"closes {MINUS}10.0 % of the gap in the median of 3 traces." in said
+    assert said.count("Don't use it there: in the median it gains nothing.") == 2  # in the answer and in its section
+
+
+def test_the_cache_for_every_workload_at_home_and_away(root: Path, page: Page) -> None:
+    traces = read_json(root / paths.metrics("reuse"))["traces"]
+    for key, trace in traces.items():
+        row = trace["rows"][1]
+        ratios = [row["best_classic_hit_ratio"], fmean(row["seed_hit_ratios"]), row["optimum_hit_ratio"]]
+        wanted = ratios if row["gap_closed"] is None else [*ratios, row["gap_closed"]]
+        assert [value for value, _ in page.shown("Each test trace", key)] == pytest.approx(wanted)
+    groups = page.shown("reuse.follow at home", "other programs")
+    assert [value for value, text in groups if text.startswith(f"{MINUS}10")] == pytest.approx([-0.1])
+    assert "carried.png" in {image["src"] for image in page.images}
 
 
 def test_text_of_others_is_escaped(root: Path) -> None:

@@ -9,7 +9,7 @@ from cachezoo.bundles.export import read_lock
 from cachezoo.errors import ConfigError
 from cachezoo.serving.kind import Kind
 from cachezoo.systems import registry
-from cachezoo.systems.base import Lazy, ReportSection, Studied, System, studied_of
+from cachezoo.systems.base import Lazy, ReportSection, Results, Studied, System, studied_of
 from cachezoo.systems.registry import SYSTEMS, build, bundling_of
 
 ROOT = Path(__file__).parents[3]
@@ -40,9 +40,10 @@ def test_every_part_loads_from_the_system_s_own_folder(system: System) -> None:
     for name, part in found.items():
         assert part.name.startswith(f"cachezoo.systems.{system.id}."), name
         loaded = part.load()
-        assert name in ("settings", "kind", "report", "described", "study") or callable(loaded), name
+        assert name in ("settings", "kind", "report", "described", "study", "results") or callable(loaded), name
     assert isinstance(bundling_of(system.id).kind.load(), Kind)
-    assert isinstance(studied_of(system), Studied)
+    assert system.study is None or isinstance(studied_of(system), Studied)
+    assert system.results is None or isinstance(system.results.load(), Results)
     assert system.report is None or isinstance(system.report.load(), ReportSection)
 
 
@@ -69,7 +70,7 @@ def test_libraries_are_pinned_and_kinds_name_their_branches(system: System) -> N
 
 
 def test_a_system_without_bundles_says_so() -> None:
-    with pytest.raises(ConfigError, match="system nothing: has no bundles; caching, admission, prefetch"):
+    with pytest.raises(ConfigError, match="system nothing: has no bundles; caching, reuse, admission, prefetch"):
         bundling_of("nothing")
 
 

@@ -2,8 +2,13 @@ from pathlib import Path
 
 import pytest
 
+from cachezoo import paths
 from cachezoo.errors import CachezooError
-from cachezoo.tracking.records import figures, read_curves
+from cachezoo.plots import CARRIED, CONFUSION
+from cachezoo.systems.registry import SYSTEMS
+from cachezoo.tracking.records import figures, gather, read_curves
+from tests.metrics_data import reuse_metrics, workload_metrics, write
+from tests.report_data import add_model, trained
 
 SECTION = {
     "beats_baseline": True,
@@ -49,6 +54,25 @@ def test_figures_have_the_same_names_in_every_family() -> None:
     }
     flat = {**SECTION, "evaluated": {"test": {"hit_ratio": 0.45, "windows": 60}}}
     assert figures(flat) == {"validation/accuracy": 0.5, "hit_ratio": 0.45, "test/windows": 60}
+
+
+def test_models_of_all_categories_have_their_headlines_and_plots(tmp_path: Path) -> None:
+    """From metrics/<system>.json alone, where export has not seen the model yet."""
+    made = {"reuse.follow": (reuse_metrics, CARRIED), "workload.lstm8": (workload_metrics, CONFUSION)}
+    assert {name.split(".")[0] for name in made} == {name for name, own in SYSTEMS.items() if own.scope == "all"}
+    (tmp_path / paths.REPORT).mkdir()
+    for name, (metrics, plot) in made.items():
+        add_model(tmp_path, trained(name), card=False)
+        write(tmp_path / paths.metrics(name.split(".")[0]), metrics(name))
+        (tmp_path / paths.REPORT / plot).write_bytes(b"drawn")
+    records = {record.model_id: record for record in gather(tmp_path)}
+    for name, (_, plot) in made.items():
+        assert set(SYSTEMS[name.split(".")[0]].headline) <= set(records[name].metrics)
+        assert [path.name for path in records[name].plots] == [plot]
+    own = records["reuse.follow"].metrics
+    assert own["home_gap_closed"] == pytest.approx(0.2) and own["program_gap_closed"] == pytest.approx(-0.1)
+    (tmp_path / paths.metrics("reuse")).unlink()
+    assert "gap_closed" not in gather(tmp_path)[0].metrics
 
 
 def test_curves(tmp_path: Path) -> None:

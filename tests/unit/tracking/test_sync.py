@@ -15,6 +15,7 @@ from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.plots import model_plot, policies_plot
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.registry import SYSTEMS
 from cachezoo.tracking.database import opened
 from cachezoo.tracking.sync import DIGEST, FINGERPRINT, SEAL, sync, track, tracking_uri, ui_address, ui_command
 from tests.bundle_data import EXPORT, metrics
@@ -22,6 +23,7 @@ from tests.metrics_data import write
 from tests.unit.tracking.conftest import as_a_new_process
 
 Trained = tuple[Path, RequestBatch]
+CURVES = {"prefetch": "training/start_train_loss", "reuse": "training/seed0_train_loss"}
 
 
 @pytest.fixture
@@ -102,14 +104,14 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
     runs = {r.info.run_name: r for r in api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])}
     run = runs[bundle_dir.name]
     assert run.data.metrics["hit_ratio"] == 0.45 and run.data.metrics["validation/gap_closed"] == 0.25
-    curve = "training/start_train_loss" if bundle_dir.name.startswith("prefetch.") else "training/train_loss"
+    curve = CURVES.get(bundle_dir.name.split(".")[0], "training/train_loss")
     assert len(api.get_metric_history(run.info.run_id, curve)) >= 2
     names = {file.path for file in api.list_artifacts(run.info.run_id)}
     assert names == {"bundle", "model", "card.md", "plots"}
     kind = bundle_dir.name.split(".")[0]
     plots = {file.path.removeprefix("plots/") for file in api.list_artifacts(run.info.run_id, "plots")}
     own = {model_plot(bundle_dir.name)}
-    assert plots == (own if kind == "workload" else own | {policies_plot("database")})
+    assert plots == (own if SYSTEMS[kind].scope == "all" else own | {policies_plot("database")})
     card = Path(mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="card.md"))
     assert card.read_text() == (root / "models/bundles" / bundle_dir.name / "card.md").read_text()
     refused = runs[f"{kind}.web.never"]

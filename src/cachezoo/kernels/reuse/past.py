@@ -174,7 +174,7 @@ def _count(counts: Counts, row: int, kind: int, i: int, half_life: float) -> flo
 def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32) -> None:
     """Write the inputs of request r's accesses, from what was known before it."""
     first, end = asked.start[r], asked.start[r + 1]
-    size, write, flags = end - first, asked.op[r], asked.flags[r]
+    size, write, flags = end - first, int(asked.op[r]), asked.flags[r]
     log_size, log_run = math.log2(size), math.log2(past.run[0])
     own = past.rates.shape[1] - SEEN_KINDS - CONTEXTS
     context = own + ((write * STEPS + min(STEPS - 1, int(log_size))) * STEPS + min(STEPS - 1, int(log_run))) * 2

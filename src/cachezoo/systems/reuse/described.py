@@ -3,6 +3,7 @@
 from cachezoo.meanings import Column, Columns, Each, Means, Rows, Table
 from cachezoo.models.curves import CURVES_FILE
 from cachezoo.models.forest import FOREST_CURVES
+from cachezoo.plots import CARRIED
 from cachezoo.systems.base import Described
 from cachezoo.systems.reuse.model import MODEL_FILE
 
@@ -52,8 +53,17 @@ DESCRIBED = Described(
     page={
         "forest_led": Column("number or null", Means("page accesses at which the forest's cache was followed", "share"))
     },
+    fitted_files={
+        CURVES_FILE: FOREST_CURVES,
+        "seed<seed>.lgb.txt": Table(Each("one tree", "number", text="the forest of a seed")),
+    },
     files={
         CURVES_FILE: FOREST_CURVES,
         MODEL_FILE: Table(Each("one tree", "number", text="the forest")),
+    },
+    plots={
+        CARRIED: Table(
+            Each("the model", "the file", text="gap closed on each test trace, at home and away", presence="sometimes")
+        )
     },
 )

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cachezoo.documents import Document, Interval
+from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
@@ -148,6 +148,11 @@ class WorkloadMetrics(Document):
     strange: Annotated[dict[str, Strange], Each("one trace of a strange category", "trace", "trace")]
     mixtures: Annotated[list[Mixture], Each("one mixture of two test traces", "major, minor and share")]
     models: Annotated[dict[str, Classifier], Each("the classifier", "model", "model")]
+
+    def headline(self, model: str) -> Figures:
+        """The classifier's balanced accuracy over the test traces."""
+        own = self.models[model].test
+        return {"balanced_accuracy": own.balanced_accuracy} if isinstance(own, Pooled) else {}
 
     def summary(self) -> str:
         """What the classifier names rightly: windows of single programs, and of two at once."""

@@ -7,12 +7,10 @@ from cachezoo.models.trained import read_fitted
 from cachezoo.policies.simulate import simulate
 from cachezoo.settings.data import CorpusEntry, TraceEntry
 from cachezoo.systems.reuse import evaluate, judge
-from cachezoo.systems.reuse.metrics import ReuseMetrics, ReuseTrace
 from cachezoo.systems.reuse.model import load_reuse
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.study import choosing
 from cachezoo.traces.warmup import auto_warmup
-from cachezoo.view import percent
 from tests.reuse_data import part, write_model
 
 
@@ -58,29 +56,6 @@ def test_where_a_trace_is_from() -> None:
     assert evaluate._where(home.model_copy(update={"unseen": True})) == "program"
     assert evaluate._where(CorpusEntry.model_validate(own)) == "set-up"
     assert evaluate._where(CorpusEntry.model_validate({**own, "unseen": True})) == "program"
-
-
-def test_the_summary_says_what_the_rows_say(bench: evaluate._Bench) -> None:
-    own = part(5000, 8)
-    row = bench.row(own, 0.1, spread=True).model_copy(update={"gap_closed": 0.25, "gap_points": 3.0})
-    low = row.model_copy(update={"gap_closed": -0.15, "gap_points": -1.5})
-    traces = {
-        key: ReuseTrace(
-            category="alpha",
-            program=None,
-            setup=None,
-            where=where,
-            role="test",
-            requests=1,
-            page_accesses=1,
-            rows=[one],
-        )
-        for key, where, one in (("a", "home", row), ("b", "home", row), ("c", "home", low), ("d", "program", low))
-    }
-    said = ReuseMetrics(capacity_fraction=0.1, traces=traces, models={}).summary()
-    assert f"closes {percent(0.25)} of the gap in the median of 3 traces; the lowest lead" in said
-    assert "-1.5 points" in said
-    assert f"not trained on it closes {percent(-0.15)} of the gap on the one trace" in said
 
 
 def test_a_study_reads_what_chose(folder: Path) -> None:
