@@ -32,6 +32,7 @@ DESCRIBED = Described(
     },
     validation={
         "hit_ratio": Column("number or null", Means("on the judging blocks, mean of traces and seeds", RATIO)),
+        "choosing_hit_ratio": Column("number or null", Means("on the choosing blocks, likewise", RATIO)),
         "hit_ratio_sd": Column("number or null", Means("standard deviation of the seeds' means", RATIO)),
         "seeds": Column("number or null", Means("trainings")),
         "best_classic_hit_ratio": Column("number or null", Means("each trace's best classic in hindsight", RATIO)),

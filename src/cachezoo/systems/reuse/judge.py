@@ -172,6 +172,7 @@ def figures_of(traces: Sequence[Judged], weight: int, options: Judge, seed: int)
     allowed = [FLOOR + trace.reload for trace in traces]
     return {
         "hit_ratio": float(np.mean(mine)),
+        "choosing_hit_ratio": float(np.mean([_mean(trace.own[weight], blocks, 0) for trace in traces])),
         "hit_ratio_sd": float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None,
         "seeds": float(len(by_seed)),
         "best_classic_hit_ratio": float(np.mean(best)),

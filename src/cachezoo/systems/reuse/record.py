@@ -42,4 +42,5 @@ outcome = served.followed.run.outcome   # of each page access: 0 bypassed, 1 adm
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
     results=Lazy(f"{HERE}.results:PART"),
     plots=("carried.png",),
+    study=Lazy(f"{HERE}.study:STUDIED"),
 )
