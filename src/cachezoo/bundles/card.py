@@ -17,6 +17,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
+# Medians over groups of test traces, and what these are.
+MEDIANS = {
+    "home_gap_closed": "later days of what it was trained on",
+    "setup_gap_closed": "other set-ups of programs that it was trained on",
+    "program_gap_closed": "programs that it was not trained on",
+}
 BESIDE = (
     "capacity_fraction", "hit_ratio", "best_classic", "best_classic_hit_ratio", "optimum_hit_ratio", "gap_closed",
     "above_floor",
@@ -159,6 +165,12 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
     good, why = promotion(manifest["measured"])
     if not good:
         points.append(f"- {own.card.safer} is the safer choice here: {why}.")
+    test = manifest["measured"]["evaluated"].get("test", {})
+    points += [
+        f"- Don't use it on {words}: the median of the gap closed there is {_number(test[name])}."
+        for name, words in MEDIANS.items()
+        if test.get(name) is not None and test[name] <= 0
+    ]
     unseen = [name for name in own.kind.load().wanted if not manifest["golden"]["branches"][name]]
     if unseen:
         names = ", ".join(unseen)

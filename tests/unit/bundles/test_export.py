@@ -78,6 +78,10 @@ def test_a_model_of_all_categories_has_its_headline_on_its_card(project: Path, t
     if system.id == "reuse":
         assert test["home_gap_closed"] == pytest.approx(0.2) and test["program_gap_closed"] == pytest.approx(-0.1)
         assert "| lighttpd_test | 0.1 | 0.276 | lru | 0.3 | 0.5 | -0.1 | no |" in card
+        assert card.count("- Don't use it on") == 1
+        assert (
+            "Don't use it on programs that it was not trained on: the median of the gap closed there is -0.1." in card
+        )
         assert "| program_gap_closed | -0.1 |" in card and "All policies on the test trace" not in card
 
 

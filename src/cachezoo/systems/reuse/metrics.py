@@ -66,6 +66,7 @@ class Group:
         where: which of the three.
         capacity_fraction: of each trace's distinct pages.
         traces: how many.
+        rivals: ways to run a classic that each trace's best one is chosen of, in hindsight.
         gap_closed: median over the traces whose gap is wide enough; None where none is.
         lowest_gap_closed, highest_gap_closed: of the same traces.
         sd_points: spread over seeds: median over the traces of the hit ratio's standard deviation in points of 0.01;
@@ -79,6 +80,7 @@ class Group:
     where: Where
     capacity_fraction: float
     traces: int
+    rivals: int
     gap_closed: float | None
     lowest_gap_closed: float | None
     highest_gap_closed: float | None
@@ -133,6 +135,7 @@ class ReuseMetrics(Document):
             where=where,
             capacity_fraction=fraction,
             traces=len(rows),
+            rivals=max(row.rivals for row in rows),
             gap_closed=_median(closed),
             lowest_gap_closed=min(closed, default=None),
             highest_gap_closed=max(closed, default=None),

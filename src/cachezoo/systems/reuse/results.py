@@ -34,7 +34,7 @@ def group_table(metrics: ReuseMetrics) -> Table:
     """One row for home, other set-ups and other programs at each capacity."""
     columns = [
         Column("where", numeric=False),
-        Column("cache", "of distinct pages"),
+        Column("cache", "of distinct pages, and rivals: classics to choose of"),
         Column("traces"),
         Column("gap closed", f"median, {SPREAD}"),
         Column("use it?", numeric=False),
@@ -63,7 +63,7 @@ def _group_cells(group: Group, promoted: bool) -> list[Cell]:
     closed = share_cell(group.gap_closed)
     return [
         Cell(SHOWN[group.where]),
-        share_cell(group.capacity_fraction, digits=0),
+        Cell(percent(group.capacity_fraction, 0), group.capacity_fraction, f"{group.rivals} rivals"),
         number_cell(group.traces),
         Cell(closed.text, closed.value, ends),
         advice(group, promoted),

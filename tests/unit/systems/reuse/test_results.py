@@ -15,7 +15,7 @@ def with_traces(**traces: object) -> ReuseMetrics:
 
 def test_a_group_is_of_its_traces_at_one_capacity() -> None:
     home = METRICS.group("home", 0.1)
-    assert (home.traces, home.leading, home.above_floor) == (3, 3, 3)
+    assert (home.traces, home.leading, home.above_floor, home.rivals) == (3, 3, 3, 216)
     assert (home.gap_closed, home.lowest_gap_closed, home.highest_gap_closed) == pytest.approx((0.2, 0.15, 0.25))
     assert home.sd_points == pytest.approx(0.1 * 10**0.5) and home.lowest_points == pytest.approx(0.1)
     assert home.writes_ratio == pytest.approx(0.9) and home.worth is True
