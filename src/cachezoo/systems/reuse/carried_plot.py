@@ -33,6 +33,9 @@ def draw(found: CarryOver, path: Path) -> None:
         for panel, split in zip(axes[0], splits, strict=True):
             _panel(panel, shown[split])
             panel.set_title(TITLES[split], loc="left")
+        ends = [panel.get_xlim() for panel in axes[0]]
+        for panel in axes[0]:
+            panel.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
         handles, labels = axes[0][0].get_legend_handles_labels()
         canvas.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
@@ -65,7 +68,7 @@ def _panel(axes: "Axes", rows: list[Row]) -> None:
         )  # fmt: skip
     axes.set_yticks(places, [row.trace for row in rows])
     axes.invert_yaxis()
-    axes.set_xlabel("gap closed, % (best classic in hindsight: 0; optimum: 100)")
+    axes.set_xlabel("gap closed from the best classic to the optimum, %")
 
 
 def tables(found: CarryOver) -> "list[Table]":
