@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
-.PHONY: install repro corpus test test-fast fuzz ui lint bench
+.PHONY: install repro figures corpus test test-fast fuzz ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
@@ -11,6 +11,11 @@ repro:
 	@scripts/bootstrap.sh requirements.lock
 	@.venv/bin/python scripts/repro.py
 	@.venv/bin/cachezoo results
+
+# Tables and plots that only people read, and the pipeline does not need: experiments/dvc.yaml
+figures:
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/python experiments/figures.py
 
 # The corpus's traces that are missing, one after the other; as root. data/raw/corpus/README.md
 corpus:
@@ -41,7 +46,7 @@ ui:
 
 lint:
 	@$(DEV)
-	@.venv/bin/ruff check src pipelines tests benchmarks notebooks
+	@.venv/bin/ruff check src pipelines experiments tests benchmarks notebooks
 	@.venv/bin/mypy
 
 bench:
