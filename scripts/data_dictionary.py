@@ -36,6 +36,7 @@ PRESENCE = ("always", "sometimes")
 UNKNOWN = "?"
 # What dvc.yaml's variables stand for in a file's name.
 VARIABLES = {"item.category": "category", "item": "category", "key": "trace"}
+OF_CATEGORIES = "${corpora}"  # the table whose keys are categories, not traces
 Found = dict[tuple[str, ...], set[str]]
 
 
@@ -121,8 +122,8 @@ def own_errors(rows: list[Row]) -> list[str]:
     return errors
 
 
-def _variable(match: re.Match[str]) -> str:
-    name = match[1]
+def _variable(match: re.Match[str], own: Mapping[str, str]) -> str:
+    name = own.get(match[1], match[1])
     return f"<{VARIABLES.get(name, 'arch' if name.startswith('models.') else name)}>"
 
 
@@ -130,10 +131,11 @@ def stage_outputs(dvc: dict[str, Any]) -> list[tuple[str, str]]:
     """(stage, path) of everything that dvc.yaml's stages write, variables as `<name>`."""
     outputs = []
     for stage, body in dvc["stages"].items():
+        own = {"key": "item.category"} if body.get("foreach") == OF_CATEGORIES else {}
         body = body.get("do", body)
         for entry in [*body.get("outs", []), *body.get("metrics", []), *body.get("plots", [])]:
             path = entry if isinstance(entry, str) else next(iter(entry))
-            outputs.append((stage, re.sub(r"\$\{([^}]+)\}", _variable, path)))
+            outputs.append((stage, re.sub(r"\$\{([^}]+)\}", lambda match, own=own: _variable(match, own), path)))
     return outputs
 
 
