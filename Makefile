@@ -53,6 +53,7 @@ bench:
 	@$(DEV)
 	@.venv/bin/python benchmarks/policies.py
 	@.venv/bin/python benchmarks/following.py --speed
+	@.venv/bin/python benchmarks/page_cache.py
 	@$(if $(CACHEZOO_PUBLIC_TRACES),.venv/bin/python benchmarks/agreement.py)
 	@.venv/bin/python benchmarks/labels.py
 	@.venv/bin/python benchmarks/devices.py
