@@ -31,6 +31,7 @@ TINY = Path(__file__).parent / "tiny"
 GIT = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
 CATEGORIES = ("alpha", "beta")
 ADMISSION, CACHING, WORKLOAD = "admission.{}.lgbm", "caching.{}.lstm_small", "workload.lstm50"
+REUSE = "reuse.follow"
 # compare runs the bundle's network on onnxruntime, the evaluate stage the weights on torch: a last digit may turn a
 # decision, and with it what the cache holds from then on.
 COMPARE_TOLERANCE = 0.005
@@ -229,7 +230,7 @@ def test_every_stage_wrote_its_outputs(first):
         metrics = json.loads((first / f"metrics/{category}.json").read_text())
         trace = metrics["traces"][f"{category}_test"]
         ratios = {row["policy"]: row["hit_ratio"] for row in trace["rows"]}
-        models = {ADMISSION.format(category), CACHING.format(category)}
+        models = {ADMISSION.format(category), CACHING.format(category), REUSE}
         assert {"lru", "lfu", "larc", "rejectx", "belady_bypass", *models} <= set(ratios)
         assert models == set(metrics["models"])
         assert max(ratios.values()) == ratios["belady_bypass"] > ratios["lru"] > 0
@@ -247,12 +248,12 @@ def exported(folder: Path) -> list[str]:
     """Ids of the models that have a bundle; export may refuse one, and says why in its place."""
     found = {path.name: path for path in (folder / "models/bundles").iterdir()}
     kinds = [kind.format(category) for kind in (ADMISSION, CACHING) for category in CATEGORIES]
-    assert {*kinds, WORKLOAD} <= set(found) == {path.name for path in (folder / "models/trained").iterdir()}
+    assert {*kinds, WORKLOAD, REUSE} <= set(found) == {path.name for path in (folder / "models/trained").iterdir()}
     assert all((path / "manifest.json").exists() != (path / "REFUSED.json").exists() for path in found.values())
     return sorted(name for name, path in found.items() if (path / "manifest.json").exists())
 
 
-@pytest.mark.parametrize("kind", ["admission", "caching", "workload"])
+@pytest.mark.parametrize("kind", ["admission", "caching", "reuse", "workload"])
 def test_a_bundle_of_each_kind_verifies(first, kind):
     model_id = next(name for name in exported(first) if name.startswith(kind))
     report = json.loads(cachezoo(first, "bundle", "verify", f"models/bundles/{model_id}", "--json").stdout)
@@ -382,7 +383,7 @@ def test_git_sees_no_output_that_dvc_keeps(runs):
         command = [*GIT, "status", "--short", "--untracked-files=all"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
         changed = {line[3:] for line in done.stdout.splitlines()}
-        names = {*yaml.safe_load((folder / "conf/matrix.yaml").read_text())["categories"], "workload"}
+        names = {*yaml.safe_load((folder / "conf/matrix.yaml").read_text())["categories"], "workload", "reuse"}
         files = [path for path in (folder / "metrics").rglob("*.json") if path.stem in names]
         metrics = {str(path.relative_to(folder)) for path in files}
         assert {f"metrics/{name}.json" for name in names} <= metrics

@@ -33,7 +33,7 @@ object_categories: []
 categories: [database, web]
 corpus: {}
 corpora: {}
-models: {admission: lgbm, caching: lstm3x256, prefetch: lgbm, workload: lstm50}
+models: {admission: lgbm, caching: lstm3x256, prefetch: lgbm, reuse: follow, workload: lstm50}
 """
 
 

@@ -97,5 +97,5 @@ def test_systems_and_categories_that_there_are_not_are_named() -> None:
         studied_categories(caching, ["blob"], settings)
     with pytest.raises(ConfigError, match="of all categories; leave it out"):
         studied_categories(workload, ["web"], settings)
-    with pytest.raises(ConfigError, match="--system heating: cannot be studied; caching, admission"):
+    with pytest.raises(ConfigError, match="--system heating: cannot be studied; caching, reuse, admission"):
         studied_system("heating")

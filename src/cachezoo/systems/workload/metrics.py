@@ -145,7 +145,9 @@ class WorkloadMetrics(Document):
     classes: Annotated[list[str], Means("categories, in the order of the outputs")]
     traces: Annotated[dict[str, WorkloadTrace], Each("one test trace", "trace", "trace")]
     moved: Annotated[list[Moved], Each("one test trace, moved", "move and trace")]
-    strange: Annotated[dict[str, Strange], Each("one trace of a strange category", "trace", "trace")]
+    strange: Annotated[
+        dict[str, Strange], Each("one trace of a strange category", "trace", "trace", presence="sometimes")
+    ]
     mixtures: Annotated[list[Mixture], Each("one mixture of two test traces", "major, minor and share")]
     models: Annotated[dict[str, Classifier], Each("the classifier", "model", "model")]
 
