@@ -66,9 +66,17 @@ def strangeness(rows: F32, known: Sequence[Known]) -> F64:
     values = moments(rows)
     if not known:
         return np.zeros(len(values))
-    apart = [np.mean(((values - one.mean) @ one.whitening.T) ** 2, axis=1) for one in known]
-    nearest: F64 = np.min(apart, axis=0)
+    nearest: F64 = np.min([_apart(values - one.mean, one.whitening) for one in known], axis=0)
     return nearest
+
+
+def _apart(left: F64, whitening: F64) -> F64:
+    """Mean square of float64[w, S] whitened; row by row, since a product of matrices depends on BLAS's threads."""
+    total = np.zeros(len(left))
+    for row in whitening:
+        total += (left * row).sum(axis=1) ** 2
+    found: F64 = total / len(whitening)
+    return found
 
 
 def of_votes(values: F64, vote_windows: int) -> F64:

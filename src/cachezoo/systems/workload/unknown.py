@@ -33,7 +33,9 @@ def learn(train: Inputs, keys: Sequence[str]) -> list[Known]:
     for trace in np.unique(train.traces):
         own = values[train.traces == trace] / scale
         mean = own.mean(axis=0)
-        covariance = (own - mean).T @ (own - mean) / len(own)
+        left = own - mean
+        # Column by column: a product of matrices depends on how many threads BLAS takes.
+        covariance = np.stack([(left * left[:, [k]]).sum(axis=0) for k in range(left.shape[1])]) / len(own)
         spread = SHRINKAGE * np.trace(covariance) / len(mean) + LEAST_VARIANCE
         shrunk = (1 - SHRINKAGE) * covariance + spread * np.eye(len(mean))
         whitening = np.linalg.inv(np.linalg.cholesky(shrunk)) / scale
