@@ -4,6 +4,7 @@ The limits are set so that a given share of known windows, and of known votes, l
 after the other shows how far strangeness tells a category that nothing was learned of.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,13 +35,31 @@ def learn(train: Inputs, keys: Sequence[str]) -> list[Known]:
         own = values[train.traces == trace] / scale
         mean = own.mean(axis=0)
         left = own - mean
-        # Column by column: a product of matrices depends on how many threads BLAS takes.
-        covariance = np.stack([(left * left[:, [k]]).sum(axis=0) for k in range(left.shape[1])]) / len(own)
+        # Exact sums: a product of matrices depends on how many threads BLAS takes.
+        columns = np.ascontiguousarray(left.T)
+        covariance = np.array([[math.fsum((one * other).tolist()) for other in columns] for one in columns]) / len(own)
         spread = SHRINKAGE * np.trace(covariance) / len(mean) + LEAST_VARIANCE
         shrunk = (1 - SHRINKAGE) * covariance + spread * np.eye(len(mean))
-        whitening = np.linalg.inv(np.linalg.cholesky(shrunk)) / scale
+        whitening = inverse_root(shrunk) / scale
         out.append(Known(keys[trace], mean * scale, np.tril(whitening)))
     return out
+
+
+def inverse_root(matrix: F64) -> F64:
+    """The inverse of the lower Cholesky factor of float64[S, S], positive definite, by exact sums.
+
+    LAPACK's last digits are not the same in every run, and those of a fit have to be.
+    """
+    size = len(matrix)
+    root, inverse = np.zeros((size, size)), np.zeros((size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            left = math.fsum([float(matrix[i, j]), *(-float(root[i, k]) * float(root[j, k]) for k in range(j))])
+            root[i, j] = math.sqrt(left) if i == j else left / root[j, j]
+        for j in range(i + 1):
+            known = math.fsum(float(root[i, k]) * float(inverse[k, j]) for k in range(j, i))
+            inverse[i, j] = ((1.0 if i == j else 0.0) - known) / root[i, i]
+    return inverse
 
 
 def limit(values: F64, labels: I64, share: float) -> float:

@@ -3,7 +3,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from cachezoo.systems.workload.known import moments, strangeness
-from cachezoo.systems.workload.unknown import learn
+from cachezoo.systems.workload.unknown import inverse_root, learn
 from cachezoo.systems.workload.windows import Inputs
 
 SIZES = np.arange(1, 11, dtype=np.float32)
@@ -32,3 +32,9 @@ def test_strangeness_is_the_mean_square_of_what_is_whitened(train: Inputs) -> No
     np.testing.assert_allclose(strangeness(train.rows, known), np.min(apart, axis=0), rtol=1e-10)
     own = values[train.traces == 0] - known[0].mean
     assert np.mean((own @ known[0].whitening.T) ** 2) == pytest.approx(1, abs=0.1)
+
+
+def test_the_inverse_root_is_lapack_s() -> None:
+    values = np.random.default_rng(1).normal(size=(200, 12))
+    matrix = values.T @ values
+    np.testing.assert_allclose(inverse_root(matrix), np.linalg.inv(np.linalg.cholesky(matrix)), rtol=1e-9, atol=1e-12)
