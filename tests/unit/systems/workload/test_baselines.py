@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from cachezoo.errors import TrainingError
 from cachezoo.features.window import window_columns
@@ -125,3 +126,15 @@ def test_three_classes_and_unequal_ones_weigh_the_same() -> None:
 def test_a_baseline_of_another_release_is_refused() -> None:
     with pytest.raises(TrainingError, match="'entropy', not one of tree4, twsd, frequency, iosize; train again"):
         read_baseline({"model": "entropy"})
+
+
+def test_heads_hang_on_no_number_of_threads_and_on_no_order_of_windows() -> None:
+    own = windows_of(300, 4)
+    turned = Windows(np.ascontiguousarray(own.columns[::-1]), own.labels[::-1].copy(), own.traces)
+    found = []
+    for threads, train in ((1, own), (2, own), (2, turned)):
+        with threadpool_limits(limits=threads):
+            heads = fit_baselines(train, None, 1)
+        found.append({name: [heads[name].values()[part] for part in ("weights", "bias")] for name in CHARACTERISATIONS})
+    assert found[0] == found[1] == found[2]
+    assert np.ptp(found[0]["twsd"][0]) > 0
