@@ -1,11 +1,16 @@
-"""How fast the cache of `reuse.follow` is: inputs, forest, shadows and following of a whole trace, by part.
+"""What the cache of `reuse.follow` costs: processor time of each part, and memory, on the four test traces at home.
 
-Microseconds of processor time for each page access, and for each request, on the four test traces at home. The forest
-is LightGBM's, one thread. `evaluate.decision_cost_us.reuse` is the whole for each request, rounded up.
+Microseconds of processor time for each page access, and for each request. The forest is LightGBM's, one thread.
+`evaluate.decision_cost_us.reuse` is the whole for each request, rounded up. Memory is by how much the peak of a fresh
+process grows while it serves a whole trace, in bytes for each page access; the trace itself is read before.
 """
 
+import multiprocessing
+import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -13,15 +18,19 @@ from rich.table import Table
 from cachezoo import paths
 from cachezoo.config.load import load_params
 from cachezoo.console import out
-from cachezoo.features.reuse import asked_of, input_rows
+from cachezoo.features.reuse import input_rows
+from cachezoo.kernels.reuse import own
+from cachezoo.labels.reuse import HORIZON, next_use
 from cachezoo.serving.requests import batch_of
-from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
+from cachezoo.systems.reuse.cache import shadow_bits
 from cachezoo.systems.reuse.fit import model_id
 from cachezoo.systems.reuse.model import load_reuse
 from cachezoo.systems.reuse.prepared import Prepared, places
+from cachezoo.systems.reuse.serve import ReuseServing
 from cachezoo.traces.pages import capacity_pages
 
 REPEATS = 3
+WARM_REQUESTS = 2000
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -34,26 +43,61 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
     return best, found
 
 
+def parts_of(part: Prepared, capacity: int, serving: ReuseServing) -> list[float]:
+    """Processor seconds of inputs, forest, own forest, shadows of the classes, and cache with expert and follower."""
+    policy, delay = serving.policy, HORIZON * capacity
+    trees, rows, seed = (int(policy[name]) for name in ("own_trees", "own_rows", "seed"))
+    target, seen = next_use(part.pages, capacity).target, part.look(capacity, policy)
+    scores = serving.scores(seen.inputs)
+
+    def correct() -> None:
+        own.foresee(seen.inputs, target, delay, capacity, own.blank(trees), rows, seed)
+        seen.corrected(scores)
+
+    calls: list[Callable[[], Any]] = [
+        lambda: input_rows(part.asked, capacity),
+        lambda: serving.scores(seen.inputs),
+        correct,
+        lambda: shadow_bits(part.stream, capacity, serving.plan.shadows),
+        lambda: seen.serve(scores, serving.plan),
+    ]
+    return [timed(call)[0] for call in calls]
+
+
+def _loaded(key: str, path: Path) -> tuple[Prepared, int, ReuseServing]:
+    model, serving = load_reuse(paths.trained(model_id(load_params().model.reuse.arch)))
+    part = Prepared.read(key, path)
+    return part, capacity_pages(float(model.calibration["capacity"]), part.pages.n_pages), serving
+
+
+def memory(key: str, path: Path) -> float:
+    """Bytes for each page access by which this process's peak grows as it serves a trace; run it in a fresh one."""
+    part, capacity, serving = _loaded(key, path)
+    few = batch_of(part.trace.rows(0, WARM_REQUESTS))
+    serving.run(few, few.pages(), 100)
+    batch, before = batch_of(part.trace), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    serving.run(batch, part.pages, capacity)
+    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    return grown / len(part.pages.page_ids)
+
+
 def main() -> None:
     """Print a row for each trace."""
     params = load_params()
-    model, serving = load_reuse(paths.trained(model_id(params.model.reuse.arch)))
-    plan, fraction = serving.plan, float(model.calibration["capacity"])
-    heads = ("trace", "inputs", "forest", "shadows of the classes", "cache, expert and follower", "all", "M accesses/s")
-    table = Table(*heads, "µs a request", title="µs of processor time for each page access")
+    heads = ("trace", "inputs", "forest", "own forest", "shadows of the classes", "cache, expert and follower", "all")
+    table = Table(
+        *heads, "M accesses/s", "µs a request", "bytes an access", title="µs of processor time for each page access"
+    )
+    fresh = multiprocessing.get_context("spawn")
     for key, path in places(params.data.page_categories, params.data.roles, {}, "test").items():
-        part = Prepared.read(key, path)
-        capacity, m = capacity_pages(fraction, part.pages.n_pages), len(part.pages.page_ids)
-        batch, stream = batch_of(part.trace), part.stream
-        inputs, rows = timed(lambda own=(batch, part.pages, capacity): input_rows(asked_of(*own[:2]), own[2]))
-        forest, scores = timed(lambda own=rows: serving.scores(own))
-        shadows, bits = timed(lambda own=(stream, capacity): shadow_bits(*own, plan.shadows))
-        classes = classes_of(scores, plan.quantiles, bits, len(plan.shadows))
-        cache, _ = timed(lambda own=(stream, capacity, classes): follow_forest(*own, plan))
-        each = [1e6 * seconds / m for seconds in (inputs, forest, shadows, cache)]
+        part, capacity, serving = _loaded(key, path)
+        m = len(part.pages.page_ids)
+        each = [1e6 * seconds / m for seconds in parts_of(part, capacity, serving)]
         whole = sum(each)
+        with ProcessPoolExecutor(1, mp_context=fresh) as pool:
+            grown = pool.submit(memory, key, path).result()
         cells = [f"{value:.2f}" for value in (*each, whole, 1 / whole, whole * m / len(part.trace))]
-        table.add_row(key, *cells)
+        table.add_row(key, *cells, f"{grown:.0f}")
     out().print(table)
 
 

@@ -19,9 +19,8 @@ from cachezoo.models.forest import forest_scorer
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.reuse import fit, judge
-from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
-from cachezoo.systems.reuse.plan import plan_of
+from cachezoo.systems.reuse import fit
+from cachezoo.systems.reuse.plan import plan_of, policy_of, weighted
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import PageAccesses, capacity_pages
 
@@ -40,17 +39,13 @@ def closed(
 ) -> tuple[float, float, float]:  # fmt: skip
     """Hit ratios on the second half: ours, the best classic's, the optimum's."""
     capacity = capacity_pages(0.1, part.pages.n_pages)
-    both = fit.Rows(
-        *(np.concatenate(pair) for pair in zip(rows, first_half(part, capacity, settings, seed), strict=True))
-    )
+    both = fit.joined([rows, first_half(part, capacity, settings, seed)])
     forest, learned = fit.fit_seed(both, settings, seed)
-    arch = {"shadows": settings.model.shadows, **settings.model.model_dump()}
-    events, risks = judge.weighted(learned["events"], learned["risks"], weight)
-    policy = {name: arch[name] for name in ("shadows", "experts", "candidates", *judge.FOLLOWING)} | {"seed": seed}
+    events, risks = weighted(learned["events"], learned["risks"], weight)
+    policy = policy_of(settings.model.model_dump(), seed)
     plan = plan_of(policy, {"quantiles": learned["quantiles"], "events": events, "risks": risks})
-    bits = shadow_bits(part.stream, capacity, plan.shadows)
-    scores = forest_scorer(forest.text, settings.fit.threads)(part.inputs(capacity))
-    run = follow_forest(part.stream, capacity, classes_of(scores, plan.quantiles, bits, len(plan.shadows)), plan).run
+    seen = part.look(capacity, policy)
+    run = seen.serve(forest_scorer(forest.text, settings.fit.threads)(seen.inputs), plan).run
     second = int(part.pages.request_start[len(part.trace) // 2])
     simulator = Simulator(part.trace, part.pages)
     rivals = {

@@ -188,3 +188,89 @@ class Cache:
             return 0, -1
         self.residents[least] = page
         return 1, other
+
+
+class Own:
+    """The forest of a trace's own past, by lists and loops; predictions of all accesses."""
+
+    def __init__(self, rows: np.ndarray, target: np.ndarray, trees: int, sample: int) -> None:
+        self.rows, self.target, self.trees, self.sample = rows, target, trees, sample
+
+    def drawn(self, settled: int, seed: int) -> list[int]:
+        count = min(self.sample, settled)
+        found = []
+        for k in range(count):
+            low, high = k * settled // count, (k + 1) * settled // count
+            found.append(low + scaled(draw(seed, k), high - low))
+        return found
+
+    def tree(self, places: list[int], rest: dict[int, float], cuts: list[list[float]], depth: int) -> dict:
+        """A tree below a node that these rows reach; `rest` by the row's position among the drawn."""
+        best, most = None, 1e-6
+        if depth < 4:
+            whole = sum(rest[i] for i in places)
+            for f in range(self.rows.shape[1]):
+                for k, cut in enumerate(cuts[f]):
+                    low = [i for i in places if self.rows[self.picked[i], f] <= cut]
+                    high = len(places) - len(low)
+                    if len(low) < 20 or high < 20:
+                        continue
+                    below = sum(rest[i] for i in low)
+                    gain = below**2 / len(low) + (whole - below) ** 2 / high - whole**2 / len(places)
+                    if gain > most * (1 + 1e-9):
+                        best, most = (f, k), gain
+        if best is None:
+            return {"leaf": 0.2 * sum(rest[i] for i in places) / (len(places) + 1)}
+        f, k = best
+        low = [i for i in places if self.rows[self.picked[i], f] <= cuts[f][k]]
+        high = [i for i in places if i not in set(low)]
+        return {
+            "input": f, "cut": cuts[f][k],
+            "low": self.tree(low, rest, cuts, depth + 1), "high": self.tree(high, rest, cuts, depth + 1),
+        }  # fmt: skip
+
+    def value(self, tree: dict, row: np.ndarray) -> float:
+        while "leaf" not in tree:
+            tree = tree["high"] if row[tree["input"]] > tree["cut"] else tree["low"]
+        return tree["leaf"]
+
+    def grow(self, settled: int, seed: int) -> tuple[float, list[dict]]:
+        self.picked = self.drawn(settled, seed)
+        n = len(self.picked)
+        cuts = []
+        for f in range(self.rows.shape[1]):
+            values = sorted(float(self.rows[i, f]) for i in self.picked)
+            cuts.append([values[(k + 1) * n // 32] for k in range(31)])
+        base = sum(float(self.target[i]) for i in self.picked) / n
+        rest = {i: float(self.target[self.picked[i]]) - base for i in range(n)}
+        forest = []
+        for _ in range(self.trees):
+            tree = self.tree(list(range(n)), rest, cuts, 0)
+            rest = {i: value - self.value(tree, self.rows[self.picked[i]]) for i, value in rest.items()}
+            forest.append(tree)
+        return base, forest
+
+    def scores(self, delay: int, capacity: int, seed: int) -> list[float]:
+        found = [math.nan] * len(self.rows)
+        settled, number = max(40, math.ceil(1.5 * capacity)), 0
+        while settled + delay < len(self.rows):
+            base, forest = self.grow(settled, seed + number)
+            later = math.ceil(settled * 1.3)
+            for i in range(settled + delay, min(len(self.rows), later + delay)):
+                found[i] = base + sum(self.value(tree, self.rows[i]) for tree in forest)
+            settled, number = later, number + 1
+        return found
+
+
+def believed(scores: np.ndarray, own: np.ndarray, target: np.ndarray, delay: int, capacity: int) -> list[float]:
+    """Scores moved towards the own ones by the share that did best on what was settled."""
+    used = []
+    for i in range(len(scores)):
+        settled = [j for j in range(i) if j + delay < i and not math.isnan(own[j])]
+        # The latest weighs 1, the one before 2 ** (-1 / half-life), and so on.
+        weight = {j: 0.5 ** (k / (2 * capacity)) for k, j in enumerate(reversed(settled))}
+        gained = sum(w * (own[j] - scores[j]) * (target[j] - scores[j]) for j, w in weight.items())
+        apart = sum(w * (own[j] - scores[j]) ** 2 for j, w in weight.items())
+        share = min(1.0, max(0.0, gained / (apart + 1000)))
+        used.append(float(scores[i]) if math.isnan(own[i]) else scores[i] + share * (own[i] - scores[i]))
+    return used

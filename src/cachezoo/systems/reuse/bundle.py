@@ -12,7 +12,10 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.reuse.serve import ReuseServing
 
 KEYS = ("features", "policy", "calibration")
-SIZES = {"golden.context.capacity_pages": (1, 1 << 31), "policy.candidates": (1, 4096), "policy.seed": (0, 1 << 31)}
+SIZES = {
+    "golden.context.capacity_pages": (1, 1 << 31), "policy.candidates": (1, 4096), "policy.seed": (0, 1 << 31),
+    "policy.own_trees": (0, 1000), "policy.own_rows": (1, 10_000_000),
+}  # fmt: skip
 GOLDEN_SHARES = (0.1, 0.02)
 
 
@@ -40,8 +43,9 @@ def _recompute(serving: ReuseServing, batch: RequestBatch, context: Mapping[str,
         "replaced": int((run.victim >= 0).sum()),
         "forest_led": int((leader == 0).sum()),
         "classic_led": int((leader != 0).sum()),
+        "corrected": int((served.seen.corrected(served.scores) != served.scores).sum()),
     }
-    return Recomputed(served.features, served.scores[:, None], decisions.astype(np.int32), branches)
+    return Recomputed(served.seen.inputs, served.scores[:, None], decisions.astype(np.int32), branches)
 
 
 KIND = Kind(
@@ -53,7 +57,7 @@ KIND = Kind(
         "features": "as each feature states",
         "score": "log2 of the page accesses until the next use, over the capacity",
     },
-    wanted=("hit", "admitted", "bypass", "replaced", "forest_led"),
+    wanted=("hit", "admitted", "bypass", "replaced", "forest_led", "corrected"),
     serve=_serve,
     recompute=_recompute,
     contexts=_contexts,

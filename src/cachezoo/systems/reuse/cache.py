@@ -1,6 +1,7 @@
 """The cache itself: pages into classes by the forest's score and the shadows of classics, then the most worth stay.
 
-The forest's cache is one expert beside classics, and a follower (`cachezoo.policies.following`) runs what leads.
+The score is corrected by a forest of the trace's own past (`cachezoo.kernels.reuse.own`). The forest's cache is one
+expert beside classics, and a follower (`cachezoo.policies.following`) runs what leads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,15 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.features.reuse import input_rows
 from cachezoo.kernels.evict import worth
 from cachezoo.kernels.outcome import HIT
-from cachezoo.kernels.reuse import hazards
+from cachezoo.kernels.reuse import hazards, own
+from cachezoo.kernels.reuse.past import Asked
+from cachezoo.labels.reuse import HORIZON, next_use
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition, Eviction
 from cachezoo.policies.following import Followed, follow_runs
 from cachezoo.policies.registry import policy
 from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Stream
+from cachezoo.traces.pages import PageAccesses
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -79,14 +84,62 @@ def forest_cache(classes: U8, plan: Plan) -> Composition:
     return Composition(eviction, ACCEPT_ALL)
 
 
-def follow_forest(stream: Stream, capacity: int, classes: U8, plan: Plan) -> Followed:
-    """Serve a stream from an empty cache: the forest's cache leads until a classic is ahead.
+@dataclass(frozen=True)
+class Seen:
+    """What page accesses show at one capacity, whichever forest scores them.
+
+    Attributes:
+        stream: what is asked.
+        capacity: C, pages.
+        inputs: float32[m, F] of the forests.
+        bits: uint8[m] of the shadows.
+        own: float32[m], scores of the trace's own forest, not a number where there is none.
+        target: float32[m], what scores predict; of an access it is read 4 C accesses later.
+    """
+
+    stream: Stream
+    capacity: int
+    inputs: F32
+    bits: U8
+    own: F32
+    target: F32
+
+    def corrected(self, scores: npt.NDArray[Any]) -> F32:
+        """float32[m]: a forest's scores, float[m], moved towards the own forest's as far as that one earned it."""
+        given = np.asarray(scores, np.float32)
+        found: F32 = own.believe(given, self.own, self.target, HORIZON * self.capacity, self.capacity)
+        return found
+
+    def classes(self, scores: npt.NDArray[Any], plan: Plan) -> U8:
+        """uint8[m]: the class of each access that a forest gave these scores, float[m]."""
+        return classes_of(self.corrected(scores), plan.quantiles, self.bits, len(plan.shadows))
+
+    def serve(self, scores: npt.NDArray[Any], plan: Plan) -> Followed:
+        """Serve all from an empty cache: the forest's cache leads until a classic is ahead.
+
+        Args:
+            scores: float[m] of the forest.
+            plan: how pages are ranked, and who stands beside.
+        """
+        experts = [parse(text).composition() for text in plan.experts]
+        caches = [forest_cache(self.classes(scores, plan), plan), *experts]
+        return follow_runs(self.stream, self.capacity, caches, plan.following)
+
+
+def look(asked: Asked, pages: PageAccesses, stream: Stream, capacity: int, policy: Mapping[str, Any]) -> Seen:
+    """Go through page accesses once, before any forest scores them.
 
     Args:
-        stream: what is asked.
+        asked: the requests.
+        pages: their page accesses.
+        stream: the same, as a cache is asked.
         capacity: pages.
-        classes: uint8[m] of `classes_of`.
-        plan: how pages are ranked, and who stands beside.
+        policy: `shadows`, `own_trees`, `own_rows` and `seed` of a model's policy.
+
+    Raises:
+        ConfigError: capacity below 1.
     """
-    experts = [parse(text).composition() for text in plan.experts]
-    return follow_runs(stream, capacity, [forest_cache(classes, plan), *experts], plan.following)
+    inputs, target = input_rows(asked, capacity), next_use(pages, capacity).target
+    trees, rows, seed = (int(policy[name]) for name in ("own_trees", "own_rows", "seed"))
+    found = own.foresee(inputs, target, HORIZON * capacity, capacity, own.blank(trees), rows, seed)
+    return Seen(stream, capacity, inputs, shadow_bits(stream, capacity, policy["shadows"]), found, target)

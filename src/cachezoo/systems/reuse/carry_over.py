@@ -23,12 +23,11 @@ from cachezoo.params import At
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
-from cachezoo.seeds import derive_seed
 from cachezoo.systems.reuse import fit
-from cachezoo.systems.reuse.cache import classes_of, follow_forest, forest_cache, shadow_bits
+from cachezoo.systems.reuse.cache import forest_cache
 from cachezoo.systems.reuse.carried import WAYS, CarryOver, Fold, Row, Split, ours, summary_of
 from cachezoo.systems.reuse.judge import FLOOR
-from cachezoo.systems.reuse.plan import FOLLOWING, plan_of, weighted
+from cachezoo.systems.reuse.plan import plan_of, policy_of, weighted
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
@@ -119,23 +118,7 @@ def folds(sources: Sequence[Source]) -> list[Left]:
 
 def rows_of(source: Source, settings: Settings) -> fit.Rows:
     """A trace's rows, those that the stage fit_reuse draws of it."""
-    part = Prepared.read(source.key, source.path)
-    count = settings.fit.corpus_rows if source.setup else settings.fit.rows
-    seed, found = derive_seed(settings.seed, fit.CONTEXT, "rows"), []
-    for fraction in settings.fit.capacities:
-        own = derive_seed(seed, part.key, str(fraction))
-        found.append(fit.trace_rows(part, capacity_pages(fraction, part.pages.n_pages), count, settings, own))
-    return joined(found)
-
-
-def joined(rows: Iterable[fit.Rows]) -> fit.Rows:
-    """Rows one after the other."""
-    return fit.Rows(*(np.concatenate(column) for column in zip(*rows, strict=True)))
-
-
-def seeds_of(settings: Settings) -> list[int]:
-    """Seeds of the forests, those of the stage fit_reuse."""
-    return [derive_seed(settings.seed, fit.CONTEXT, str(k)) for k in range(settings.fit.seeds)]
+    return fit.rows_at_all(Prepared.read(source.key, source.path), settings)
 
 
 def learn(rows: fit.Rows, settings: Settings) -> list[Learned]:
@@ -148,7 +131,7 @@ def learn(rows: fit.Rows, settings: Settings) -> list[Learned]:
         message = "carry-over: no trace of a fold has an access whose next use is settled; give longer train traces"
         raise TrainingError(message)
     found = []
-    for seed in seeds_of(settings):
+    for seed in fit.seeds_of(settings):
         forest, learned = fit.fit_seed(rows, settings, seed)
         events, risks = weighted(learned["events"], learned["risks"], settings.weight)
         calibration = {"quantiles": learned["quantiles"], "events": events, "risks": risks}
@@ -158,23 +141,21 @@ def learn(rows: fit.Rows, settings: Settings) -> list[Learned]:
 
 def run(source: Source, fits: Sequence[Sequence[Learned]], settings: Settings) -> Trial:
     """Run the classics, the optimum, and every seed's cache of each fit on a trace."""
-    part, model = Prepared.read(source.key, source.path), settings.model
+    part = Prepared.read(source.key, source.path)
     capacity = capacity_pages(settings.judge.capacity, part.pages.n_pages)
     warmup = auto_warmup(part.pages, capacity)
     simulator = Simulator(part.trace, part.pages)
     rivals = {name: simulator.run(name, capacity, warmup).hit_ratio for name in (*classics(), OPTIMUM)}
-    policy = {name: getattr(model, name) for name in ("shadows", "experts", "candidates", *FOLLOWING)}
-    policy["seed"] = derive_seed(seeds_of(settings)[0], "draws")
-    inputs, bits = part.inputs(capacity), shadow_bits(part.stream, capacity, model.shadows)
+    policy = policy_of(settings.model.model_dump(), fit.seeds_of(settings)[0])
+    seen = part.look(capacity, policy)
     alone: list[list[float]] = [[] for _ in fits]
     followed: list[list[float]] = [[] for _ in fits]
     for k, seeds in enumerate(fits):
         for text, calibration in seeds:
             plan = plan_of(policy, calibration)
-            scores = forest_scorer(text, settings.fit.threads)(inputs)
-            classes = classes_of(scores, plan.quantiles, bits, len(plan.shadows))
-            single = simulate(forest_cache(classes, plan), part.stream, capacity)
-            both = follow_forest(part.stream, capacity, classes, plan).run
+            scores = forest_scorer(text, settings.fit.threads)(seen.inputs)
+            single = simulate(forest_cache(seen.classes(scores, plan), plan), part.stream, capacity)
+            both = seen.serve(scores, plan).run
             alone[k].append(float((single.outcome[warmup:] == HIT).mean()))
             followed[k].append(float((both.outcome[warmup:] == HIT).mean()))
     return Trial(capacity, len(part.pages.page_ids) - warmup, rivals, alone, followed)
@@ -242,7 +223,7 @@ def measure(sources: Sequence[Source], settings: Settings, pool: Executor) -> Ca
     own = dict(zip((source.key for source in sources), rows, strict=True))
     fits = _all(
         "fits without a program or set-up", pool, learn,
-        [(joined(own[key] for key in fold.fitted), settings) for fold in left],
+        [(fit.joined(own[key] for key in fold.fitted), settings) for fold in left],
     )  # fmt: skip
     jobs = [(source, [fits[k] for k in _folds_of(source, left)], settings) for source in sources]
     found = _all("traces left out", pool, run, jobs)

@@ -1,9 +1,9 @@
 """The trained cache on page traces: in a category's table, from a bundle, and on all test traces at home and away."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Corpus, CorpusEntry, Roles, TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.systems.page_case import PageCase
-from cachezoo.systems.reuse.cache import Plan, classes_of, follow_forest, shadow_bits
+from cachezoo.systems.reuse.cache import Plan
 from cachezoo.systems.reuse.fit import model_id
 from cachezoo.systems.reuse.judge import FLOOR, base_policy, calibration_of, scorers_of
 from cachezoo.systems.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
@@ -37,8 +37,6 @@ from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
-
-OTHER_CAPACITIES = (0.05, 0.2)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def _serve(
     start = time.perf_counter()
     served = serving.run(batch_of(trace), pages, capacity)
     seconds = time.perf_counter() - start
-    return account(name, served.stream, served.followed.run, capacity, warmup, seconds), served.followed
+    return account(name, served.seen.stream, served.followed.run, capacity, warmup, seconds), served.followed
 
 
 def page_cache(model: TrainedModel, case: PageCase) -> tuple[Simulation, dict[str, float | None]]:
@@ -80,9 +78,11 @@ def page_bundle(
 
 @dataclass(frozen=True)
 class _Bench:
-    """The model's plans and forests, by seed, the kept one first; and the rivals."""
+    """The model's policy and capacities; its plans and forests by seed, the kept one first; and the rivals."""
 
     model: TrainedModel
+    policy: Mapping[str, Any]
+    capacities: Sequence[float]
     plans: Sequence[Plan]
     scorers: Sequence[Scorer]
     tuned: Sequence[str]
@@ -90,13 +90,10 @@ class _Bench:
     def row(self, part: Prepared, fraction: float, spread: bool) -> ReuseRow:
         """A trace at one capacity; with the spread over seeds and against tuned classics, or without."""
         capacity = capacity_pages(fraction, part.pages.n_pages)
-        warmup, shadows = auto_warmup(part.pages, capacity), self.plans[0].shadows
-        rows, bits = part.inputs(capacity), shadow_bits(part.stream, capacity, shadows)
+        warmup, seen = auto_warmup(part.pages, capacity), part.look(capacity, self.policy)
         seeds = len(self.plans) if spread else 1
-        runs = []
-        for plan, score in zip(self.plans[:seeds], self.scorers[:seeds], strict=True):
-            classes = classes_of(score(rows), plan.quantiles, bits, len(shadows))
-            runs.append(follow_forest(part.stream, capacity, classes, plan))
+        kept = zip(self.plans[:seeds], self.scorers[:seeds], strict=True)
+        runs = [seen.serve(score(seen.inputs), plan) for plan, score in kept]
         own = [account(self.model.model_id, part.stream, run.run, capacity, warmup, 0.0) for run in runs]
         simulator = Simulator(part.trace, part.pages)
         names = [*classics(), *(self.tuned if spread else ())]
@@ -138,7 +135,8 @@ def _bench(settings: Settings) -> _Bench:
     kept, weight = int(model.calibration["forest"]), float(model.calibration["weight"])
     order = [kept, *(k for k in range(len(scorers)) if k != kept)]
     plans = [plan_of(policies, calibration_of(fitted, k, weight)) for k in order]
-    return _Bench(model, plans, [scorers[k] for k in order], tuned_classics(settings.classics))
+    forests, tuned = [scorers[k] for k in order], tuned_classics(settings.classics)
+    return _Bench(model, policies, fitted.learned["capacities"], plans, forests, tuned)
 
 
 def _entries(settings: Settings) -> dict[str, tuple[str, TraceEntry | CorpusEntry]]:
@@ -178,7 +176,7 @@ def _trace(
 ) -> ReuseTrace:  # fmt: skip
     category, row = entry
     captured = row if isinstance(row, CorpusEntry) else None
-    others = [bench.row(part, other, spread=False) for other in OTHER_CAPACITIES if other != fraction]
+    others = [bench.row(part, other, spread=False) for other in bench.capacities if other != fraction]
     return ReuseTrace(
         category=category,
         program=captured.program if captured else None,

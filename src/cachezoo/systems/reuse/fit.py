@@ -6,7 +6,7 @@ of classes by age that a cache starts from. Seeds differ in the rows and columns
 forest's score, and the verdict, are the judge's: `cachezoo.systems.reuse.judge`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -113,20 +113,36 @@ def trace_rows(part: Prepared, capacity: int, count: int, settings: Settings, se
     return Rows(inputs, label.target[drawn], bits, *_ages(label.distance[drawn], m - drawn, capacity))
 
 
-def all_rows(parts: Sequence[Prepared], settings: Settings) -> Rows:
-    """Rows of all traces at all capacities; of one of the corpus as many as `corpus_rows` says."""
-    corpus = {key for rows in settings.corpus.values() for key in rows}
+def joined(rows: Iterable[Rows]) -> Rows:
+    """Rows one after the other."""
+    return Rows(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+
+
+def rows_at_all(part: Prepared, settings: Settings) -> Rows:
+    """Rows of a trace at all capacities; of one of the corpus as many as `corpus_rows` says."""
+    ofcorpus = any(part.key in rows for rows in settings.corpus.values())
+    count = settings.fit.corpus_rows if ofcorpus else settings.fit.rows
     seed, found = derive_seed(settings.seed, CONTEXT, "rows"), []
+    for fraction in settings.fit.capacities:
+        own = derive_seed(seed, part.key, str(fraction))
+        found.append(trace_rows(part, capacity_pages(fraction, part.pages.n_pages), count, settings, own))
+    return joined(found)
+
+
+def all_rows(parts: Sequence[Prepared], settings: Settings) -> Rows:
+    """Rows of all traces at all capacities."""
+    found = []
     with progress("rows of the next-use forest", len(parts)) as advance:
         for done, part in enumerate(parts):
             advance(done)
-            for fraction in settings.fit.capacities:
-                capacity = capacity_pages(fraction, part.pages.n_pages)
-                own = derive_seed(seed, part.key, str(fraction))
-                count = settings.fit.corpus_rows if part.key in corpus else settings.fit.rows
-                found.append(trace_rows(part, capacity, count, settings, own))
+            found.append(rows_at_all(part, settings))
         advance(len(parts))
-    return Rows(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    return joined(found)
+
+
+def seeds_of(settings: Settings) -> list[int]:
+    """Seeds of the forests."""
+    return [derive_seed(settings.seed, CONTEXT, str(k)) for k in range(settings.fit.seeds)]
 
 
 def counts_of(rows: Rows, classes: U8, kinds: int) -> tuple[F64, F64]:
@@ -172,7 +188,7 @@ def fit_prepared(
     if rows is None or not len(rows.target):
         message = f"{name}: no train trace has an access whose next use is settled; give longer train traces"
         raise TrainingError(message)
-    seeds = [derive_seed(settings.seed, CONTEXT, str(k)) for k in range(settings.fit.seeds)]
+    seeds = seeds_of(settings)
     with progress(f"{name}: forests", len(seeds)) as advance:
         fits = []
         for k, seed in enumerate(seeds):

@@ -30,10 +30,9 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ClassicsPolicy
-from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
 from cachezoo.systems.reuse.fit import CONTEXT, forest_file, model_id
 from cachezoo.systems.reuse.model import MODEL_FILE
-from cachezoo.systems.reuse.plan import FOLLOWING, plan_of, weighted
+from cachezoo.systems.reuse.plan import plan_of, policy_of, weighted
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
@@ -97,11 +96,7 @@ def base_policy(model: FittedModel) -> dict[str, Any]:
     """How a runtime uses the scores."""
     return {
         "type": "follow",
-        "shadows": model.arch["shadows"],
-        "experts": model.arch["experts"],
-        "candidates": model.arch["candidates"],
-        **{name: model.arch[name] for name in FOLLOWING},
-        "seed": derive_seed(model.seeds[f"{CONTEXT}.0"], "draws"),
+        **policy_of(model.arch, model.seeds[f"{CONTEXT}.0"]),
         "decide": "the cache that leads is followed: the forest's, which keeps the pages worth most for their time, or "
         "one of the experts; docs/page-cache.md",
     }
@@ -111,16 +106,13 @@ def judge_trace(part: Prepared, model: FittedModel, scorers: Sequence[Scorer], s
     """Run all candidates and rivals on one trace."""
     capacity = capacity_pages(settings.judge.capacity, part.pages.n_pages)
     warmup = auto_warmup(part.pages, capacity)
-    shadows = model.arch["shadows"]
-    rows, bits, policies = part.inputs(capacity), shadow_bits(part.stream, capacity, shadows), base_policy(model)
+    policies = base_policy(model)
+    seen = part.look(capacity, policies)
     own: list[list[U8]] = [[] for _ in settings.judge.weights]
     for seed, scorer in enumerate(scorers):
-        scores = scorer(rows)
+        scores = scorer(seen.inputs)
         for k, weight in enumerate(settings.judge.weights):
-            plan = plan_of(policies, calibration_of(model, seed, weight))
-            followed = follow_forest(
-                part.stream, capacity, classes_of(scores, plan.quantiles, bits, len(shadows)), plan
-            )  # fmt: skip
+            followed = seen.serve(scores, plan_of(policies, calibration_of(model, seed, weight)))
             own[k].append((followed.run.outcome[warmup:] == HIT).astype(np.uint8))
     simulator, names = Simulator(part.trace, part.pages), [*classics(), *tuned_classics(settings.classics), OPTIMUM]
     rivals = {

@@ -9,11 +9,13 @@ import numpy.typing as npt
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.reuse.hazards import BINS
 from cachezoo.policies.following import FOLLOW
+from cachezoo.seeds import derive_seed
 from cachezoo.systems.reuse.cache import Plan
 
 F64 = npt.NDArray[np.float64]
 DIGITS = 3
 FOLLOWING = tuple(parameter.name for parameter in FOLLOW.parameters)
+OF_MODEL = ("shadows", "experts", "candidates", "own_trees", "own_rows", *FOLLOWING)
 
 
 def weighted(events: Any, risks: Any, weight: float) -> tuple[F64, F64]:  # noqa: ANN401 - lists or arrays
@@ -21,6 +23,11 @@ def weighted(events: Any, risks: Any, weight: float) -> tuple[F64, F64]:  # noqa
     each, reached = np.asarray(events, np.float64), np.asarray(risks, np.float64)
     share = np.minimum(1.0, weight / np.maximum(reached, 1.0))
     return np.round(each * share, DIGITS), np.round(reached * share, DIGITS)
+
+
+def policy_of(model: Mapping[str, Any], first_seed: int) -> dict[str, Any]:
+    """How a runtime uses the scores, of the values of `model.reuse`; draws are derived from the first forest's seed."""
+    return {**{name: model[name] for name in OF_MODEL}, "seed": derive_seed(first_seed, "draws")}
 
 
 def plan_of(policy: Mapping[str, Any], calibration: Mapping[str, Any]) -> Plan:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from cachezoo.kernels.reuse.past import Asked
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Corpus, Roles
+from cachezoo.systems.reuse.cache import Seen, look
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import Trace
@@ -59,6 +61,10 @@ class Prepared:
     def inputs(self, capacity: int, hidden: bool = False) -> F32:
         """float32[m, F], with the origin of the requests hidden or not."""
         return input_rows(without_origin(self.asked) if hidden else self.asked, capacity)
+
+    def look(self, capacity: int, policy: Mapping[str, Any]) -> Seen:
+        """What the accesses show at a capacity, see `cachezoo.systems.reuse.cache.look`."""
+        return look(self.asked, self.pages, self.stream, capacity, policy)
 
 
 def places(

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
-from cachezoo.features.reuse import asked_of, input_rows
+from cachezoo.features.reuse import asked_of
 from cachezoo.kernels.reuse.past import NAMES
 from cachezoo.policies.following import Followed
-from cachezoo.policies.stream import Stream, build_stream
+from cachezoo.policies.stream import build_stream
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.reuse.cache import classes_of, follow_forest, shadow_bits
+from cachezoo.systems.reuse.cache import Seen, look
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.traces.pages import PageAccesses
 
@@ -31,15 +31,13 @@ class Served:
     """What happened.
 
     Attributes:
-        stream: what was asked.
+        seen: what was asked, and the model inputs of each page access.
         followed: what the cache did, and whom it followed: 0 the forest's cache, k the k-th of `policy.experts`.
-        features: float32[m, F] model inputs of each page access.
-        scores: float32[m].
+        scores: float32[m] of the model, before the trace's own forest corrects them.
     """
 
-    stream: Stream
+    seen: Seen
     followed: Followed
-    features: F32
     scores: F32
 
 
@@ -54,7 +52,7 @@ class ReuseServing:
 
         Args:
             features: inputs in order.
-            policy: `shadows`, `experts`, `candidates`, `seed`.
+            policy: `shadows`, `experts`, `candidates`, `own_trees`, `own_rows`, `seed`, and the follower's values.
             calibration: `quantiles`, `events`, `risks`.
             infer: scores float[m] or float[m, 1] of rows float32[m, F].
 
@@ -67,6 +65,7 @@ class ReuseServing:
             message = f"features: {', '.join(unknown)}; this release computes {', '.join(NAMES)}"
             raise ConfigError(message)
         self.plan = plan_of(policy, calibration)
+        self.policy = policy
         self._infer = infer
 
     def scores(self, rows: F32) -> F32:
@@ -86,9 +85,7 @@ class ReuseServing:
         Raises:
             ConfigError: capacity below 1.
         """
-        rows = input_rows(asked_of(batch, pages), capacity)
         stream = build_stream(batch, pages)
-        scores = self.scores(rows)
-        bits = shadow_bits(stream, capacity, self.plan.shadows)
-        classes = classes_of(scores, self.plan.quantiles, bits, len(self.plan.shadows))
-        return Served(stream, follow_forest(stream, capacity, classes, self.plan), rows, scores)
+        seen = look(asked_of(batch, pages), pages, stream, capacity, self.policy)
+        scores = self.scores(seen.inputs)
+        return Served(seen, seen.serve(scores, self.plan), scores)

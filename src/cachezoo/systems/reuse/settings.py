@@ -18,6 +18,8 @@ class Model(Strict):
         quantiles: classes that the forest's score is cut into.
         shadows: classics whose shadow's hit or miss at an access cuts each class in two.
         candidates: residents compared at each eviction.
+        own_trees: of the forest of a trace's own past; 0 grows none.
+        own_rows: drawn of that past each time it is grown.
         experts: classics and compositions that stand beside the forest.
         half_life, lead, price, head_start: of the follower, as `cachezoo.policies.following` says; the forest's cache
             is its first expert.
@@ -34,6 +36,8 @@ class Model(Strict):
     quantiles: int = Field(ge=2, le=64)
     shadows: list[str] = Field(max_length=3)
     candidates: int = Field(ge=1, le=4096)
+    own_trees: int = Field(ge=0, le=1000)
+    own_rows: int = Field(ge=1, le=10_000_000)
     experts: list[str] = Field(min_length=1, max_length=31)
     half_life: float = Field(ge=1e-3, le=1e6)
     lead: float = Field(ge=0, le=1e6)

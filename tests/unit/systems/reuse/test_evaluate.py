@@ -25,8 +25,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bench(folder: Path) -> evaluate._Bench:
     trained, fitted = load_reuse(folder / "model")[0], read_fitted(folder / "fitted", "reuse")
     scorers, weight = judge.scorers_of(folder / "fitted", fitted), float(trained.calibration["weight"])
-    plans = [plan_of(judge.base_policy(fitted), judge.calibration_of(fitted, k, weight)) for k in range(2)]
-    return evaluate._Bench(trained, plans, scorers, ["twoq(kin=0.5)"])
+    policy = judge.base_policy(fitted)
+    plans = [plan_of(policy, judge.calibration_of(fitted, k, weight)) for k in range(2)]
+    return evaluate._Bench(trained, policy, [0.05, 0.1], plans, scorers, ["twoq(kin=0.5)"])
 
 
 def test_a_row_is_the_mean_of_the_seeds_beside_the_best_way_to_run_a_classic(bench: evaluate._Bench) -> None:

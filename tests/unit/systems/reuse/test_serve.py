@@ -60,6 +60,18 @@ def test_requests_in_two_calls_of_scoring_score_alike(folder: Path, monkeypatch:
     assert len(serving.scores(rows[:0])) == 0
 
 
+def test_the_trace_s_own_forest_corrects_scores_once_it_is_grown(folder: Path) -> None:
+    own, trained = part(4000, 6), load_reuse(folder / "model")[1]
+    served = trained.run(batch_of(own.trace), own.pages, 60)
+    apart = served.seen.corrected(served.scores) != served.scores
+    assert not apart[: 5 * 60].any()
+    assert apart[1000:].mean() > 0.9
+    trained.policy = {**trained.policy, "own_trees": 0}
+    without = trained.run(batch_of(own.trace), own.pages, 60)
+    np.testing.assert_array_equal(served.scores, without.scores)
+    assert (served.followed.run.outcome != without.followed.run.outcome).any()
+
+
 @pytest.mark.parametrize(
     ("where", "change", "said"),
     [

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.kernels.reuse import own
+from tests.oracles import reuse as oracle
+
+
+def rows_and_targets(seed: int, m: int, inputs: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Two inputs that say something about the target, one constant, one of few values, the others noise."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(m, inputs)).astype(np.float32)
+    rows[:, 2], rows[:, 3] = 1.0, rng.integers(0, 3, m)
+    target = np.where(rows[:, 0] > 0.3, 4.0, rows[:, 3] - rows[:, 1]) + 0.1 * rng.normal(size=m)
+    return rows, target.astype(np.float32)
+
+
+def foresee(rows: np.ndarray, target: np.ndarray, delay: int, capacity: int, trees: int, sample: int) -> np.ndarray:
+    return own.foresee(rows, target, delay, capacity, own.blank(trees), sample, 11)
+
+
+@pytest.mark.parametrize(("m", "delay", "capacity", "sample"), [(260, 60, 30, 90), (300, 4, 1, 500), (200, 90, 60, 64)])
+def test_scores_are_the_naive_ones(m: int, delay: int, capacity: int, sample: int) -> None:
+    rows, target = rows_and_targets(m, m)
+    naive = oracle.Own(rows, target, 3, sample).scores(delay, capacity, 11)
+    found = foresee(rows, target, delay, capacity, 3, sample)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(naive))
+    assert np.isnan(found).any()
+    assert not np.isnan(found).all()
+    np.testing.assert_allclose(found, naive, rtol=1e-5, atol=1e-5)
+
+
+def test_it_learns_what_the_past_shows() -> None:
+    rows, target = rows_and_targets(1, 6000)
+    found = foresee(rows, target, 400, 100, 24, 2000)
+    late = slice(3000, None)
+    assert np.mean((found[late] - target[late]) ** 2) < 0.2 * target[late].var()
+
+
+@given(seed=st.integers(0, 50), cut=st.integers(150, 390))
+@settings(deadline=None, max_examples=20)
+def test_nothing_of_the_next_accesses_shows(seed: int, cut: int) -> None:
+    rows, target = rows_and_targets(seed, 400)
+    other_rows, other = rows_and_targets(seed + 1000, 400)
+    delay = 60
+    changed = np.concatenate([target[: cut - delay], other[cut - delay :]])
+    changed_rows = np.concatenate([rows[: cut + 1], other_rows[cut + 1 :]])
+    before, after = foresee(rows, target, delay, 20, 4, 100), foresee(changed_rows, changed, delay, 20, 4, 100)
+    np.testing.assert_array_equal(before[: cut + 1], after[: cut + 1])
+    scores = np.zeros(400, np.float32)
+    np.testing.assert_array_equal(
+        own.believe(scores, before, target, delay, 20)[: cut + 1],
+        own.believe(scores, after, changed, delay, 20)[: cut + 1],
+    )
+
+
+def test_a_trace_too_short_or_a_forest_without_trees_changes_nothing() -> None:
+    rows, target = rows_and_targets(3, 100)
+    scores = rows[:, 1].copy()
+    none = foresee(rows, target, 80, 40, 4, 50)
+    assert np.isnan(none).all()
+    np.testing.assert_array_equal(own.believe(scores, none, target, 80, 40), scores)
+    assert np.isnan(foresee(rows, target, 10, 4, 0, 50)).all()
+    assert len(foresee(rows[:0], target[:0], 80, 40, 4, 50)) == 0
+
+
+@pytest.mark.parametrize("capacity", [3, 40, 500])
+def test_the_share_is_the_naive_one(capacity: int) -> None:
+    rng = np.random.default_rng(capacity)
+    scores, target = (rng.normal(size=600).astype(np.float32) * 3 for _ in range(2))
+    near = (target + rng.normal(size=600)).astype(np.float32)
+    near[:150] = np.nan
+    found = own.believe(scores, near, target, 90, capacity)
+    naive = oracle.believed(scores, near, target, 90, capacity)
+    np.testing.assert_allclose(found, naive, rtol=1e-5, atol=1e-5)
+    assert (found[400:] != scores[400:]).all()
+
+
+def test_the_better_forest_is_believed() -> None:
+    rng = np.random.default_rng(5)
+    target = rng.normal(size=20_000).astype(np.float32) * 3
+    good, bad = target + 0.1, (-target).astype(np.float32)
+    for given_scores, other, share in ((bad, good, 1.0), (good, bad, 0.0)):
+        found = own.believe(given_scores, other.astype(np.float32), target, 400, 2000)
+        wanted = given_scores + share * (other - given_scores)
+        assert np.abs(found[15_000:] - wanted[15_000:]).max() < 1.0
