@@ -235,7 +235,8 @@ def replacements(bench: Bench) -> CachesFigure:
         note=bench.note,
         findings=[
             bench.claim("up to 8 times fewer replacements than LARC", "highest of a trace", max, fewer, 8, "times"),
-            bench.claim("fewer replacements in several workloads", "test traces with fewer than LARC", fmean,
+            bench.claim("fewer replacements in several workloads",
+                        "share of the test traces with fewer than LARC (several: from 25 % on)", fmean,
                         lambda own: None if (ratio := fewer(own)) is None else float(ratio > 1), 0.25),
         ],
         quantity="pages replaced per 100 requests",

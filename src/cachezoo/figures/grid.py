@@ -39,7 +39,7 @@ def grid_figure(grid: Grid) -> GridFigure:
         "validation that chose no epoch, mean ± standard deviation of the seeds.",
         findings=[
             held("longer windows are more accurate in most cases",
-                 "share of the steps to the next longer window that raise the mean accuracy",
+                 "share of the steps to the next longer window that raise the mean accuracy (most: above half)",
                  sum(steps) / len(steps) if steps else None, most),
             held("more units do not always help: 100 are less accurate than 50, in windows of 100",
                  "accuracy with 100 units less that with 50", more, 0.0, "points", at_most=True,
