@@ -156,7 +156,7 @@ def cache_size(bench: Bench) -> CachesFigure:
         return _ratio(slopes[0], slopes[1])
 
     listed = ", ".join(f"{100 * size:g}" for size in sizes)
-    measured = f"hits that a page more brings up to {100 * sizes[min(1, len(sizes) - 1)]:g} % over those it brings last"
+    measured = f"hits that a page more brings at first, over those that it brings at last; sizes {listed} %"
     return CachesFigure(
         id="fig10",
         source="Fig. 10",

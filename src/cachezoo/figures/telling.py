@@ -114,7 +114,7 @@ def told_apart(metrics: WorkloadMetrics, added: Added) -> tuple[Telling, Telling
     name, pooled = _pooled(metrics)
     single, classes = _single(added, pooled, len(metrics.classes)), len(metrics.classes)
     note = "Balanced accuracy on the test traces; one training of each set."
-    at_once = " Two at once: windows that name the larger of the two, mean of the mixtures."
+    at_once = " Two at once: windows whose larger program is named, mean of the mixtures."
     nine = Telling(id="fig9", source="Fig. 9", title="Telling workloads apart: the LSTM beside the characterisations",
                    note=note + at_once, findings=[], rows=[*single, *_mixed(metrics, name)])  # fmt: skip
     sixteen = Telling(id=RELATIVE, source="Fig. 16", title="Accuracy kept as applications are added",
