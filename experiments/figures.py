@@ -1,4 +1,4 @@
-"""What `make figures` runs: traces up to date, then the stages of experiments/dvc.yaml, then their tables."""
+"""What `make figures` runs: what the experiments read up to date, then their stages, then their tables and page."""
 
 import os
 import subprocess
@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 from cachezoo.console import out
+from cachezoo.figures import pages
+from cachezoo.stage import guarded
 from cachezoo.systems.reuse.carried import FILE, read_carry_over
 from cachezoo.systems.reuse.carried_plot import tables
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = ("compose", "ingest", "corpus")
+INPUTS = ("compose", "ingest", "corpus", "evaluate", "evaluate_workload")
 
 
 def main() -> int:
@@ -21,7 +23,10 @@ def main() -> int:
         status = subprocess.run([sys.executable, *command], check=False).returncode
         if status:
             return status
-    out().print(*tables(read_carry_over(FILE)))
+    with guarded("figures"):
+        figures = pages.read_figures()
+        out().print(*tables(read_carry_over(FILE)), *pages.tables(figures))
+        pages.write_page([one for _, one in figures])
     return 0
 
 

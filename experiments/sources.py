@@ -1,4 +1,4 @@
-"""Stage sources of experiments/dvc.yaml: the source files that its other stage runs, by hash."""
+"""Stage sources of experiments/dvc.yaml: the source files that each of its other stages runs, by hash."""
 
 from pathlib import Path
 
@@ -6,7 +6,13 @@ from cachezoo.closure import Project, sources_of
 from cachezoo.io import write_json
 from cachezoo.stage import guarded
 
+LISTS = {
+    "carry_over": "sources.json",
+    **{name: f"sources.{name}.json" for name in ("rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn")},
+}
+
 if __name__ == "__main__":
     with guarded("sources"):
-        root = Path.cwd()
-        write_json(Path("experiments/sources.json"), sources_of(Project(root), root / "experiments/carry_over.py"))
+        project = Project(Path.cwd())
+        for name, file in LISTS.items():
+            write_json(Path("experiments") / file, sources_of(project, project.root / f"experiments/{name}.py"))

@@ -10,11 +10,19 @@ import pytest
 import yaml
 
 from cachezoo.closure import LEFT_OUT, Project, closure
+from cachezoo.figures import listed, sizes, sizes_run, trained
+from cachezoo.figures.files import FOLDER
 from cachezoo.systems.reuse.carried import FILE, PLOT, read_carry_over, summary_of
 from cachezoo.systems.reuse.carry_over import Settings
+from cachezoo.systems.workload import fit as workload
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = yaml.safe_load((ROOT / "experiments/dvc.yaml").read_text())["stages"]
+PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
+MODELS = {kind: f"${{models.{kind}}}" for kind in ("caching", "workload")}
+CATEGORIES = PARAMS["data"]["page_categories"]
+# Most files that a stage may hang on, see test_closure.py.
+MOST_FILES = {"carry_over": 140, "rcrnn_sizes": 140, "rcrnn_grid": 50, "rcrnn_added": 55, "rcrnn": 160}
 
 
 @pytest.mark.slow
@@ -29,7 +37,7 @@ def test_the_pipeline_sees_no_stage_of_the_experiments(tmp_path, monkeypatch):
     subprocess.run(["git", "init", "-q"], check=True, timeout=60)
     subprocess.run([*dvc, "init", "-q"], check=True, timeout=60)
     Path("dvc.yaml").write_text("stages:\n  one:\n    cmd: echo 1 > one\n    outs: [one]\n")
-    for name in ("dvc.yaml", "carry_over.py", ".dvc/config"):
+    for name in ("dvc.yaml", "carry_over.py", ".dvc/config", "../conf/matrix.yaml"):
         (own / "experiments" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "experiments" / name, own / "experiments" / name)
     assert make_plan().order == ("one",)
@@ -41,31 +49,85 @@ def test_the_pipeline_sees_no_stage_of_the_experiments(tmp_path, monkeypatch):
     assert [line.split()[0] for line in found.splitlines()] == list(STAGES)
 
 
+def outs(stage):
+    return [Path("experiments") / name for out in STAGES[stage]["outs"] for name in out]
+
+
+def params(stage):
+    return sorted(STAGES[stage]["params"][0]["../params.yaml"])
+
+
+def inputs(stage):
+    """Of the project's root, with the names of models written out."""
+    found = {dep.removeprefix("../") for dep in STAGES[stage]["deps"] if dep.startswith("../")}
+    for kind, text in MODELS.items():
+        found = {dep.replace(text, PARAMS["model"][kind]["arch"]) for dep in found}
+    return found
+
+
 def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
-    stage = STAGES["carry_over"]
-    assert sorted(stage["params"][0]["../params.yaml"]) == sorted(Settings.places().values())
-    assert set(stage["deps"]) == {"sources.json", "../data/requests", "../data/corpus"}
-    assert STAGES["sources"]["outs"] == [{"sources.json": {"cache": False}}]
-    outs = [Path("experiments") / name for out in stage["outs"] for name in out]
-    assert outs == [FILE, PLOT]
+    assert params("carry_over") == sorted(Settings.places().values())
+    assert set(STAGES["carry_over"]["deps"]) == {"sources.json", "../data/requests", "../data/corpus"}
+    assert outs("carry_over") == [FILE, PLOT]
     for name, one in STAGES.items():
         assert one["cmd"] == f"cd .. && exec scripts/python experiments/{name}.py"
 
 
-def test_the_stage_loads_no_file_of_the_project_that_its_list_lacks():
-    script = "import runpy, sys; runpy.run_path('experiments/carry_over.py', run_name='stage')"
+def test_each_stage_depends_on_the_list_of_its_own_sources():
+    lists = runpy.run_path(str(ROOT / "experiments/sources.py"))["LISTS"]
+    assert set(lists) == set(STAGES) - {"sources"}
+    assert outs("sources") == [Path("experiments") / file for file in lists.values()]
+    assert {f"{name}.py" for name in lists} <= set(STAGES["sources"]["deps"])
+    for name, file in lists.items():
+        assert file in STAGES[name]["deps"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "settings", "file"),
+    [
+        ("rcrnn_sizes", sizes_run.Settings, sizes.FILE),
+        ("rcrnn_grid", workload.Settings, trained.GRID),
+        ("rcrnn_added", workload.Settings, trained.ADDED),
+        ("rcrnn", listed.Settings, None),
+    ],
+)
+def test_a_stage_of_the_figures_names_what_it_reads_and_writes(stage, settings, file):
+    places = settings.places().values()
+    assert params(stage) == sorted(places)
+    if file is not None:
+        assert outs(stage) == [file]
+    traces = {f"data/requests/{name}" for name in CATEGORIES}
+    caching = {f"models/trained/caching.{name}.{PARAMS['model']['caching']['arch']}" for name in CATEGORIES}
+    if stage in ("rcrnn_grid", "rcrnn_added"):
+        assert inputs(stage) == traces
+    if stage == "rcrnn_sizes":
+        assert inputs(stage) == traces | caching | {f"data/responses/{name}" for name in CATEGORIES}
+
+
+def test_the_figures_are_drawn_from_what_the_pipeline_and_the_other_stages_wrote():
+    classifier = f"workload.{PARAMS['model']['workload']['arch']}"
+    models = {classifier, *(f"caching.{name}.{PARAMS['model']['caching']['arch']}" for name in CATEGORIES)}
+    folders = {f"models/{kind}/{name}" for kind in ("fitted", "trained") for name in models}
+    assert inputs("rcrnn") == folders | {f"metrics/{name}.json" for name in (*CATEGORIES, "workload")}
+    made = {f"{FOLDER.name}/{path.name}" for path in (sizes.FILE, trained.GRID, trained.ADDED)}
+    assert made == {dep for dep in STAGES["rcrnn"]["deps"] if dep.startswith(FOLDER.name)}
+    assert outs("rcrnn") == [path for one in listed.FIGURES for path in (one.file, one.plot)]
+
+
+@pytest.mark.parametrize("stage", sorted(MOST_FILES))
+def test_a_stage_loads_no_file_of_the_project_that_its_list_lacks(stage):
+    script = f"import runpy, sys; runpy.run_path('experiments/{stage}.py', run_name='stage')"
     script += "; print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('cachezoo')))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = {Path(name).relative_to(ROOT).as_posix() for name in done.stdout.split()}
-    files = {file.relative_to(ROOT).as_posix() for file in closure(Project(ROOT), ROOT / "experiments/carry_over.py")}
+    files = {file.relative_to(ROOT).as_posix() for file in closure(Project(ROOT), ROOT / f"experiments/{stage}.py")}
     assert {name for name in loaded - files if not any(pattern.fullmatch(name) for pattern in LEFT_OUT)} == set()
-    assert len(files) <= 140
+    assert len(files) <= MOST_FILES[stage]
 
 
 def test_the_stored_table_is_of_train_traces_that_their_fits_have_not_seen():
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
     found = read_carry_over(ROOT / FILE)
-    corpus = {key: row for rows in params["data"]["corpus"].values() for key, row in rows.items()}
+    corpus = {key: row for rows in PARAMS["data"]["corpus"].values() for key, row in rows.items()}
     assert all(corpus[row.trace]["role"] == "train" for row in found.rows if row.trace in corpus)
     assert found.summary == [summary_of(found.rows, one.split, one.way) for one in found.summary]
     for row in found.rows:
@@ -85,4 +147,5 @@ def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.chdir(ROOT)
     assert main() == 3
-    assert asked == [["scripts/repro.py", "compose", "ingest", "corpus"], ["-m", "dvc", "--cd", "experiments", "repro"]]
+    targets = ["compose", "ingest", "corpus", "evaluate", "evaluate_workload"]
+    assert asked == [["scripts/repro.py", *targets], ["-m", "dvc", "--cd", "experiments", "repro"]]

@@ -1,0 +1,18 @@
+"""Stage rcrnn of experiments/dvc.yaml: RC-RNN's figures, with what the paper says of each."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo.figures.listed import write_figures
+from cachezoo.stage import stage
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+def main(params: "Params") -> None:
+    """Write every figure's document and plot."""
+    write_figures(params)
+
+
+if __name__ == "__main__":
+    stage(main)()

@@ -1,0 +1,72 @@
+import re
+
+import pytest
+
+from cachezoo.documents import Document
+from cachezoo.errors import CachezooError
+from cachezoo.figures.files import present, read_document
+from cachezoo.figures.finding import held, shown
+from tests.figures_data import plain
+
+
+class Small(Document):
+    size: int
+
+
+@pytest.mark.parametrize(
+    ("ours", "more", "verdict"),
+    [
+        (0.5, {}, "holds"),
+        (0.49, {}, "does not hold"),
+        (0.49, {"at_most": True}, "holds"),
+        (0.51, {"at_most": True}, "does not hold"),
+        (0.49, {"spread": 0.02}, "undecided"),
+        (0.51, {"spread": 0.02}, "undecided"),
+        (0.53, {"spread": 0.02}, "holds"),
+        (None, {}, "not comparable"),
+        (0.9, {"apart": "another network"}, "not comparable"),
+    ],
+)
+def test_a_verdict_follows_from_the_numbers(ours, more, verdict):
+    found = held("more than half", "our share", ours, 0.5, **more)
+    assert found.verdict == verdict
+    assert (found.why == "") == (verdict != "not comparable")
+    assert found.judged.startswith(verdict)
+
+
+def test_what_is_not_comparable_says_why():
+    assert held("c", "m", None, 0.5).judged == "not comparable: undefined here"
+    assert held("c", "m", 0.9, 0.5, apart="another network").judged == "not comparable: another network"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.1234, "share", "12.3 %"),
+        (-0.02, "points", "-2.0 points"),
+        (6.0, "epochs", "6 epochs"),
+        (1.234, "times", "1.23 times"),
+        (0.23, "ms", "0.23 ms"),
+        (None, "ms", "-"),
+    ],
+)
+def test_numbers_have_their_units(value, unit, text):
+    assert plain(shown(value, unit)) == text
+
+
+def test_a_spread_stands_beside_the_number():
+    found = held("c", "m", -0.01, 0.0, "points", at_most=True, spread=0.004)
+    assert plain(found.shown) == "-1.0 points ± 0.4 points"
+
+
+def test_what_is_missing_or_damaged_is_named_with_the_command_that_makes_it(tmp_path):
+    path = tmp_path / "small.json"
+    with pytest.raises(CachezooError, match=f"^{re.escape(str(path))}: is missing; run `make repro`$"):
+        present(path, "make repro")
+    with pytest.raises(CachezooError, match=r"is missing; run `make figures`$"):
+        read_document(path, Small)
+    path.write_text('{"size": "many"}')
+    with pytest.raises(CachezooError, match=r"small\.json: holds no Small \(size: .*\); run `make figures`$"):
+        read_document(path, Small)
+    path.write_text('{"size": 3}')
+    assert read_document(path, Small) == Small(size=3)

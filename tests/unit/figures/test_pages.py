@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+
+from cachezoo.errors import CachezooError
+from cachezoo.figures import caches, grid, learning, tags, telling
+from cachezoo.figures.listed import FIGURES
+from cachezoo.figures.pages import BEGIN, END, PAGE, findings, read_figures, tables, with_claims, write_page
+from cachezoo.io import write_json
+from tests.figures_data import added, bench, cells, plain, tag_row
+from tests.figures_data import grid as made_grid
+from tests.unit.figures.test_telling import metrics
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def documents():
+    curve = learning.Curve(model="w", network=0, train=[1.0, 0.5], validation=[])
+    nine, sixteen = telling.told_apart(metrics(), added({2: 1.0}, {2: 0.8}))
+    return [
+        tags.tag_table([tag_row("one", 0.9)], 0.1, ""),
+        learning.learning_curves([curve], "w", {"accuracy": 0.96}),
+        grid.grid_figure(made_grid({(50, 100): [0.9, 0.92]})),
+        nine,
+        *(make(bench()) for make in caches.FIGURES),
+        sixteen,
+    ]
+
+
+def test_every_figure_is_listed_under_its_name(documents):
+    assert [(listed.id, listed.type) for listed in FIGURES] == [(one.id, type(one)) for one in documents]
+    assert [one.source for one in documents] == ["Table 5", *(f"Fig. {number}" for number in range(7, 17))]
+
+
+def test_what_is_written_is_read_and_printed(documents, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for listed, one in zip(FIGURES, documents, strict=True):
+        write_json(listed.file, one.model_dump(mode="json"))
+    read = read_figures()
+    assert [one for _, one in read] == documents
+    assert [table.row_count for table in tables(read)][-1] == sum(len(one.findings) for one in documents)
+    FIGURES[3].file.unlink()
+    with pytest.raises(CachezooError, match=r"experiments/rcrnn/fig9\.json: is missing; run `make figures`"):
+        read_figures()
+
+
+def test_a_claim_has_a_line(documents):
+    lines = cells(findings(documents))
+    assert lines[0] == ["figure", "the paper", "held against it", "paper", "here", "at our size", "verdict"]
+    assert ["Fig. 11", "up to 7 times the hits of LARC", "highest of a trace, at 20 %", "≥ 7.00 times", "8.00 times",
+            "8.00 times", "holds"] in lines  # fmt: skip
+    assert len(lines) == 1 + sum(len(one.findings) for one in documents)
+
+
+def test_the_claims_go_between_the_marks_of_the_page(documents, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CachezooError, match=r"docs/figures\.md: is missing; run `git checkout docs/figures\.md`"):
+        write_page(documents)
+    PAGE.parent.mkdir()
+    PAGE.write_text(f"# Before\n\n{BEGIN}outdated\n{END}\nafter\n", encoding="utf-8")
+    write_page(documents)
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.startswith(f"# Before\n\n{BEGIN}\n| figure | the paper |") and text.endswith(f"\n{END}\nafter\n")
+    assert "outdated" not in text and "| Table 5 | " in text
+    write_page(documents)
+    assert PAGE.read_text(encoding="utf-8") == text
+    with pytest.raises(CachezooError, match=r"docs/figures\.md: has no lines <!-- figures -->"):
+        with_claims("no marks", documents)
+
+
+def test_the_page_of_docs_says_what_the_stored_figures_say(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = PAGE.read_text(encoding="utf-8")
+    read = read_figures()
+    assert with_claims(text, [one for _, one in read]) == text, "run `make figures`"
+    assert all(f"](../{listed.plot.as_posix()})" in text for listed, _ in read)
+    assert plain(text).count("| Fig. 11 |") == len(read[5][1].findings)
