@@ -8,11 +8,10 @@ from pathlib import Path
 from cachezoo.console import out
 from cachezoo.figures import pages
 from cachezoo.stage import guarded
-from cachezoo.systems.reuse.carried import FILE, read_carry_over
-from cachezoo.systems.reuse.carried_plot import tables
+from cachezoo.systems.reuse import carried, carried_plot, goals
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = ("compose", "ingest", "corpus", "evaluate", "evaluate_workload")
+INPUTS = ("compose", "ingest", "corpus", "evaluate", "evaluate_workload", "judge_reuse")
 
 
 def main() -> int:
@@ -25,7 +24,11 @@ def main() -> int:
             return status
     with guarded("figures"):
         figures = pages.read_figures()
-        out().print(*tables(read_carry_over(FILE)), *pages.tables(figures))
+        out().print(
+            *carried_plot.tables(carried.read_carry_over(carried.FILE)),
+            *goals.tables(goals.read_goals(goals.FILE)),
+            *pages.tables(figures),
+        )
         pages.write_page([one for _, one in figures])
     return 0
 

@@ -12,6 +12,7 @@ import yaml
 from cachezoo.closure import LEFT_OUT, Project, closure
 from cachezoo.figures import listed, sizes, sizes_run, trained
 from cachezoo.figures.files import FOLDER
+from cachezoo.systems.reuse import goals, goals_run
 from cachezoo.systems.reuse.carried import FILE, PLOT, read_carry_over, summary_of
 from cachezoo.systems.reuse.carry_over import Settings
 from cachezoo.systems.workload import fit as workload
@@ -19,10 +20,10 @@ from cachezoo.systems.workload import fit as workload
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = yaml.safe_load((ROOT / "experiments/dvc.yaml").read_text())["stages"]
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
-MODELS = {kind: f"${{models.{kind}}}" for kind in ("caching", "workload")}
+MODELS = {kind: f"${{models.{kind}}}" for kind in ("caching", "reuse", "workload")}
 CATEGORIES = PARAMS["data"]["page_categories"]
 # Most files that a stage may hang on, see test_closure.py.
-MOST_FILES = {"carry_over": 140, "rcrnn_sizes": 140, "rcrnn_grid": 50, "rcrnn_added": 55, "rcrnn": 160}
+MOST_FILES = {"carry_over": 140, "goals": 150, "rcrnn_sizes": 140, "rcrnn_grid": 50, "rcrnn_added": 55, "rcrnn": 160}
 
 
 @pytest.mark.slow
@@ -69,6 +70,10 @@ def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     assert params("carry_over") == sorted(Settings.places().values())
     assert set(STAGES["carry_over"]["deps"]) == {"sources.json", "../data/requests", "../data/corpus"}
     assert outs("carry_over") == [FILE, PLOT]
+    assert params("goals") == sorted(goals_run.Settings.places().values())
+    folders = {f"models/{kind}/reuse.{PARAMS['model']['reuse']['arch']}" for kind in ("fitted", "trained")}
+    assert inputs("goals") == {"data/requests", "data/corpus"} | folders
+    assert outs("goals") == [goals.FILE]
     for name, one in STAGES.items():
         assert one["cmd"] == f"cd .. && exec scripts/python experiments/{name}.py"
 
@@ -147,5 +152,5 @@ def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.chdir(ROOT)
     assert main() == 3
-    targets = ["compose", "ingest", "corpus", "evaluate", "evaluate_workload"]
+    targets = ["compose", "ingest", "corpus", "evaluate", "evaluate_workload", "judge_reuse"]
     assert asked == [["scripts/repro.py", *targets], ["-m", "dvc", "--cd", "experiments", "repro"]]

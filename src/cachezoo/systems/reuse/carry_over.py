@@ -6,16 +6,16 @@ traces at home have no set-up and stay in those fits. The rivals are the classic
 trace in hindsight, and the one that is best on average on the traces fitted on, which a user would have deployed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from cachezoo.console import progress
 from cachezoo.errors import TrainingError
+from cachezoo.jobs import run_all
 from cachezoo.kernels.outcome import HIT
 from cachezoo.measures.gap import gap
 from cachezoo.models.forest import forest_scorer
@@ -41,7 +41,6 @@ PROGRAMS = {
     "database_train": "postgres", "web_train": "nginx", "mail_train": "postmark", "fileserver_train": "dbench",
 }  # fmt: skip
 SPLITS: tuple[Split, ...] = ("program", "set-up")
-Done = TypeVar("Done")
 
 
 @dataclass(frozen=True)
@@ -161,20 +160,6 @@ def run(source: Source, fits: Sequence[Sequence[Learned]], settings: Settings) -
     return Trial(capacity, len(part.pages.page_ids) - warmup, rivals, alone, followed)
 
 
-def _all(title: str, pool: Executor, work: Callable[..., Done], jobs: Sequence[tuple[Any, ...]]) -> list[Done]:
-    """Do all jobs; results in the jobs' order, whichever ends first."""
-    futures = [pool.submit(work, *job) for job in jobs]
-    try:
-        with progress(title, len(jobs)) as advance:
-            for done, future in enumerate(as_completed(futures)):
-                future.result()
-                advance(done + 1)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    return [future.result() for future in futures]
-
-
 def _row(source: Source, fold: Left, place: int, chosen: str, trial: Trial) -> Row:
     best = max(classics(), key=lambda name: trial.rivals[name])
     ratios = trial.rivals[best], trial.rivals[chosen], trial.rivals[OPTIMUM]
@@ -219,14 +204,14 @@ def measure(sources: Sequence[Source], settings: Settings, pool: Executor) -> Ca
     if not left:
         message = "carry-over: the train traces are all of one program, so nothing can be left out; add another's"
         raise TrainingError(message)
-    rows = _all("rows of each trace", pool, rows_of, [(source, settings) for source in sources])
+    rows = run_all("rows of each trace", pool, rows_of, [(source, settings) for source in sources])
     own = dict(zip((source.key for source in sources), rows, strict=True))
-    fits = _all(
+    fits = run_all(
         "fits without a program or set-up", pool, learn,
         [(fit.joined(own[key] for key in fold.fitted), settings) for fold in left],
     )  # fmt: skip
     jobs = [(source, [fits[k] for k in _folds_of(source, left)], settings) for source in sources]
-    found = _all("traces left out", pool, run, jobs)
+    found = run_all("traces left out", pool, run, jobs)
     return document(sources, left, dict(zip((source.key for source in sources), found, strict=True)), settings)
 
 

@@ -122,7 +122,8 @@ class _Bench:
         )
 
 
-def _where(entry: TraceEntry | CorpusEntry) -> Where:
+def where_of(entry: TraceEntry | CorpusEntry) -> Where:
+    """What of a test trace was trained on."""
     if entry.unseen:
         return "program"
     return "set-up" if isinstance(entry, CorpusEntry) else "home"
@@ -139,12 +140,14 @@ def _bench(settings: Settings) -> _Bench:
     return _Bench(model, policies, fitted.learned["capacities"], plans, forests, tuned)
 
 
-def _entries(settings: Settings) -> dict[str, tuple[str, TraceEntry | CorpusEntry]]:
+def entries_of(
+    traces: Mapping[str, TraceEntry], corpus: Corpus
+) -> dict[str, tuple[str, TraceEntry | CorpusEntry]]:  # fmt: skip
     """Category and row of the matrix of each test trace, the corpus's after the others'."""
-    tests = {key: (row.category, row) for key, row in settings.traces.items() if row.role == "test"}
+    tests = {key: (row.category, row) for key, row in traces.items() if row.role == "test"}
     away = {
         key: (category, row)
-        for category, rows in sorted(settings.corpus.items()) for key, row in sorted(rows.items()) if row.role == "test"
+        for category, rows in sorted(corpus.items()) for key, row in sorted(rows.items()) if row.role == "test"
     }  # fmt: skip
     return {**tests, **away}
 
@@ -156,7 +159,7 @@ def evaluate_reuse(params: "Params") -> ReuseMetrics:
     is kept, against the classics with their defaults.
     """
     settings = Settings.of(params)
-    bench, entries = _bench(settings), _entries(settings)
+    bench, entries = _bench(settings), entries_of(settings.traces, settings.corpus)
     fraction, traces = float(bench.model.calibration["capacity"]), {}
     where = places(settings.categories, settings.roles, settings.corpus, "test")
     with progress("reuse: test traces", len(where)) as advance:
@@ -181,7 +184,7 @@ def _trace(
         category=category,
         program=captured.program if captured else None,
         setup=captured.setup if captured else None,
-        where=_where(row),
+        where=where_of(row),
         role=row.role,
         requests=len(part.trace),
         page_accesses=len(part.pages.page_ids),

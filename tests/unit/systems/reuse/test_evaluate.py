@@ -53,10 +53,10 @@ def test_a_row_is_the_mean_of_the_seeds_beside_the_best_way_to_run_a_classic(ben
 def test_where_a_trace_is_from() -> None:
     home = TraceEntry.model_validate({"path": "a", "format": "csv", "category": "web", "role": "test"})
     own = {"path": "a", "format": "csv", "program": "nginx", "setup": "c", "role": "test"}
-    assert evaluate._where(home) == "home"
-    assert evaluate._where(home.model_copy(update={"unseen": True})) == "program"
-    assert evaluate._where(CorpusEntry.model_validate(own)) == "set-up"
-    assert evaluate._where(CorpusEntry.model_validate({**own, "unseen": True})) == "program"
+    assert evaluate.where_of(home) == "home"
+    assert evaluate.where_of(home.model_copy(update={"unseen": True})) == "program"
+    assert evaluate.where_of(CorpusEntry.model_validate(own)) == "set-up"
+    assert evaluate.where_of(CorpusEntry.model_validate({**own, "unseen": True})) == "program"
 
 
 def test_a_study_reads_what_chose(folder: Path) -> None:

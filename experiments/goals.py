@@ -1,0 +1,25 @@
+"""Stage goals of experiments/dvc.yaml: the cache at three capacities, as trained and retrained, on all test traces."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cachezoo.io import write_json
+from cachezoo.stage import stage
+from cachezoo.systems.reuse.goals import FILE
+from cachezoo.systems.reuse.goals_run import goals
+from cachezoo.workers import workers
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+def main(params: "Params") -> None:
+    """Run, and write the rows and their summary."""
+    with tempfile.TemporaryDirectory() as folder, workers() as pool:
+        found = goals(params, pool, Path(folder))
+    write_json(FILE, found.model_dump(mode="json"))
+
+
+if __name__ == "__main__":
+    stage(main)()
