@@ -349,6 +349,42 @@ def serve_all(lanes: State, start: I64, page_ids: I32, op: U8, queues: I32, outc
 
 
 @njit
+def requeue(lanes: State, lane: int, pages: I32, queues: I32, stamps: I64) -> int:
+    """Put the resident pages of a lane where another model's decisions want them.
+
+    The cache is then as if every page had entered at its last access by these decisions: the most recent at the head
+    of its queue, its clock begun at that access. A page that is not wanted goes to the tail of soon, the least recent
+    of them last. No page enters or leaves, and what is dirty stays so.
+
+    Args:
+        lanes: the caches, one of them changed in place.
+        lane: which.
+        pages: int32[k], all its resident pages, each once, the least recently used first.
+        queues: int32[k], decisions: `SOON`, `MEAN`, `LATE`, or `ABSENT`.
+        stamps: int64[k], page accesses before each page's last request; never falling.
+
+    Returns:
+        How many pages are in another queue than before.
+    """
+    state = State(lanes.nodes[lane], lanes.stamps[lane], lanes.counters[lane], lanes.limits[lane])
+    moved = 0
+    for k in range(pages.size):
+        moved += state.nodes[QUEUE, pages[k]] != max(queues[k], SOON)
+        _leave(state, pages[k])
+        _clock_off(state, pages[k])
+    for k in range(pages.size):
+        q = max(queues[k], SOON) - 1
+        if queues[k] != ABSENT:
+            _enter_head(state, pages[k], q)
+        _clock_on(state, pages[k], q)
+        state.stamps[pages[k]] = stamps[k]
+    for k in range(pages.size - 1, -1, -1):
+        if queues[k] == ABSENT:
+            _enter_tail(state, pages[k], SOON - 1)
+    return moved
+
+
+@njit
 def decide_all(outputs: F32, lane_of: I64, thresholds: F32, limits: I64, queues: I32) -> None:
     """`decide` for a whole trace in every lane.
 
