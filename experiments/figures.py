@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 from cachezoo.console import out
+from cachezoo.evaluation.reconfigure import document, plot
 from cachezoo.systems.reuse.carried import FILE, read_carry_over
 from cachezoo.systems.reuse.carried_plot import tables
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = ("compose", "ingest", "corpus")
+INPUTS = ("compose", "ingest", "corpus", "evaluate", "evaluate_workload")
 
 
 def main() -> int:
@@ -22,6 +23,7 @@ def main() -> int:
         if status:
             return status
     out().print(*tables(read_carry_over(FILE)))
+    out().print(*plot.tables(document.read_reconfigured(document.FILE)))
     return 0
 
 

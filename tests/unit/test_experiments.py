@@ -29,9 +29,9 @@ def test_the_pipeline_sees_no_stage_of_the_experiments(tmp_path, monkeypatch):
     subprocess.run(["git", "init", "-q"], check=True, timeout=60)
     subprocess.run([*dvc, "init", "-q"], check=True, timeout=60)
     Path("dvc.yaml").write_text("stages:\n  one:\n    cmd: echo 1 > one\n    outs: [one]\n")
-    for name in ("dvc.yaml", "carry_over.py", ".dvc/config"):
-        (own / "experiments" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / "experiments" / name, own / "experiments" / name)
+    for name in ("experiments/dvc.yaml", "experiments/carry_over.py", "experiments/.dvc/config", "conf/matrix.yaml"):
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, own / name)
     assert make_plan().order == ("one",)
     found = subprocess.run([*dvc, "status"], capture_output=True, text=True, check=True, timeout=60).stdout
     assert "one" in found
@@ -85,4 +85,5 @@ def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.chdir(ROOT)
     assert main() == 3
-    assert asked == [["scripts/repro.py", "compose", "ingest", "corpus"], ["-m", "dvc", "--cd", "experiments", "repro"]]
+    inputs = ["compose", "ingest", "corpus", "evaluate", "evaluate_workload"]
+    assert asked == [["scripts/repro.py", *inputs], ["-m", "dvc", "--cd", "experiments", "repro"]]

@@ -60,6 +60,12 @@ class Switched:
     takeovers: tuple[Takeover, ...]
 
 
+def spans(plan: I32) -> list[tuple[int, int]]:
+    """First request of each stretch in which one decides, and the one after its last."""
+    edges = [0, *(np.flatnonzero(np.diff(plan)) + 1).tolist(), len(plan)]
+    return list(pairwise(edges)) if len(plan) else []
+
+
 class _Run:
     """A cache at work, from empty on."""
 
@@ -145,8 +151,7 @@ class SwitchingCache:
         """
         self._check(plan, requeue)
         run, takeovers = _Run(self._pages, self._nobody), []
-        edges = [0, *(np.flatnonzero(np.diff(plan)) + 1).tolist(), len(plan)]
-        for first, end in pairwise(edges):
+        for first, end in spans(plan):
             who = int(plan[first])
             if who < 0:
                 queue = manager.MEAN if who == ALL_ENTER else manager.ABSENT
