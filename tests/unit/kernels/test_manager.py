@@ -248,14 +248,15 @@ def reconfigured(requests: list[list[int]], limits: list[Limits], seed: int, eve
             naive.capacity, naive.period, naive.percent, naive.fill, naive.requeue, naive.single = row
             held = sorted((page for page in last if naive.where(page)), key=last.__getitem__)
             wanted = {page: int(rng.integers(0, 4)) for page in held}
-            before = naive.counts.copy(), set(naive.dirty)
-            want = naive.reconfigure(wanted, last, stamps)
+            before, dirty = naive.counts.copy(), set(naive.dirty)
+            drop = i // every % 2 == 0
+            want = naive.reconfigure(wanted, last, stamps, drop)
             got = kernel.requeue(
                 lanes.own, 1, np.array(held, np.int32), np.array(list(wanted.values()), np.int32),
-                np.array([stamps[page] for page in held], np.int64),
+                np.array([stamps[page] for page in held], np.int64), int(drop),
             )  # fmt: skip
             assert got == want
-            assert before == (naive.counts, naive.dirty)
+            assert drop or (before, dirty) == (naive.counts, naive.dirty)
             same_state(lanes, 1, naive)
             moved += got
         last |= {page: first + k for k, page in enumerate(request)}
@@ -296,7 +297,7 @@ def test_a_page_that_the_new_model_does_not_want_is_the_next_victim() -> None:
     for page, queue in enumerate((3, 3, 2, 1)):
         lanes.serve([page], True, [queue], page)
     held, stamps = np.arange(4, dtype=np.int32), np.arange(4, dtype=np.int64)
-    assert kernel.requeue(lanes.own, 0, held, np.array([2, 0, 2, 0], np.int32), stamps) == 2
+    assert kernel.requeue(lanes.own, 0, held, np.array([2, 0, 2, 0], np.int32), stamps, 0) == 2
     assert [lanes.ring(0, queue - 1, kernel.AFTER) for queue in (1, 2, 3)] == [[3, 1], [2, 0], []]
     lanes.serve([4], False, [3], 4)
     assert lanes.nodes[0, kernel.QUEUE, 1] == kernel.ABSENT
@@ -309,10 +310,24 @@ def test_a_page_put_elsewhere_has_had_its_clock_running_since_its_last_access() 
     for k in range(1, 6):
         lanes.serve([11], False, [0], k)
     resident = np.array([0, 11], np.int32)
-    kernel.requeue(lanes.own, 0, resident, np.array([3, 3], np.int32), np.array([0, 5], np.int64))
+    kernel.requeue(lanes.own, 0, resident, np.array([3, 3], np.int32), np.array([0, 5], np.int64), 0)
     seen = []
     for k in range(6, 20):
         lanes.serve([10], False, [0], k)
         seen.append(lanes.nodes[0, kernel.QUEUE, resident].tolist())
     assert seen.index([2, 3]) == 10 - 6 - 1
     assert seen.index([2, 2]) == 15 - 6 - 1
+
+
+def test_pages_that_the_new_model_does_not_want_leave_their_space_free() -> None:
+    lanes = one(4, 1000)
+    for page, queue in enumerate((3, 3, 2, 1)):
+        lanes.serve([page], page < 2, [queue], page)
+    held, stamps = np.arange(4, dtype=np.int32), np.arange(4, dtype=np.int64)
+    assert kernel.requeue(lanes.own, 0, held, np.array([2, 0, 2, 0], np.int32), stamps, 1) == 3
+    assert [lanes.ring(0, queue - 1, kernel.AFTER) for queue in (1, 2, 3)] == [[], [2, 0], []]
+    counters = lanes.counters[0]
+    assert (counters[kernel.USED], counters[kernel.EVICTIONS], counters[kernel.DIRTY_EVICTIONS]) == (2, 2, 1)
+    lanes.serve([4], False, [0], 4)
+    assert lanes.nodes[0, kernel.QUEUE, 4] == kernel.SOON
+    assert (counters[kernel.USED], counters[kernel.EVICTIONS]) == (3, 2)

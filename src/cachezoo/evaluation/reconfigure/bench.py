@@ -1,7 +1,7 @@
 """A stream at work: the caches that models take turns in, and how their runs and those of rivals are counted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -106,10 +106,19 @@ class Bench:
 
     def run(self, plan: I32, requeue: Requeue) -> tuple[Switched, Simulation]:
         """Serve the stream by a plan, and count."""
-        stream, found = self.stream, self._cache.run(plan, requeue)
-        return found, count(
-            stream.trace, stream.pages, "switching", stream.capacity, stream.warmup, found.outcomes
-        )  # fmt: skip
+        return self._counted(self._cache.run(plan, requeue))
+
+    def renewed(self, plan: I32, who: int, requeue: Requeue) -> tuple[I32, Switched, Simulation]:
+        """The same with one model in the place of all, taken over anew; and the plan as it is then."""
+        own = [self._models.caching[who]] * len(self._models.classes)
+        cache = SwitchingCache(own, self._batch, self.stream.pages, self.stream.capacity)
+        found, simulation = self._counted(cache.run(plan, requeue))
+        takeovers = tuple(replace(one, model=who) for one in found.takeovers)
+        return np.where(plan < 0, plan, who).astype(np.int32), replace(found, takeovers=takeovers), simulation
+
+    def _counted(self, found: Switched) -> tuple[Switched, Simulation]:
+        own = self.stream
+        return found, count(own.trace, own.pages, "switching", own.capacity, own.warmup, found.outcomes)
 
     def simulated(self, policy_id: str) -> Simulation:
         """A policy that is no model."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from cachezoo.documents import Document, Interval
 from cachezoo.evaluation.reconfigure.monitor import Unknown
@@ -13,8 +13,11 @@ from cachezoo.policies.registry import OPTIMUM
 from cachezoo.systems.caching.switching import Requeue
 
 FILE, PLOT = Path("experiments/reconfigure.json"), Path("experiments/reconfigure.png")
-Mode = Literal["multiple_model", "single_model", "exact_monitor", "queues_kept", "fixed_model", "rival"]
-SWITCHING: tuple[Mode, ...] = ("multiple_model", "single_model", "exact_monitor", "queues_kept")
+Mode = Literal[
+    "multiple_model", "single_model", "exact_monitor", "re_evaluated", "queues_kept", "one_model_renewed",
+    "fixed_model", "rival",
+]  # fmt: skip
+SWITCHING: tuple[Mode, ...] = get_args(Mode)[:-2]
 Kind = Literal["two", "alternating", "all in turn", "unseen programs"]
 FIXED: Mode = "fixed_model"
 
@@ -55,7 +58,7 @@ class Cost(Document):
         Means("requests from each change of workload until that model decides; null where it never does"),
     ]
     resident: Annotated[int, Means("pages in the cache at the takeovers, in all", "4 KiB pages")]
-    moved: Annotated[int, Means("those put into another queue", "4 KiB pages")]
+    moved: Annotated[int, Means("those put into another queue, or out of the cache", "4 KiB pages")]
     steps: Annotated[int, Means("steps of the models for them")]
     steps_us: Annotated[float, Means("time of these at a decision's cost each, per request of the stream", "µs")]
 
@@ -89,7 +92,7 @@ class Row(Document):
 class Candidate(Document):
     """A way to change models, on the validation streams."""
 
-    requeue: Annotated[Requeue, Means("how a model that takes over decides on the resident pages")]
+    requeue: Annotated[Requeue, Means("what a model that takes over does with the resident pages")]
     unknown: Annotated[Unknown, Means("who decides while the workload is unknown")]
     switch_votes: Annotated[int, Means("equal votes in a row that change the category")]
     hit_ratio: Annotated[float, Means("of multiple_model, the mean of the streams", "ratio")]

@@ -27,7 +27,7 @@ I32 = npt.NDArray[np.int32]
 F32 = npt.NDArray[np.float32]
 # In a plan, where no model decides: every missing page enters mean, or passes by unless space is free.
 ALL_ENTER, ALL_PASS = -1, -2
-Requeue = Literal["alone", "in_order", "none"]
+Requeue = Literal["alone", "in_order", "alone_out", "in_order_out", "empty", "none"]
 REQUEUES: tuple[Requeue, ...] = get_args(Requeue)
 LANES = 1024
 ONE = np.zeros(1, np.int64)
@@ -143,8 +143,10 @@ class SwitchingCache:
             plan: int32[n], who decides at each request: a model's place, `ALL_ENTER` or `ALL_PASS`.
             requeue: what a model that takes over does with the resident pages. `alone`: it decides on the last request
                 of each from a zero state, many at once, and its state is zero at the first request that it serves.
-                `in_order`: it reads their last requests one after the other, as they came, and goes on from there.
-                `none`: it leaves them where they are.
+                `in_order`: it reads their last requests one after the other, as they came, and goes on from there. In
+                both, pages that it does not want are the next to leave; in `alone_out` and `in_order_out` they leave
+                at once, and the policy's `fill_free` lets in what is missing. `empty`: all pages leave, as the cache is
+                empty where a training trace begins. `none`: they stay where they are.
 
         Raises:
             ConfigError: a plan of another length or with a code that is nobody's, or an unknown way to requeue.
@@ -177,24 +179,32 @@ class SwitchingCache:
 
     def _take_over(self, run: _Run, who: int, first: int, end: int, requeue: Requeue) -> tuple[Takeover, I32]:
         """Let a model place the resident pages; returns its decisions int32[end - first, 1] on what it serves, too."""
-        model, rows, limits = self._models[who], self._rows[who], self._limits[who]
+        model, limits = self._models[who], self._limits[who]
         held, last = run.resident(first)
         asked, page_asks = np.unique(last, return_inverse=True)
-        own = rows[first:end]
+        if requeue in ("none", "empty"):
+            asked = asked[:0]
+        in_order = requeue.startswith("in_order")
+        rows = self._rows[who][np.concatenate([asked if in_order else asked[:0], np.arange(first, end)])]
+        queues = self._decide(model, model.outputs(rows), limits)
+        wanted, queues = queues[: len(rows) - (end - first)], queues[len(rows) - (end - first) :]
         if requeue == "none" or not len(held):
-            return Takeover(first, who, len(held), 0, 0), self._decide(model, model.outputs(own), limits)
-        if requeue == "in_order":
-            both = self._decide(model, model.outputs(np.concatenate([rows[asked], own])), limits)
-            wanted, queues = both[: len(asked)], both[len(asked) :]
+            return Takeover(first, who, len(held), 0, 0), queues
+        if requeue == "empty":
+            page_queues = np.zeros(len(held), np.int32)
         else:
-            parts = [rows[asked[low : low + self._lanes], 0] for low in range(0, len(asked), self._lanes)]
-            outputs = np.concatenate([model.outputs(part[None])[0] for part in parts])
-            wanted = self._decide(model, outputs[:, None], limits)
-            queues = self._decide(model, model.outputs(own), limits)
+            page_queues = (wanted if in_order else self._alone(who, asked))[page_asks, 0]
         run.lanes.limits[:] = limits
-        stamps = self._pages.request_start[last]
-        moved = manager.requeue(run.lanes, 0, held, np.ascontiguousarray(wanted[page_asks, 0]), stamps)
+        stamps, drop = self._pages.request_start[last], int(requeue not in ("alone", "in_order"))
+        moved = manager.requeue(run.lanes, 0, held, np.ascontiguousarray(page_queues), stamps, drop)
         return Takeover(first, who, len(held), len(asked), int(moved)), queues
+
+    def _alone(self, who: int, asked: I64) -> I32:
+        """int32[k, 1]: a model's decisions on requests, each from a zero state."""
+        model, rows = self._models[who], self._rows[who]
+        parts = [rows[asked[low : low + self._lanes], 0] for low in range(0, len(asked), self._lanes)]
+        outputs = np.concatenate([model.outputs(part[None])[0] for part in parts])
+        return self._decide(model, outputs[:, None], self._limits[who])
 
     def _decide(self, model: CachingServing, outputs: F32, limits: I64) -> I32:
         """int32[k, 1] queues of outputs float32[k, 1, 4]."""

@@ -11,8 +11,8 @@ from cachezoo.errors import CachezooError, ConfigError, TraceError
 from cachezoo.evaluation.reconfigure import bench as bench_module
 from cachezoo.evaluation.reconfigure import measure as stage
 from cachezoo.evaluation.reconfigure.bench import Bench, Way
-from cachezoo.evaluation.reconfigure.document import FIXED, SWITCHING, read_reconfigured, summary_of
-from cachezoo.evaluation.reconfigure.measure import choose, measure, read_models, rows_of, streams_of
+from cachezoo.evaluation.reconfigure.document import FIXED, SWITCHING, Candidate, read_reconfigured, summary_of
+from cachezoo.evaluation.reconfigure.measure import choose, measure, re_evaluating, read_models, rows_of, streams_of
 from cachezoo.evaluation.reconfigure.monitor import UNKNOWNS, loading_plan
 from cachezoo.evaluation.reconfigure.plot import draw, shown, tables
 from cachezoo.io import write_json, write_table
@@ -107,13 +107,32 @@ def test_wrong_takeovers_are_by_models_of_another_category():
     assert (cost.takeovers, cost.wrong_takeovers, cost.right, cost.delays) == (2, 2, 0.0, [None])
 
 
+def test_one_model_renewed_that_leaves_the_pages_alone_is_that_model_begun_again():
+    own = own_bench(periods=2, requests=155)
+    plan = own.plan(WAY)
+    kept, found, simulation = own.renewed(plan, 0, "none")
+    alone = Bench(own.stream, replace(models(), caching=[models().caching[0]] * 2), settings()).run(plan, "none")
+    assert simulation.hits == alone[1].hits
+    assert [one.model for one in found.takeovers] == [0] * 4
+    np.testing.assert_array_equal(kept, np.where(plan < 0, plan, 0))
+
+
+@pytest.mark.parametrize(("order", "want"), [(["empty", "in_order", "alone"], "in_order"), (["alone"], "alone")])
+def test_the_paper_s_way_is_the_better_one_with_the_chosen_monitor(order, want):
+    def candidate(requeue, votes):
+        return Candidate(requeue=requeue, unknown="keep", switch_votes=votes, hit_ratio=0.5)
+
+    own = [candidate(requeue, 2) for requeue in order]
+    assert re_evaluating([own[0], candidate("alone", 1), candidate("in_order", 1), *own[1:]]) == want
+
+
 def test_every_cache_of_a_stream_has_its_row():
     own = own_bench(periods=2, requests=155)
-    rows, best = rows_of(own, WAY, CLASSES, settings().decision_us)
+    rows, best = rows_of(own, WAY, "in_order", models(), settings().decision_us)
     made = own.stream
     names = [(row.mode, row.policy) for row in rows]
-    assert names[:6] == [*((mode, "") for mode in SWITCHING), (FIXED, "mail"), (FIXED, "web")]
-    assert names[6:] == [("rival", name) for name in dict.fromkeys(("lru", "arc", best, OPTIMUM))]
+    assert names[:8] == [*((mode, "") for mode in SWITCHING), (FIXED, "mail"), (FIXED, "web")]
+    assert names[8:] == [("rival", name) for name in dict.fromkeys(("lru", "arc", best, OPTIMUM))]
     by_name = dict(zip(names, rows, strict=True))
     assert by_name[FIXED, "mail"].lead == 0
     hits = {
@@ -127,6 +146,7 @@ def test_every_cache_of_a_stream_has_its_row():
     plans = {
         ("multiple_model", ""): (plan, "alone"), ("single_model", ""): (loaded, "alone"),
         ("exact_monitor", ""): (own.truth, "alone"), ("queues_kept", ""): (plan, "none"),
+        ("re_evaluated", ""): (plan, "in_order"),
         (FIXED, "web"): (np.ones_like(plan), "alone"),
     }  # fmt: skip
     for name, (wanted, requeue) in plans.items():
@@ -135,6 +155,10 @@ def test_every_cache_of_a_stream_has_its_row():
     single, multiple = (by_name[mode, ""].cost.delays for mode in ("single_model", "multiple_model"))
     assert all(a > b for a, b in zip(single, multiple, strict=True))
     assert by_name["queues_kept", ""].cost.steps == 0
+    renewed = by_name["one_model_renewed", ""]
+    assert renewed.cost.takeovers == by_name["multiple_model", ""].cost.takeovers == 4
+    assert (renewed.cost.wrong_takeovers, renewed.cost.delays) == (2, [None, 0, None])
+    assert renewed.hit_ratio not in (by_name["multiple_model", ""].hit_ratio, by_name[FIXED, "mail"].hit_ratio)
     assert all(row.cost is None for row in rows if row.mode == "rival")
 
 
@@ -147,7 +171,7 @@ def test_a_trained_forest_is_a_rival(monkeypatch):
 
     monkeypatch.setattr(bench_module, "page_bundle", bundle)
     own = Bench(stream(), models(("reuse.tiny", "serving")), settings())
-    rows, _ = rows_of(own, WAY, CLASSES, settings().decision_us)
+    rows, _ = rows_of(own, WAY, "in_order", models(), settings().decision_us)
     by_policy = {row.policy: row for row in rows if row.mode == "rival"}
     assert asked == [("serving", own.stream.capacity, own.stream.warmup)]
     assert by_policy["reuse.tiny"].hit_ratio == by_policy["lru"].hit_ratio

@@ -101,26 +101,27 @@ def naive(plan: np.ndarray, requeue: str, own: list[CachingServing]) -> tuple[An
             if began:
                 state, steps = None, 0
                 held = sorted((page for page in last if manager.where(page)), key=place.__getitem__)
-                asked = sorted({last[page] for page in held}) if requeue != "none" else []
+                asked = sorted({last[page] for page in held}) if requeue not in ("none", "empty") else []
                 told = {}
                 for request in asked:
-                    alone = requeue == "alone" or (chosen.reset_every and steps % chosen.reset_every == 0)
+                    alone = requeue.startswith("alone") or (chosen.reset_every and steps % chosen.reset_every == 0)
                     out, after = chosen.infer(inputs[who][request][None], None if alone else state)
                     told[request] = decide(out[0], chosen.threshold, manager.single)
-                    if requeue == "in_order":
+                    if requeue.startswith("in_order"):
                         state, steps = after, steps + 1
-                moved = 0
-                if asked:
-                    wanted = {page: told[last[page]] for page in held}
+                moved, before = 0, (manager.counts["evictions"], manager.counts["dirty_evictions"])
+                if requeue != "none":
+                    wanted = {page: told.get(last[page], 0) for page in held}
                     stamps = {page: int(PAGES.request_start[last[page]]) for page in held}
-                    moved = manager.reconfigure(wanted, place, stamps)
+                    moved = manager.reconfigure(wanted, place, stamps, requeue not in ("alone", "in_order"))
                 takeovers.append(Takeover(row, who, len(held), len(asked), moved))
             if chosen.reset_every and steps % chosen.reset_every == 0:
                 state = None
             out, state = chosen.infer(inputs[who][row][None], state)
             steps += 1
             queue = decide(out[0], chosen.threshold, manager.single)
-        before = manager.counts["evictions"], manager.counts["dirty_evictions"]
+        if who < 0 or not began:
+            before = manager.counts["evictions"], manager.counts["dirty_evictions"]
         outcome += manager.serve(pages, bool(TRACE.op[row]), queue)[0]
         replaced.append(manager.counts["evictions"] - before[0])
         dirty.append(manager.counts["dirty_evictions"] - before[1])
@@ -140,7 +141,8 @@ def test_equals_a_naive_loop(requeue: Any, lanes: int) -> None:
     np.testing.assert_array_equal(found.outcomes.dirty_evicted, dirty)
     assert list(found.takeovers) == takeovers
     assert [(one.request, one.model) for one in takeovers] == [(40, 0), (150, 1), (225, 2), (350, 1), (390, 0)]
-    assert all((one.steps > 0) == (requeue != "none") for one in takeovers)
+    assert all((one.steps > 0) == (requeue not in ("none", "empty")) for one in takeovers)
+    assert all(one.moved == one.resident > 0 for one in takeovers) == (requeue == "empty")
     assert (max(one.moved for one in takeovers) > 0) == (requeue != "none")
 
 
@@ -189,7 +191,7 @@ def test_steps_are_of_distinct_last_requests() -> None:
         (PLAN[:-1], "alone", "plan: 449 entries for 450 requests; give one for each"),
         (plan_of((0, 449), (3, 1)), "alone", "plan: request 450 is for 3; give a model from 0 to 2, -1 to let"),
         (plan_of((-3, 1), (0, 449)), "alone", "plan: request 1 is for -3; give a model from 0 to 2, -1 to let"),
-        (PLAN, "twice", "requeue twice: use one of alone, in_order, none"),
+        (PLAN, "twice", "requeue twice: use one of alone, in_order, alone_out, in_order_out, empty, none"),
     ],
 )
 def test_refuses_what_is_no_plan(plan: np.ndarray, requeue: Any, said: str) -> None:
