@@ -66,7 +66,12 @@ def _panel(axes: "Axes", stream: Stream, found: Reconfigured) -> None:
     axes.set_xlim(0, stream.phases[-1].end)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("requests")
-    axes.set_title(stream.name.replace("_test", ""), loc="left")
+    axes.set_title(_short(stream.name), loc="left")
+
+
+def _short(stream: str) -> str:
+    """A stream's name for people, without the role of its traces."""
+    return stream.replace("_test", "")
 
 
 def tables(found: Reconfigured) -> "list[Table]":
@@ -101,7 +106,7 @@ def _each(found: Reconfigured) -> "Table":
     for row in found.rows:
         low, high = row.lead_interval
         table.add_row(
-            row.stream, " ".join(name for name in (row.mode, row.policy) if name and name != "rival"),
+            _short(row.stream), " ".join(name for name in (row.mode, row.policy) if name and name != "rival"),
             f"{row.hit_ratio:.4f}", f"{row.lead:+.2f}", f"{low:+.2f} to {high:+.2f}", _ratio(row.after_hit_ratio),
             f"{row.mean_response_us:.0f}", f"{row.ssd_writes_per_100_io:.0f}",
         )  # fmt: skip
@@ -119,7 +124,7 @@ def _costs(found: Reconfigured) -> "Table":
         own, stream = row.cost, streams[row.stream]
         delays = ", ".join(NONE if delay is None else str(delay) for delay in own.delays)
         table.add_row(
-            row.stream, row.mode, str(stream.votes), str(stream.wrong_votes), str(stream.unknown_votes),
+            _short(row.stream), row.mode, str(stream.votes), str(stream.wrong_votes), str(stream.unknown_votes),
             str(own.takeovers), str(own.wrong_takeovers), f"{100 * own.right:.1f} %", delays, str(own.resident),
             str(own.moved), str(own.steps), f"{own.steps_us:.1f}",
         )  # fmt: skip
