@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from cachezoo.console import out
+from cachezoo.evaluation.reconfigure import document, plot
 from cachezoo.figures import pages
 from cachezoo.stage import guarded
 from cachezoo.systems.reuse import carried, carried_plot, goals
@@ -27,6 +28,7 @@ def main() -> int:
         out().print(
             *carried_plot.tables(carried.read_carry_over(carried.FILE)),
             *goals.tables(goals.read_goals(goals.FILE)),
+            *plot.tables(document.read_reconfigured(document.FILE)),
             *pages.tables(figures),
         )
         pages.write_page([one for _, one in figures])

@@ -8,7 +8,10 @@ from cachezoo.stage import guarded
 
 LISTS = {
     "carry_over": "sources.json",
-    **{name: f"sources.{name}.json" for name in ("goals", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn")},
+    **{
+        name: f"sources.{name}.json"
+        for name in ("goals", "reconfigure", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn")
+    },
 }
 
 if __name__ == "__main__":

@@ -71,6 +71,22 @@ class NaiveManager:
         else:
             self.queues[q].insert(0, page)
 
+    def reconfigure(
+        self, wanted: dict[int, int], last: dict[int, int], stamps: dict[int, int], drop: bool = False
+    ) -> int:
+        """Rebuild the queues from each page's decision, its last access's place and its clock; pages that moved."""
+        before = {page: self.where(page) for page in wanted}
+        gone = [page for page, queue in wanted.items() if drop and not queue]
+        recent = sorted(wanted.keys() - gone, key=lambda page: -last[page])
+        self.queues = {q: [page for page in recent if wanted[page] == q] for q in (1, 2, 3)}
+        self.queues[1] += [page for page in recent if not wanted[page]]
+        self.clocks = {page: (stamps[page], self.started + k) for k, page in enumerate(reversed(recent))}
+        self.started += len(recent)
+        self.counts["evictions"] += len(gone)
+        self.counts["dirty_evictions"] += len(self.dirty.intersection(gone))
+        self.dirty -= set(gone)
+        return sum(before[page] != self.where(page) for page in wanted)
+
     def serve(self, pages: list[int], write: bool, decided: int) -> tuple[list[int], int, tuple[int, ...]]:
         """Outcome of each page, -1 or the decision, and (cached, soon, mean, late) for the next request."""
         outcome = [2 if self.where(page) else 0 for page in pages]

@@ -166,6 +166,16 @@ def _demote(state: State) -> None:
 
 
 @step
+def _forget(state: State, page: int) -> None:
+    """Count a page that has left its queue as evicted."""
+    nodes, counters = state.nodes, state.counters
+    counters[EVICTIONS] += 1
+    counters[DIRTY_EVICTIONS] += nodes[DIRTY, page]
+    nodes[DIRTY, page] = 0
+    counters[USED] -= 1
+
+
+@step
 def _evict(state: State) -> None:
     """Drop the tail of soon, else of mean, else of late."""
     nodes, counters = state.nodes, state.counters
@@ -175,10 +185,7 @@ def _evict(state: State) -> None:
     page = nodes[BEFORE, state.stamps.size + q]
     _leave(state, page)
     _clock_off(state, page)
-    counters[EVICTIONS] += 1
-    counters[DIRTY_EVICTIONS] += nodes[DIRTY, page]
-    nodes[DIRTY, page] = 0
-    counters[USED] -= 1
+    _forget(state, page)
 
 
 @step
@@ -346,6 +353,47 @@ def serve_all(lanes: State, start: I64, page_ids: I32, op: U8, queues: I32, outc
         for lane in range(queues.shape[1]):
             evictions[row, lane, 0] = lanes.counters[lane, EVICTIONS]
             evictions[row, lane, 1] = lanes.counters[lane, DIRTY_EVICTIONS]
+
+
+@njit
+def requeue(lanes: State, lane: int, pages: I32, queues: I32, stamps: I64, drop: int) -> int:
+    """Put the resident pages of a lane where another model's decisions want them.
+
+    The cache is then as if every page had entered at its last access by these decisions: the most recent at the head
+    of its queue, its clock begun at that access. A page that is not wanted goes to the tail of soon, the least recent
+    of them last, or leaves at once. No page enters, and what stays and is dirty stays so.
+
+    Args:
+        lanes: the caches, one of them changed in place.
+        lane: which.
+        pages: int32[k], all its resident pages, each once, the least recently used first.
+        queues: int32[k], decisions: `SOON`, `MEAN`, `LATE`, or `ABSENT`.
+        stamps: int64[k], page accesses before each page's last request; never falling.
+        drop: 1 evicts the pages that are not wanted.
+
+    Returns:
+        How many pages are in another queue than before, or gone.
+    """
+    state = State(lanes.nodes[lane], lanes.stamps[lane], lanes.counters[lane], lanes.limits[lane])
+    nodes, moved = state.nodes, 0
+    for k in range(pages.size):
+        into = ABSENT if drop else SOON
+        moved += nodes[QUEUE, pages[k]] != max(queues[k], into)
+        _leave(state, pages[k])
+        _clock_off(state, pages[k])
+    for k in range(pages.size):
+        if queues[k] == ABSENT and drop:
+            _forget(state, pages[k])
+            continue
+        q = max(queues[k], SOON) - 1
+        if queues[k] != ABSENT:
+            _enter_head(state, pages[k], q)
+        _clock_on(state, pages[k], q)
+        state.stamps[pages[k]] = stamps[k]
+    for k in range(pages.size - 1, -1, -1):
+        if queues[k] == ABSENT and not drop:
+            _enter_tail(state, pages[k], SOON - 1)
+    return moved
 
 
 @njit

@@ -229,3 +229,105 @@ def test_a_single_queue_still_fills_free_space_through_soon() -> None:
     lanes.serve([0], False, [0], 0)
     lanes.serve([1], False, [2], 1)
     assert lanes.nodes[0, kernel.QUEUE, :2].tolist() == [kernel.SOON, kernel.MEAN]
+
+
+def reconfigured(requests: list[list[int]], limits: list[Limits], seed: int, every: int) -> int:
+    """Serve a trace under changing limits, the queues rebuilt at times, against the naive cache; pages that moved."""
+    pages = pages_of(requests)
+    rng = np.random.default_rng(seed)
+    lanes, naive = Lanes(pages.n_pages, [limits[0], limits[0]], len(pages.page_ids)), NaiveManager(*limits[0])
+    untouched = [array[0].copy() for array in (lanes.nodes, lanes.stamps, lanes.counters)]
+    last: dict[int, int] = {}
+    stamps: dict[int, int] = {}
+    moved = 0
+    for i, request in enumerate(lists_of(pages)):
+        first = int(pages.request_start[i])
+        if i and i % every == 0:
+            row = limits[i // every % len(limits)]
+            lanes.limits[1] = row
+            naive.capacity, naive.period, naive.percent, naive.fill, naive.requeue, naive.single = row
+            held = sorted((page for page in last if naive.where(page)), key=last.__getitem__)
+            wanted = {page: int(rng.integers(0, 4)) for page in held}
+            before, dirty = naive.counts.copy(), set(naive.dirty)
+            drop = i // every % 2 == 0
+            want = naive.reconfigure(wanted, last, stamps, drop)
+            got = kernel.requeue(
+                lanes.own, 1, np.array(held, np.int32), np.array(list(wanted.values()), np.int32),
+                np.array([stamps[page] for page in held], np.int64), int(drop),
+            )  # fmt: skip
+            assert got == want
+            assert drop or (before, dirty) == (naive.counts, naive.dirty)
+            same_state(lanes, 1, naive)
+            moved += got
+        last |= {page: first + k for k, page in enumerate(request)}
+        stamps |= dict.fromkeys(request, first)
+        queue, write = int(rng.integers(0, 4)), bool(rng.integers(0, 2))
+        decisions = np.array([queue], np.int32)
+        lane = kernel.State(*(array[1:] for array in lanes.own))
+        kernel.serve_lanes(
+            lane, np.array(request, np.int32), int(write), decisions, lanes.outcome[1:], first, lanes.tags
+        )
+        assert lanes.outcome[1, first : first + len(request)].tolist() == naive.serve(request, write, queue)[0]
+        same_state(lanes, 1, naive)
+    for array, was in zip((lanes.nodes, lanes.stamps, lanes.counters), untouched, strict=True):
+        np.testing.assert_array_equal(array[0], was)
+    return moved
+
+
+@settings(deadline=None, max_examples=100)
+@given(page_requests(most=30), st.lists(LIMITS, min_size=1, max_size=3), st.integers(0, 99), st.integers(1, 8))
+def test_queues_rebuilt_match_naive_lists(
+    requests: list[list[int]], limits: list[Limits], seed: int, every: int
+) -> None:
+    capacity = limits[0][0]
+    reconfigured(requests, [(capacity, *row[1:]) for row in limits], seed, every)
+
+
+def test_queues_rebuilt_match_naive_lists_on_a_longer_trace() -> None:
+    limits: list[Limits] = [
+        (25, 125, 20, True, False, False),
+        (25, 50, 99, False, True, False),
+        (25, 9, 0, True, False, True),
+    ]
+    assert reconfigured(seeded_requests(500, 60, 2), limits, 1, 23) > 100
+
+
+def test_a_page_that_the_new_model_does_not_want_is_the_next_victim() -> None:
+    lanes = one(4, 1000, fill=False)
+    for page, queue in enumerate((3, 3, 2, 1)):
+        lanes.serve([page], True, [queue], page)
+    held, stamps = np.arange(4, dtype=np.int32), np.arange(4, dtype=np.int64)
+    assert kernel.requeue(lanes.own, 0, held, np.array([2, 0, 2, 0], np.int32), stamps, 0) == 2
+    assert [lanes.ring(0, queue - 1, kernel.AFTER) for queue in (1, 2, 3)] == [[3, 1], [2, 0], []]
+    lanes.serve([4], False, [3], 4)
+    assert lanes.nodes[0, kernel.QUEUE, 1] == kernel.ABSENT
+    assert lanes.counters[0, kernel.DIRTY_EVICTIONS] == 1
+
+
+def test_a_page_put_elsewhere_has_had_its_clock_running_since_its_last_access() -> None:
+    lanes = one(4, 10)
+    lanes.serve([0], False, [1], 0)
+    for k in range(1, 6):
+        lanes.serve([11], False, [0], k)
+    resident = np.array([0, 11], np.int32)
+    kernel.requeue(lanes.own, 0, resident, np.array([3, 3], np.int32), np.array([0, 5], np.int64), 0)
+    seen = []
+    for k in range(6, 20):
+        lanes.serve([10], False, [0], k)
+        seen.append(lanes.nodes[0, kernel.QUEUE, resident].tolist())
+    assert seen.index([2, 3]) == 10 - 6 - 1
+    assert seen.index([2, 2]) == 15 - 6 - 1
+
+
+def test_pages_that_the_new_model_does_not_want_leave_their_space_free() -> None:
+    lanes = one(4, 1000)
+    for page, queue in enumerate((3, 3, 2, 1)):
+        lanes.serve([page], page < 2, [queue], page)
+    held, stamps = np.arange(4, dtype=np.int32), np.arange(4, dtype=np.int64)
+    assert kernel.requeue(lanes.own, 0, held, np.array([2, 0, 2, 0], np.int32), stamps, 1) == 3
+    assert [lanes.ring(0, queue - 1, kernel.AFTER) for queue in (1, 2, 3)] == [[], [2, 0], []]
+    counters = lanes.counters[0]
+    assert (counters[kernel.USED], counters[kernel.EVICTIONS], counters[kernel.DIRTY_EVICTIONS]) == (2, 2, 1)
+    lanes.serve([4], False, [0], 4)
+    assert lanes.nodes[0, kernel.QUEUE, 4] == kernel.SOON
+    assert (counters[kernel.USED], counters[kernel.EVICTIONS]) == (3, 2)
