@@ -22,7 +22,7 @@ class Sample:
 
     Attributes:
         stream: they alone, with pages numbered from 0 on by their ids in the whole stream. Requests and admission units
-            without a drawn page are not in it.
+            without a drawn page are not in it; those that are know how many pages they ask for in all.
         rows: int64[k], the accesses of the whole stream that these are, rising.
         pages: int32[pages drawn], the ids that they have in the whole stream, rising.
     """
@@ -72,6 +72,6 @@ def sample(stream: Stream, rate: float, seed: int) -> Sample:
         flags[_starts(stream.flags, rows, flag)] |= np.uint8(flag)
     part = replace(
         stream, page_ids=own[stream.page_ids[rows]], flags=flags, page_bytes=stream.page_bytes[rows],
-        n_pages=int(chosen.sum()),
+        n_pages=int(chosen.sum()), whole_pages=stream.request_pages[rows],
     )  # fmt: skip
     return Sample(part, rows, np.flatnonzero(chosen).astype(np.int32))

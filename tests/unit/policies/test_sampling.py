@@ -22,6 +22,7 @@ def test_equals_its_oracle(stream, rate, seed):
     assert found.stream.page_bytes.tolist() == stream.page_bytes[found.rows].tolist()
     assert found.stream.n_pages == len(found.pages) == chosen.sum()
     assert found.stream.writes == stream.writes
+    assert found.stream.request_pages.tolist() == stream.request_pages[found.rows].tolist()
 
 
 @given(stream=streams(), seed=st.integers(0, 50))
