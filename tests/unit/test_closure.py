@@ -35,7 +35,7 @@ MOST_FILES = {
     "fit_workload": 45,
     "ingest": 65,
     "judge_admission": 55,
-    "judge_caching": 125,
+    "judge_caching": 130,
     "judge_prefetch": 60,
     "judge_reuse": 125,
     "judge_workload": 50,

@@ -12,6 +12,10 @@ more pages than fit. A page that the last leader held, too, stays until its room
 decides: a page joins it as the leader evicts it, goes to its end when it is hit, and waits there through a change of
 leaders if the new one does not hold it either; the pages that the old leader held alone queue behind it, those used
 longest ago first.
+
+Shadows may see drawn pages alone, in as small a part of the capacity (`follow_sampled`). Then they only measure, all
+counts are of drawn pages, and what the leader holds is told by a cache of all pages that its own policy runs. Such a
+cache is built up when its expert takes over, so that a change waits for the next request.
 """
 
 from typing import NamedTuple
@@ -40,12 +44,12 @@ class State(NamedTuple):
     """What the follower knows between two accesses.
 
     Attributes:
-        holders: uint32[n_pages], bit e: expert e holds the page.
+        holders: uint32[n_pages], bit e: the shadow of expert e holds the page.
         place: uint8[n_pages]: `OUT` of the follower, `KEPT` as the leader does, or a `STRAY`.
         before, after: int32[n_pages + 2] the kept pages by use and the queue of strays, latest first.
         credit: float64[experts], the decayed hits in units of `weight`.
         weight: float64[1], what a hit counts now; it grows, instead of all counts shrinking.
-        lacks: int64[experts], pages that the expert holds and the follower does not.
+        lacks: int64[experts], pages that the expert's shadow holds and the follower does not.
         numbers: int64[2], the leader and how many pages the follower holds.
         capacity: pages.
         growth: of the weight from one access to the next.
@@ -100,13 +104,18 @@ def _left(state: State, expert: int, page: int) -> None:
     state.holders[page] &= ALL ^ (1 << expert)
     if state.place[page] == OUT:
         state.lacks[expert] -= 1
-    elif expert == state.numbers[LEADER] and state.place[page] == KEPT:
+
+
+@step
+def _strayed(state: State, page: int) -> None:
+    """The leader evicted a page."""
+    if state.place[page] == KEPT:
         _move(state, page, STRAY)
 
 
 @step
 def _watch(state: State, page: int, i: int, outcome: U8, victim: I32) -> int:
-    """The experts take step i of the span; returns the bits of those that hit."""
+    """The shadows take step i of the span; returns the bits of those that hit."""
     hit = 0
     for expert in range(state.credit.size):
         did = outcome[expert, i]
@@ -146,21 +155,20 @@ def _ahead(state: State) -> int:
 
 
 @step
-def _change(state: State, leader: int) -> None:
-    """Follow another: its pages are kept, all others are strays."""
-    state.numbers[LEADER] = leader
+def _keep(state: State, leads: U32, bit: int) -> None:
+    """The pages whose `bit` is set in `leads` are kept, all others are strays."""
     kept = state.place.size
     stray = kept + 1
     page = state.before[kept]
     while page != kept:
         newer = state.before[page]
-        if not state.holders[page] >> leader & 1:
+        if not leads[page] >> bit & 1:
             _move(state, page, STRAY)
         page = newer
     page = state.before[stray]
     while page != stray:
         newer = state.before[page]
-        if state.holders[page] >> leader & 1:
+        if leads[page] >> bit & 1:
             _move(state, page, KEPT)
         page = newer
 
@@ -189,6 +197,33 @@ def _enter(state: State, page: int) -> int:
     return left
 
 
+@step
+def _answer(state: State, page: int, flag: int, held: bool, missed: bool, i: int, outcome: U8, victim: I32) -> bool:
+    """The follower serves access i, whose page the leader holds after its own step, or not.
+
+    Returns:
+        Whether the request missed so far.
+    """
+    outcome[i] = BYPASSED
+    victim[i] = NONE
+    asked = not flag & PREFETCH
+    if state.place[page] != OUT:
+        if asked:
+            outcome[i] = HIT
+            _move(state, page, KEPT if held else STRAY)
+        elif held:
+            _move(state, page, KEPT)
+    elif asked and not flag & AROUND:
+        missed = True
+        if held:
+            outcome[i] = ADMITTED
+            victim[i] = _enter(state, page)
+    elif not asked and missed and held:
+        outcome[i] = PREFETCHED
+        victim[i] = _enter(state, page)
+    return missed
+
+
 @njit
 def follow(page_ids: I32, flags: U8, state: State, experts: tuple[U8, I32], followed: tuple[U8, I32, U8]) -> None:
     """Serve a span of accesses that begins with a request's first.
@@ -206,31 +241,77 @@ def follow(page_ids: I32, flags: U8, state: State, experts: tuple[U8, I32], foll
     for i in range(page_ids.size):
         page = page_ids[i]
         flag = flags[i]
-        outcome[i] = BYPASSED
-        victim[i] = NONE
         if flag & REQUEST:
             missed = False
-        asked = not flag & PREFETCH
-        if asked:
+        if not flag & PREFETCH:
             _age(state)
         hit = _watch(state, page, i, did, evicted)
+        left = evicted[state.numbers[LEADER], i]
+        if left != NONE:
+            _strayed(state, left)
         if hit and not hit >> state.numbers[LEADER] & 1:
             ahead = _ahead(state)
             if ahead != state.numbers[LEADER]:
-                _change(state, ahead)
+                state.numbers[LEADER] = ahead
+                _keep(state, state.holders, ahead)
         held = bool(state.holders[page] >> state.numbers[LEADER] & 1)
         leader[i] = state.numbers[LEADER]
-        if state.place[page] != OUT:
-            if asked:
-                outcome[i] = HIT
-                _move(state, page, KEPT if held else STRAY)
-            elif held:
-                _move(state, page, KEPT)
-        elif asked and not flag & AROUND:
-            missed = True
-            if held:
-                outcome[i] = ADMITTED
-                victim[i] = _enter(state, page)
-        elif not asked and missed and held:
-            outcome[i] = PREFETCHED
-            victim[i] = _enter(state, page)
+        missed = _answer(state, page, flag, held, missed, i, outcome, victim)
+
+
+@njit
+def follow_sampled(
+    page_ids: I32, flags: U8, state: State, shadows: tuple[I64, U8, I32], led: tuple[U32, U8, I32],
+    followed: tuple[U8, I32, U8],
+) -> tuple[int, int]:  # fmt: skip
+    """Serve a span of accesses that begins with a request's first, until another than the leader is ahead.
+
+    The shadows hold drawn pages alone and only measure. What is held is what the leader's own cache of all pages holds.
+
+    Args:
+        page_ids: int32[m].
+        flags: uint8[m] bits of `cachezoo.kernels.outcome`.
+        state: as `make` returns it, changed in place; its capacity is the follower's, half-life, lead and price are of
+            the drawn pages.
+        shadows: int64[k] the accesses to drawn pages, rising, uint8[experts, k] outcomes and int32[experts, k] victims
+            of the shadows there.
+        led: uint32[n_pages], 1 where the leader's cache holds a page, changed in place; uint8[m] its outcomes and
+            int32[m] victims.
+        followed: written: uint8[m] outcome and int32[m] victim of the follower, uint8[m] the leader.
+
+    Returns:
+        Accesses served, up to a request's end, and who is ahead then.
+    """
+    rows, did, evicted = shadows
+    leads, leads_did, leads_evicted = led
+    outcome, victim, leader = followed
+    missed, row, ahead = False, 0, int(state.numbers[LEADER])
+    for i in range(page_ids.size):
+        page = page_ids[i]
+        flag = flags[i]
+        if flag & REQUEST:
+            missed = False
+            if ahead != state.numbers[LEADER]:
+                return i, ahead
+        if row < rows.size and rows[row] == i:
+            if not flag & PREFETCH:
+                _age(state)
+            hit = _watch(state, page, row, did, evicted)
+            if hit and ahead == state.numbers[LEADER] and not hit >> ahead & 1:
+                ahead = _ahead(state)
+            row += 1
+        if leads_did[i] == ADMITTED or leads_did[i] == PREFETCHED:
+            leads[page] = 1
+            if leads_evicted[i] != NONE:
+                leads[leads_evicted[i]] = 0
+                _strayed(state, leads_evicted[i])
+        leader[i] = state.numbers[LEADER]
+        missed = _answer(state, page, flag, bool(leads[page]), missed, i, outcome, victim)
+    return page_ids.size, ahead
+
+
+@njit
+def change(state: State, leader: int, leads: U32) -> None:
+    """Follow another, whose cache of all pages holds those with a 1 in `leads`, uint32[n_pages]."""
+    state.numbers[LEADER] = leader
+    _keep(state, leads, 0)

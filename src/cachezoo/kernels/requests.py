@@ -7,20 +7,17 @@ from cachezoo.kernels.jit import njit
 from cachezoo.kernels.outcome import PREFETCH, REQUEST
 
 U8 = npt.NDArray[np.uint8]
+I32 = npt.NDArray[np.int32]
 
 
 @njit
-def by_request_size(flags: U8, table: U8) -> U8:
-    """A code for each access by the pages of its request.
+def request_pages(flags: U8) -> I32:
+    """int32[m]: the pages of each access's request, prefetches not counted; of prefetches those of their request.
 
     Args:
         flags: uint8[m] a stream's.
-        table: uint8[k] the code of a request of 0 to k - 1 pages, larger ones as the last; prefetches are not counted.
-
-    Returns:
-        uint8[m], of prefetches the code of the request that they come with.
     """
-    codes = np.empty(flags.size, np.uint8)
+    found = np.empty(flags.size, np.int32)
     low = 0
     while low < flags.size:
         pages = 0
@@ -28,6 +25,17 @@ def by_request_size(flags: U8, table: U8) -> U8:
         while high < flags.size and (high == low or not flags[high] & REQUEST):
             pages += not flags[high] & PREFETCH
             high += 1
-        codes[low:high] = table[min(pages, table.size - 1)]
+        found[low:high] = pages
         low = high
+    return found
+
+
+def by_size(pages: I32, table: U8) -> U8:
+    """uint8[m]: the code of each access by its request's pages, int32[m].
+
+    Args:
+        pages: of `request_pages`.
+        table: uint8[k] the code of a request of 0 to k - 1 pages, larger ones as the last.
+    """
+    codes: U8 = table[np.minimum(pages, table.size - 1)]
     return codes

@@ -70,23 +70,24 @@ class Course:
     """A composition at work on a stream, which it serves a span at a time, from an empty cache on.
 
     Attributes:
-        served: accesses so far.
+        served: accesses so far, those before the first served included.
     """
 
-    def __init__(self, composition: Composition, stream: Stream, capacity: int) -> None:
+    def __init__(self, composition: Composition, stream: Stream, capacity: int, first: int = 0) -> None:
         """Start.
 
         Args:
             composition: the parts.
             stream: what is asked.
             capacity: pages, at least 1.
+            first: access to begin with, a request's first.
 
         Raises:
             ConfigError: capacity below 1, or a parameter outside its range.
         """
         check_capacity(capacity)
         eviction, admission = composition.eviction, composition.admission
-        self.served = 0
+        self.served = first
         self._stream, self._eviction = stream, eviction
         self._state = _state(eviction, stream, capacity, composition.eviction_values)
         self._gate = _state(admission, stream, capacity, composition.admission_values)

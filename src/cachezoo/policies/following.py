@@ -1,27 +1,37 @@
-"""`follow`: a cache that follows the best of several experts, each simulated beside it as a full shadow.
+"""`follow`: a cache that follows the best of several experts, each simulated beside it as a shadow, full or sampled.
 
 An expert is any composition: an eviction with its admission and their values. It does not see the follower, so its
 outcomes and victims are simulated first, a span of the stream at a time, and the follower is computed from them; see
-`cachezoo.kernels.follow` for what it does, ADR 17 for why.
+`cachezoo.kernels.follow` for what it does, ADR 17 for why. A sampled shadow serves the accesses to some pages alone and
+only measures: the leader's cache is then run in full, and a new leader's is built up from what was asked lately
+(`cachezoo.policies.leading`; ADR 21).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import follow as kernel
-from cachezoo.kernels.outcome import HIT
-from cachezoo.policies.components import Composition, Parameter, Values, settle
+from cachezoo.kernels.outcome import HIT, NONE
+from cachezoo.policies.components import Composition, Parameter, Values, Whole, settle
 from cachezoo.policies.engine import Course, Run, check_capacity, pauses
+from cachezoo.policies.leading import built
+from cachezoo.policies.sampling import sample
 from cachezoo.policies.stream import Stream
 
 U8 = npt.NDArray[np.uint8]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
 EXPERTS = "experts"
 MOST_EXPERTS = kernel.MOST_EXPERTS
 SPAN = 2**16  # accesses at least for which the experts' outcomes and victims are in memory
+SAMPLED_SPAN = 2**12  # the same of sampled shadows; what the old leader served past a change is thrown away
+LEAST_SHADOW = 64  # pages of a sampled shadow; smaller ones say little (docs/experiments.md)
+SEEDS = 2**31 - 2
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,9 @@ FOLLOW = Follower(
         Parameter("lead", 0.003, 0, 1e6, "hits by which another expert must be ahead, over the capacity"),
         Parameter("price", 0.1, 0, 1e6, "hits more for each page that would have to be read again"),
         Parameter("head_start", 0, 0, 1e6, "hits that the first expert begins with, over the capacity"),
+        Parameter("sample", 1, 1e-3, 1, "part of the pages that the shadows see, in as small a part of the capacity"),
+        Parameter("history", 16, 0, 1e6, "with sampled shadows: accesses shown to a new leader, over the capacity"),
+        Whole("seed", 0, 0, SEEDS, "of the sample, a whole number"),
     ),
     "follow(experts=A|B|...)[+prefetch]",
 )  # fmt: skip
@@ -56,47 +69,142 @@ class Followed:
         run: what it did at each access.
         leader: uint8[m], the expert that it followed at each access, by its place among the experts.
         hits: int64[experts], hits of each expert's shadow.
+        measured: accesses asked of each shadow: all of the stream's, or those to the sampled pages.
     """
 
     run: Run
     leader: U8
     hits: npt.NDArray[np.int64]
+    measured: int
 
 
 def follow_runs(
-    stream: Stream, capacity: int, experts: Sequence[Composition], values: Values | None = None, span: int = SPAN
+    stream: Stream, capacity: int, experts: Sequence[Composition], values: Values | None = None, span: int | None = None
 ) -> Followed:
     """Serve a stream from an empty cache that follows the best of several.
 
     Args:
         stream: what is asked.
-        capacity: pages, at least 1, of the follower and of each shadow.
-        experts: 1 to `MOST_EXPERTS`; the first leads until another is ahead, and among equals.
+        capacity: pages, at least 1, of the follower and of each full shadow.
+        experts: 1 to `MOST_EXPERTS`; the first leads until another is ahead, and among equals. With sampled shadows
+            each has to serve any stream, so none may hang on decisions that were made for this one.
         values: of `FOLLOW.parameters`; defaults where none is given.
         span: accesses at least that are simulated at a time, up to the next request; the run is the same with any.
 
     Raises:
-        ConfigError: capacity below 1, no expert or too many, or a parameter outside its range.
+        ConfigError: capacity below 1, no expert or too many, a parameter outside its range, or a sample so small that
+            its shadows have less than `LEAST_SHADOW` pages.
     """
     check_capacity(capacity)
     if not 1 <= len(experts) <= MOST_EXPERTS:
         message = f"{FOLLOW.id}: {len(experts)} experts; name 1 to {MOST_EXPERTS}"
         raise ConfigError(message)
     own = settle(FOLLOW.id, FOLLOW.parameters, values or {})
-    state = kernel.make(
-        stream.n_pages, capacity, len(experts), own["half_life"] * capacity, own["lead"] * capacity, own["price"]
-    )
-    state.credit[0] = own["head_start"] * capacity
+    if own["sample"] < 1:
+        return _Sampled(stream, capacity, experts, own).run(span or SAMPLED_SPAN)
+    state = _state(stream, capacity, capacity, len(experts), own)
     courses = [Course(expert, stream, capacity) for expert in experts]
-    run = Run(np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32))
-    leader, hits, low = np.empty(len(stream), np.uint8), np.zeros(len(experts), np.int64), 0
-    for high in pauses(stream, span):
-        shadows = np.empty((len(experts), high - low), np.uint8), np.empty((len(experts), high - low), np.int32)
-        for course, outcome, victim in zip(courses, *shadows, strict=True):
-            course.serve(high, outcome, victim)
+    run, leader = _empty(stream)
+    hits, low = np.zeros(len(experts), np.int64), 0
+    for high in pauses(stream, span or SPAN):
+        shadows = _served(courses, high)
         part = slice(low, high)
         followed = run.outcome[part], run.victim[part], leader[part]
         kernel.follow(stream.page_ids[part], stream.flags[part], state, shadows, followed)
         hits += np.count_nonzero(shadows[0] == HIT, axis=1)
         low = high
-    return Followed(run, leader, hits)
+    return Followed(run, leader, hits, int(stream.asked.sum()))
+
+
+def _state(stream: Stream, capacity: int, measured: float, experts: int, own: Values) -> kernel.State:
+    """A follower of `capacity` pages whose counts are those of shadows of `measured` pages."""
+    state = kernel.make(
+        stream.n_pages, capacity, experts, own["half_life"] * measured, own["lead"] * measured, own["price"]
+    )
+    state.credit[0] = own["head_start"] * measured
+    return state
+
+
+def _empty(stream: Stream) -> tuple[Run, U8]:
+    return Run(np.empty(len(stream), np.uint8), np.empty(len(stream), np.int32)), np.empty(len(stream), np.uint8)
+
+
+def _served(courses: Sequence[Course], high: int) -> tuple[U8, I32]:
+    """Outcomes and victims of caches that serve what is left before access `high`."""
+    size = len(courses), high - courses[0].served
+    outcome, victim = np.empty(size, np.uint8), np.empty(size, np.int32)
+    for course, did, left in zip(courses, outcome, victim, strict=True):
+        course.serve(high, did, left)
+    return outcome, victim
+
+
+def least_capacity(values: Values) -> int:
+    """Pages from which on a follower with these values of `FOLLOW.parameters` can run."""
+    rate = settle(FOLLOW.id, FOLLOW.parameters, values)["sample"]
+    return 1 if rate == 1 else ceil(LEAST_SHADOW / rate)
+
+
+def _size(capacity: int, rate: float) -> int:
+    """Pages of a sampled shadow.
+
+    Raises:
+        ConfigError: too few.
+    """
+    size = round(capacity * rate)
+    if size < LEAST_SHADOW:
+        enough = ceil(1000 * LEAST_SHADOW / capacity) / 1000
+        message = (
+            f"{FOLLOW.id}: sample = {rate:g} of {capacity} pages makes shadows of {size}, and less than "
+            f"{LEAST_SHADOW} say too little; give sample = {min(1, enough):g} or more"
+        )
+        raise ConfigError(message)
+    return size
+
+
+class _Sampled:
+    """A follower whose shadows are sampled, and the leader's cache of all pages."""
+
+    def __init__(self, stream: Stream, capacity: int, experts: Sequence[Composition], own: Values) -> None:
+        size = _size(capacity, own["sample"])
+        self._stream, self._capacity, self._experts = stream, capacity, experts
+        self._reach = round(own["history"] * capacity)
+        self._sample = sample(stream, own["sample"], int(own["seed"]))
+        self._shadows = [Course(expert, self._sample.stream, size) for expert in experts]
+        self._state = _state(stream, capacity, capacity * own["sample"], len(experts), own)
+        self._course, self._leads = built(experts[0], stream, capacity, 0, 0)
+
+    def run(self, span: int) -> Followed:
+        """Serve all, so many accesses at least at a time."""
+        run, leader = _empty(self._stream)
+        hits, low, row = np.zeros(len(self._experts), np.int64), 0, 0
+        for high in pauses(self._stream, span):
+            last = int(np.searchsorted(self._sample.rows, high))
+            outcome, victim = _served(self._shadows, last)
+            victim = np.where(victim == NONE, NONE, self._sample.pages[victim])
+            shadows = self._sample.rows[row:last], outcome, victim
+            self._span(low, high, shadows, (run, leader))
+            hits += np.count_nonzero(outcome == HIT, axis=1)
+            low, row = high, last
+        return Followed(run, leader, hits, int(self._sample.stream.asked.sum()))
+
+    def _span(self, low: int, high: int, shadows: tuple[I64, U8, I32], followed: tuple[Run, U8]) -> None:
+        """Serve accesses low to before high, through all changes of leader in them."""
+        rows, outcome, victim = shadows
+        run, leader = followed
+        while low < high:
+            left = int(np.searchsorted(rows, low))
+            part = slice(low, high)
+            own, evicted = _served([self._course], high)
+            taken, ahead = kernel.follow_sampled(
+                self._stream.page_ids[part], self._stream.flags[part], self._state,
+                (rows[left:] - low, outcome[:, left:], victim[:, left:]), (self._leads, own[0], evicted[0]),
+                (run.outcome[part], run.victim[part], leader[part]),
+            )  # fmt: skip
+            low += taken
+            if ahead != self._state.numbers[kernel.LEADER] and low < len(self._stream):
+                self._follow(ahead, low)
+
+    def _follow(self, leader: int, low: int) -> None:
+        """Another leads from access `low` on."""
+        self._course, self._leads = built(self._experts[leader], self._stream, self._capacity, low, self._reach)
+        kernel.change(self._state, leader, self._leads)

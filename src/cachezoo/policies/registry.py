@@ -14,7 +14,7 @@ from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Run, hits_only, simulate
 from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
-from cachezoo.policies.following import FOLLOW, follow_runs
+from cachezoo.policies.following import FOLLOW, follow_runs, least_capacity
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream
 
@@ -22,6 +22,7 @@ I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 Bool = npt.NDArray[np.bool_]
 Kind = Literal["classic", "online", "follower", "bound", "composed"]
+ONE = Stream.of_pages(np.zeros(1, np.int32), 1)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Policy:
         simulate: (stream, capacity) to what the cache does.
         hits: (page_ids, n_pages, capacity) to uint8 outcomes of single page reads, by the fastest way there is.
         spec: what it is composed of, with what it prefetches; None for a bound.
-        trial: parts of the same steps that can serve any stream; None where the policy itself can.
+        trial: runs all of the policy's kernels; None where a run of one access does.
     """
 
     id: str
@@ -46,15 +47,14 @@ class Policy:
     simulate: Callable[[Stream, int], Run]
     hits: Callable[[I32, int, int], U8]
     spec: Spec | None = None
-    trial: Composition | None = None
+    trial: Callable[[], object] | None = None
 
     def compile(self) -> None:
         """Have its kernels ready, so that a time measured is a run's."""
-        stream = Stream.of_pages(np.zeros(1, np.int32), 1)
         if self.trial is None:
-            self.simulate(stream, 1)
+            self.simulate(ONE, 1)
         else:
-            simulate(self.trial, stream, 1)
+            self.trial()
 
 
 def _composed(name: str, kind: Kind, title: str, parts: Composition, spec: Spec | None = None) -> Policy:
@@ -73,10 +73,14 @@ def _follower(spec: Spec) -> Policy:
     def run(stream: Stream, capacity: int) -> Run:
         return follow_runs(stream, capacity, experts, values).run
 
+    def trial() -> None:
+        follow_runs(ONE, 1, experts)  # no sampled shadow need see the one page
+        run(ONE, least_capacity(values))
+
     return Policy(
         str(spec), "follower", FOLLOW.title, run,
         lambda page_ids, n_pages, capacity: run(Stream.of_pages(page_ids, n_pages), capacity).outcome,
-        spec,
+        spec, trial,
     )  # fmt: skip
 
 
@@ -139,4 +143,5 @@ def policy(policy_id: str) -> Policy:
 def behind_decisions(name: str, decided: Bool) -> Policy:
     """LRU behind decisions made elsewhere: bool[n], one for each request, or bool[m] for each page access."""
     own, trial = (Composition(LRU, by_decision(decisions, name)) for decisions in (decided, np.ones(1, np.bool_)))
-    return replace(_composed(name, "composed", "LRU behind a model's decisions", own), trial=trial)
+    found = _composed(name, "composed", "LRU behind a model's decisions", own)
+    return replace(found, trial=lambda: simulate(trial, ONE, 1))

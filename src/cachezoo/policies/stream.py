@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import AROUND, METADATA, PREFETCH, REQUEST, UNIT, WRITE
+from cachezoo.kernels.requests import request_pages
 from cachezoo.kernels.versions import version_ids
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
@@ -61,6 +62,7 @@ class Stream:
         n_pages: distinct pages.
         writes: what a write does: `back` enters the cache and is dirty until it leaves; `through` enters and is written
             to the disk at once; `around` goes to the disk alone, and what the cache held of the page is void.
+        whole_pages: int32[m] `request_pages` of the stream that this is a part of; None where it has whole requests.
     """
 
     page_ids: I32
@@ -68,6 +70,7 @@ class Stream:
     page_bytes: I32
     n_pages: int
     writes: Writes = "back"
+    whole_pages: I32 | None = None
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -77,6 +80,11 @@ class Stream:
         """bool[m]: the trace's own accesses; the others are prefetches."""
         asked: npt.NDArray[np.bool_] = self.flags & PREFETCH == 0
         return asked
+
+    @property
+    def request_pages(self) -> I32:
+        """int32[m]: pages that the request of each access asks for."""
+        return request_pages(self.flags) if self.whole_pages is None else self.whole_pages
 
     @property
     def request_of(self) -> I32:

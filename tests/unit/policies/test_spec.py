@@ -25,16 +25,19 @@ def test_names_are_unique_over_all_tables():
     assert all(name == name.lower() and name.replace("_", "").isalnum() for name in ids)
 
 
+def numbers(one):
+    """Values that a parameter takes."""
+    low, high = max(one.low, -1e9), min(one.high, 1e9)
+    within = st.integers(int(low), int(high)) if isinstance(one, Whole) else st.floats(low, high)
+    return st.one_of(within, st.just(one.default))
+
+
 @st.composite
 def part_texts(draw, table):
     """A part in some spelling, and what it should be read as."""
     part = draw(st.sampled_from([part for part in table if part.id not in BOUNDS]))
     chosen = draw(st.permutations(part.parameters))[: draw(st.integers(0, len(part.parameters)))]
-    values = {}
-    for one in chosen:
-        low, high = max(one.low, -1e9), min(one.high, 1e9)
-        numbers = st.integers(int(low), int(high)) if isinstance(one, Whole) else st.floats(low, high)
-        values[one.name] = draw(st.one_of(numbers, st.just(one.default)))
+    values = {one.name: draw(numbers(one)) for one in chosen}
     blank = draw(st.sampled_from(["", " ", "  "]))
     inside = f",{blank}".join(f"{name}{blank}={value!r}" for name, value in values.items())
     text = f"{part.id}({inside})" if values or draw(st.booleans()) else part.id
@@ -61,7 +64,7 @@ def test_every_text_round_trips(admission, eviction, prefetch):
         st.tuples(st.one_of(st.none(), part_texts(ADMISSIONS)), part_texts(EVICTIONS)),
         min_size=1, max_size=5, unique_by=lambda pair: (pair[0] and pair[0][1], pair[1][1]),
     ),
-    st.dictionaries(st.sampled_from([one.name for one in FOLLOW.parameters]), st.floats(0.001, 1e6)),
+    st.fixed_dictionaries({}, optional={one.name: numbers(one) for one in FOLLOW.parameters}),
     st.one_of(st.none(), part_texts(PREFETCHES)), st.booleans(),
 )  # fmt: skip
 @settings(deadline=None, max_examples=200)

@@ -9,7 +9,7 @@ from cachezoo.kernels.evict import azor, hystor
 from cachezoo.kernels.evict.hystor import weights
 from cachezoo.kernels.evict.reca import kinds_of
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT, METADATA, PREFETCH, REQUEST, UNIT, WRITE
-from cachezoo.kernels.requests import by_request_size
+from cachezoo.kernels.requests import by_size, request_pages
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import simulate
@@ -89,15 +89,17 @@ def test_azor_always_lets_metadata_in():
 
 def test_request_sizes_do_not_count_prefetches():
     flags = np.array([REQUEST, 0, PREFETCH, PREFETCH, REQUEST, REQUEST, 0, 0], np.uint8)
-    assert by_request_size(flags, np.arange(3, dtype=np.uint8)).tolist() == [2, 2, 2, 2, 1, 2, 2, 2]
-    assert by_request_size(flags, np.arange(9, dtype=np.uint8)).tolist() == [2, 2, 2, 2, 1, 3, 3, 3]
-    assert by_request_size(flags[:0], np.arange(3, dtype=np.uint8)).tolist() == []
+    pages = request_pages(flags)
+    assert pages.tolist() == [2, 2, 2, 2, 1, 3, 3, 3]
+    assert by_size(pages, np.arange(3, dtype=np.uint8)).tolist() == [2, 2, 2, 2, 1, 2, 2, 2]
+    assert by_size(pages, np.arange(9, dtype=np.uint8)).tolist() == pages.tolist()
+    assert request_pages(flags[:0]).tolist() == []
 
 
 @pytest.mark.parametrize(("pages", "weight"), [(1, 128), (2, 64), (3, 64), (4, 32), (127, 2), (128, 1), (900, 1)])
 def test_hystors_weight_is_the_inverse_bitmap(pages, weight):
     stream = stream_of((list(range(pages)), 0))
-    assert set(weights(stream.flags).tolist()) == {weight}
+    assert set(weights(stream.request_pages).tolist()) == {weight}
 
 
 def test_azors_count_stops_short_of_the_bit_of_metadata():
@@ -126,7 +128,7 @@ def test_hystor_takes_writes_where_reads_would_be_refused():
 
 
 def test_hystors_worth_stops_short_of_the_bit_of_metadata():
-    state = hystor.make(np.full(3, REQUEST, np.uint8), 1, 1, 0.0)
+    state = hystor.make(np.full(3, REQUEST, np.uint8), np.ones(3, np.int32), 1, 1, 0.0)
     hystor.insert(state, 0, 0)
     state.own[0] = hystor.MOST_WORTH - 1 << hystor.WORTH_BIT
     hystor.touch(state, 0, 1)
@@ -143,7 +145,7 @@ def test_reca_is_lru_where_all_requests_are_of_a_kind():
 
 def test_recas_kinds():
     stream = stream_of(([0], 0), ([0], WRITE), ([0, 1, 2], 0), ([0, 1, 2], WRITE))
-    assert kinds_of(stream.flags, 3).tolist() == [0, 1, 2, 2, 2, 3, 3, 3]
+    assert kinds_of(stream.flags, stream.request_pages, 3).tolist() == [0, 1, 2, 2, 2, 3, 3, 3]
 
 
 def test_reca_learns_to_keep_scans_out():

@@ -25,7 +25,7 @@ import numpy as np
 from cachezoo.kernels.heap import I32, I64, U8, freshen, push, sink
 from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.outcome import METADATA, NONE, REFUSED, WRITE
-from cachezoo.kernels.requests import by_request_size
+from cachezoo.kernels.requests import by_size
 from cachezoo.kernels.step import step
 
 META_BIT, WORTH_BIT = 62, 31
@@ -55,19 +55,19 @@ class State(NamedTuple):
     for_writes: int
 
 
-def weights(flags: U8) -> U8:
-    """uint8[m]: 128 >> floor(log2(pages of the access's request)), at least 1; prefetches are no part of a request."""
+def weights(request_pages: I32) -> U8:
+    """uint8[m]: 128 >> floor(log2(pages of the access's request)), at least 1."""
     shift = np.frexp(np.maximum(np.arange(129), 1))[1] - 1
-    return by_request_size(flags, (128 >> shift).astype(np.uint8))
+    return by_size(request_pages, (128 >> shift).astype(np.uint8))
 
 
-def make(flags: U8, n_pages: int, capacity: int, write_share: float) -> State:
-    """An empty cache of `capacity` pages over ids in [0, n_pages), for the accesses with these flags."""
+def make(flags: U8, request_pages: I32, n_pages: int, capacity: int, write_share: float) -> State:
+    """An empty cache of `capacity` pages over ids in [0, n_pages), for the accesses with these flags and requests."""
     for_writes = int(write_share * capacity)
     size = min(capacity - for_writes, n_pages)
     pages, ranks, own = np.empty(size, np.int32), np.empty(size, np.int64), np.zeros(n_pages, np.int64)
     area, used = np.zeros(n_pages, np.uint8), np.zeros(2, np.int64)
-    return State(flags, weights(flags), area, pages, ranks, own, *links(n_pages, 1), used, for_writes)
+    return State(flags, weights(request_pages), area, pages, ranks, own, *links(n_pages, 1), used, for_writes)
 
 
 @step

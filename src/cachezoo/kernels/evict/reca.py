@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from cachezoo.kernels.lists import I32, link_head, links, unlink
 from cachezoo.kernels.outcome import NONE, REFUSED, WRITE
-from cachezoo.kernels.requests import by_request_size
+from cachezoo.kernels.requests import by_size
 from cachezoo.kernels.step import step
 
 I64 = npt.NDArray[np.int64]
@@ -63,19 +63,21 @@ class State(NamedTuple):
     bar: float
 
 
-def kinds_of(flags: U8, sequential: int) -> U8:
+def kinds_of(flags: U8, request_pages: I32, sequential: int) -> U8:
     """uint8[m]: 1 for a write + 2 for a request of at least so many pages; prefetches are of their request's size."""
     table = np.zeros(sequential + 1, np.uint8)
     table[sequential] = 2
-    kinds: U8 = by_request_size(flags, table)
+    kinds: U8 = by_size(request_pages, table)
     return kinds | (flags & np.uint8(WRITE))
 
 
-def make(flags: U8, n_pages: int, capacity: int, window: float, reach: float, bar: float, sequential: int) -> State:
-    """An empty cache of `capacity` pages over ids in [0, n_pages), for the accesses with these flags."""
+def make(
+    flags: U8, request_pages: I32, n_pages: int, capacity: int, window: float, reach: float, bar: float, sequential: int
+) -> State:  # fmt: skip
+    """An empty cache of `capacity` pages over ids in [0, n_pages), for the accesses with these flags and requests."""
     before, after = links(n_pages, KINDS)
     return State(
-        kinds_of(flags, sequential),
+        kinds_of(flags, request_pages, sequential),
         np.zeros(n_pages, np.uint8),
         before,
         after,

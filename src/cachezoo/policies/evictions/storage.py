@@ -6,7 +6,7 @@ from cachezoo.policies.components import Eviction, Parameter, Whole
 RECA = Eviction(
     "reca", "kinds of requests characterised online, reconfigured each window (like ReCA, 2018)",
     lambda stream, capacity, values: reca.make(
-        stream.flags, stream.n_pages, capacity, values["window"], values["reach"], values["bar"],
+        stream.flags, stream.request_pages, stream.n_pages, capacity, values["window"], values["reach"], values["bar"],
         int(values["sequential"]),
     ),
     reca.has, reca.touch, reca.insert,
@@ -24,7 +24,9 @@ AZOR = Eviction(
 )  # fmt: skip
 HYSTOR = Eviction(
     "hystor", "frequency by inverse request size, metadata first, an area for writes (like Hystor, 2011)",
-    lambda stream, capacity, values: hystor.make(stream.flags, stream.n_pages, capacity, values["write_share"]),
+    lambda stream, capacity, values: hystor.make(
+        stream.flags, stream.request_pages, stream.n_pages, capacity, values["write_share"]
+    ),
     hystor.has, hystor.touch, hystor.insert,
     (Parameter("write_share", 0.2, 0, 0.9, "the write-back area's part of the cache"),),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.errors import ConfigError
 from cachezoo.features.reuse import input_rows
 from cachezoo.kernels.evict import worth
 from cachezoo.kernels.outcome import HIT
@@ -71,9 +72,15 @@ def classes_of(scores: npt.NDArray[Any], quantiles: F32, bits: U8, shadows: int)
 
 
 def forest_cache(classes: U8, plan: Plan) -> Composition:
-    """The cache of a stream whose accesses have these classes, uint8[m]."""
+    """The cache of a stream whose accesses have these classes, uint8[m].
+
+    It raises ConfigError on a stream of another length, such as a sampled shadow's.
+    """
 
     def make(stream: Stream, capacity: int, values: Mapping[str, float]) -> worth.State:
+        if len(classes) != len(stream):
+            message = f"worth: {len(classes)} classes for a stream of {len(stream)} accesses; give it full shadows"
+            raise ConfigError(message)
         prior = plan.events, plan.risks
         counts = hazards.make(stream.page_ids, classes, stream.n_pages, capacity, prior)
         return worth.make(counts, capacity, plan.candidates, plan.seed)

@@ -8,13 +8,12 @@ import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.reuse.hazards import BINS
-from cachezoo.policies.following import FOLLOW
 from cachezoo.seeds import derive_seed
 from cachezoo.systems.reuse.cache import Plan
 
 F64 = npt.NDArray[np.float64]
 DIGITS = 3
-FOLLOWING = tuple(parameter.name for parameter in FOLLOW.parameters)
+FOLLOWING = ("half_life", "lead", "price", "head_start")  # the follower's values that a model states
 OF_MODEL = ("shadows", "experts", "candidates", "own_trees", "own_rows", *FOLLOWING)
 
 
