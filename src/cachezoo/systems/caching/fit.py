@@ -95,7 +95,7 @@ def candidate_teachers(parts: list[FitTrace], settings: Settings) -> list[str]:
     Where the model's own tags are inputs only one can teach it: the one whose cache hits most on `parts`.
     """
     benefit, wanted = [f"benefit_{h}" for h in settings.label.horizons], settings.label.oracle
-    names = {"any": [*benefit, BELADY], "benefit": benefit, "belady": [BELADY]}[wanted]
+    names = {"any": [*benefit, BELADY], "benefit": benefit}.get(wanted, [wanted])
     if not settings.model.feedback:
         return names
     key = percent(settings.capacity)

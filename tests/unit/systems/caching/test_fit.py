@@ -123,7 +123,7 @@ def test_a_model_that_is_fed_its_tags_has_the_best_oracle_as_its_teacher(parts: 
     names, taught = candidate_teachers(parts[:1], FIT), parts[0].part
     best = max(names, key=lambda name: taught.labels.decided_hit_ratio[name, 10])
     assert candidate_teachers(parts[:1], fed) == [best]
-    for oracle, wanted in (("belady", ["belady"]), ("benefit", names[:-1])):
+    for oracle, wanted in (("belady", ["belady"]), ("benefit", names[:-1]), ("cost_belady", ["cost_belady"])):
         one = replace(FIT, label=FIT.label.model_copy(update={"oracle": oracle}))
         assert candidate_teachers(parts[1:], one) == wanted
     few = replace(JUDGE, judge=JUDGE.judge.model_copy(update={"thresholds": 4}))
