@@ -29,7 +29,7 @@ MOST_FILES = {
     "export_workload": 64,
     "features": 25,
     "fit_admission": 45,
-    "fit_caching": 45,
+    "fit_caching": 46,
     "fit_prefetch": 50,
     "fit_reuse": 110,
     "fit_workload": 45,

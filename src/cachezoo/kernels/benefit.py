@@ -1,4 +1,4 @@
-"""How often a page is used within a horizon, and the benefit of caching it (RC-RNN, Eq. 3).
+"""What caching a page is worth: RC-RNN's benefit (Eq. 3), and the time that its next use saves.
 
 The horizon counts page accesses: an access at position p sees the accesses at p … p + horizon, itself included.
 """
@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.jit import njit
 
 I64 = npt.NDArray[np.int64]
@@ -34,6 +35,22 @@ def _counts(page_ids: I32, read: U8, n_pages: int, horizon: int) -> tuple[I32, I
         n_accesses[p] = accesses[page]
         n_reads[p] = reads[page]
     return n_accesses, n_reads
+
+
+def whole_counts(page_ids: I32, read: U8, n_pages: int) -> tuple[I32, I32]:
+    """Uses of each access's page in the whole trace, those before the access included.
+
+    Args:
+        page_ids: int32[m], values in [0, n_pages).
+        read: uint8[m], 1 where the access reads.
+        n_pages: distinct pages.
+
+    Returns:
+        N_acc and N_reads, int32[m] each.
+    """
+    accesses = np.bincount(page_ids, minlength=n_pages).astype(np.int32)
+    reads = np.bincount(page_ids[read != 0], minlength=n_pages).astype(np.int32)
+    return accesses[page_ids], reads[page_ids]
 
 
 def future_counts(page_ids: I32, read: U8, n_pages: int, horizon: int) -> tuple[I32, I32]:
@@ -69,7 +86,7 @@ def _benefit(request_start: I64, worth: F64, n_accesses: I32, n_reads: I32) -> F
 
 
 def page_benefit(
-    request_start: I64, page_ids: I32, op: U8, t_hdd_us: F64, t_ssd_us: F64, n_pages: int, horizon: int
+    request_start: I64, page_ids: I32, op: U8, t_hdd_us: F64, t_ssd_us: F64, n_pages: int, horizon: int | None
 ) -> F64:
     """Benefit of caching each accessed page, Eq. 3 of RC-RNN (Sec. 4.1).
 
@@ -82,22 +99,63 @@ def page_benefit(
         t_hdd_us: float64[n] service time of the request on the hard disk, above 0.
         t_ssd_us: float64[n] the same on the SSD.
         n_pages: distinct pages.
-        horizon: page accesses looked ahead.
+        horizon: page accesses looked ahead; None counts the page's uses in the whole trace, the past ones too.
 
     Returns:
-        float64[m], 0 where the page is not used again within the horizon.
+        float64[m], 0 where the page is not used again within the horizon, or only once in the whole trace.
 
     Raises:
         ConfigError: a horizon below 1, or a service time that is not above 0.
     """
+    _check_times(t_hdd_us, t_ssd_us)
+    pages = np.diff(request_start)
+    read = np.repeat((op == 0).astype(np.uint8), pages)
+    if horizon is None:
+        n_accesses, n_reads = whole_counts(page_ids, read, n_pages)
+    else:
+        n_accesses, n_reads = future_counts(page_ids, read, n_pages, horizon)
+    worth = t_hdd_us / t_ssd_us / pages
+    benefit: F64 = _benefit(request_start, worth, n_accesses, n_reads)
+    return benefit
+
+
+def _check_times(t_hdd_us: F64, t_ssd_us: F64) -> None:
     good = (t_hdd_us > 0) & (t_ssd_us > 0) & np.isfinite(t_hdd_us) & np.isfinite(t_ssd_us)
     if not good.all():
         row = int(np.argmin(good)) + 1
         message = f"row {row}: service times are finite and above 0 µs; replay the trace again"
         raise ConfigError(message)
-    pages = np.diff(request_start)
-    read = np.repeat((op == 0).astype(np.uint8), pages)
-    n_accesses, n_reads = future_counts(page_ids, read, n_pages, horizon)
-    worth = t_hdd_us / t_ssd_us / pages
-    benefit: F64 = _benefit(request_start, worth, n_accesses, n_reads)
-    return benefit
+
+
+def time_saved(request_start: I64, page_ids: I32, t_hdd_us: F64, t_ssd_us: F64, n_pages: int, reach: int) -> F64:
+    """Time that caching each accessed page until its next use saves, for each page access that it is held.
+
+    The request of the next use takes the SSD's time instead of the disk's if all its pages are cached; each page has
+    an equal share of that. Where the disk is no slower (it reads on), nothing is saved.
+
+    Args:
+        request_start: int64[n + 1] bounds of each request's page accesses.
+        page_ids: int32[m].
+        t_hdd_us: float64[n] service time of the request on the hard disk, above 0.
+        t_ssd_us: float64[n] the same on the SSD.
+        n_pages: distinct pages.
+        reach: page accesses; a next use further away saves nothing.
+
+    Returns:
+        float64[m] µs a page access, 0 where nothing is saved.
+
+    Raises:
+        ConfigError: a reach below 1, or a service time that is not above 0.
+    """
+    if reach < 1:
+        message = f"reach {reach}: look at least one page access ahead"
+        raise ConfigError(message)
+    _check_times(t_hdd_us, t_ssd_us)
+    m, pages = len(page_ids), np.diff(request_start)
+    share = np.repeat(np.maximum(t_hdd_us - t_ssd_us, 0.0) / pages, pages)
+    following = next_access(page_ids, n_pages)
+    wait = following - np.arange(m)
+    used = (following < m) & (wait <= reach)
+    saved = np.zeros(m, np.float64)
+    saved[used] = share[following[used]] / wait[used]
+    return saved

@@ -61,7 +61,7 @@ class OracleRun:
 
 
 @njit
-def _settle(k: int, used: int, heap: I32, worth: F64, slot: I32, last: I64) -> None:
+def settle(k: int, used: int, heap: I32, worth: F64, slot: I32, last: I64) -> None:
     """Restore the heap around position k, whose page or worth changed.
 
     A binary heap of pages with their worth beside them, so that most steps read nothing of a page's own. Less worth
@@ -129,7 +129,7 @@ def _simulate(page_ids: I32, value: F64, n_pages: int, capacity: int) -> tuple[U
         heap[place] = page
         worth[place] = value[p]
         last[page] = p
-        _settle(place, used, heap, worth, slot, last)
+        settle(place, used, heap, worth, slot, last)
     for k in range(used):
         left[began[heap[k]]] = m
     return outcome, entry, left, reuse, contested
@@ -151,12 +151,17 @@ def oracle_cache(page_ids: I32, value: F64, n_pages: int, capacity: int) -> Orac
     Raises:
         ConfigError: capacity below 1.
     """
-    _check_capacity(capacity)
+    check_capacity(capacity)
     outcome, entry, left, reuse, contested = _simulate(page_ids, value, n_pages, capacity)
     return OracleRun(outcome, entry, left, reuse, int(contested))
 
 
-def _check_capacity(capacity: int) -> None:
+def check_capacity(capacity: int) -> None:
+    """Refuse a cache without a page.
+
+    Raises:
+        ConfigError: capacity below 1.
+    """
     if capacity < 1:
         message = f"capacity {capacity}: a cache has at least one page"
         raise ConfigError(message)
@@ -228,7 +233,7 @@ def _decided(request_start: I64, page_ids: I32, value: F64, decision: U8, n_page
             heap[place] = page
             worth[place] = value[p]
             last[page] = p
-            _settle(place, used, heap, worth, slot, last)
+            settle(place, used, heap, worth, slot, last)
     return hits
 
 
@@ -249,7 +254,7 @@ def decided_cache(request_start: I64, page_ids: I32, value: F64, decision: U8, n
     Raises:
         ConfigError: capacity below 1.
     """
-    _check_capacity(capacity)
+    check_capacity(capacity)
     hits: U8 = _decided(request_start, page_ids, value, decision, n_pages, capacity)
     return hits
 

@@ -25,7 +25,7 @@ from cachezoo.traces.pages import percent
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
 Bool = npt.NDArray[np.bool_]
-BELADY = "belady"
+BELADY, COST_BELADY = "belady", "cost_belady"
 METADATA_KEY = "cachezoo.benefit_labels"
 
 
@@ -90,7 +90,7 @@ class Labels:
     """Labels of a trace.
 
     Attributes:
-        tags: by teacher (``benefit_3``, ``belady``) and capacity in percent.
+        tags: by teacher (``benefit_3``, ``belady``, ``cost_belady``) and capacity in percent.
         hit_ratio: the oracle's page hit ratio, by the same.
         decided_hit_ratio: the same when one decision is taken for all of a request's missing pages.
         benefit: float32[n], mean benefit of a request's pages at the first horizon and the smallest capacity.
@@ -103,8 +103,9 @@ class Labels:
 
 
 def teacher_names(params: BenefitLabel) -> list[str]:
-    """Every teacher labelled, the benefit oracle's horizons first."""
-    return [*(f"benefit_{horizon}" for horizon in params.horizons), BELADY]
+    """Every teacher labelled, the benefit oracle's horizons first; `COST_BELADY` where it is asked for."""
+    asked = [COST_BELADY] if params.oracle == COST_BELADY else []
+    return [*(f"benefit_{horizon}" for horizon in params.horizons), BELADY, *asked]
 
 
 def tag_column(teacher: str, capacity: int) -> str:

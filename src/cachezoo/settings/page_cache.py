@@ -11,20 +11,31 @@ class BenefitLabel(Strict):
     """`label.benefit`: what the oracles label.
 
     Attributes:
-        oracle: which oracles the caching model may imitate: RC-RNN's benefit (Eq. 3), Belady with bypass, or any of
-            them; where there are several, validation chooses.
-        horizons: candidate horizons of the benefit oracle, in capacities.
+        oracle: which oracles the caching model may imitate: RC-RNN's benefit (Eq. 3), Belady with bypass, any of
+            these (where there are several, validation chooses), or the one that saves response time and decides by
+            request.
+        horizons: candidate horizons of the benefit oracle, in capacities. Two more readings of the paper are there to
+            be compared: `future` counts all uses that are still to come, `trace` those before the access too. Their
+            tags are taken as they are, though any longer trace would change them.
         capacities: cache sizes labelled, as parts of the trace's working set, rising.
     """
 
-    oracle: Literal["any", "benefit", "belady"]
-    horizons: list[Rounds] = Field(min_length=1)
+    oracle: Literal["any", "benefit", "belady", "cost_belady"]
+    horizons: list[Rounds | Literal["future", "trace"]] = Field(min_length=1)
     capacities: list[Part] = Field(min_length=1)
+
+    @property
+    def counted_horizons(self) -> list[int]:
+        """Those that are a number of capacities."""
+        return [horizon for horizon in self.horizons if isinstance(horizon, int)]
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if len(set(self.horizons)) < len(self.horizons):
             message = f"horizons {self.horizons} must be distinct"
+            raise ValueError(message)
+        if not self.counted_horizons:
+            message = f"horizons {self.horizons} must hold a number of capacities, as Belady's tags look so far ahead"
             raise ValueError(message)
         if any(not 0.01 <= c <= 1 or abs(100 * c - round(100 * c)) > 1e-9 for c in self.capacities):
             message = f"capacities {self.capacities} must be whole percents of the working set, 0.01 to 1"

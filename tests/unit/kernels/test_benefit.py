@@ -25,6 +25,17 @@ def compare(requests: list[list[int]], seed: int, horizon: int) -> None:
 
 
 @settings(deadline=None)
+@given(page_requests(), st.integers(0, 99))
+def test_counting_the_whole_trace_matches_brute_force(requests: list[list[int]], seed: int) -> None:
+    pages, n = pages_of(requests), len(requests)
+    op = np.random.default_rng(seed).integers(0, 2, n).astype(np.uint8)
+    hdd, ssd = TIMES[0][:n], TIMES[1][:n]
+    got = page_benefit(pages.request_start, pages.page_ids, op, hdd, ssd, pages.n_pages, None)
+    expected = naive_benefit(lists_of(pages), op.tolist(), hdd.tolist(), ssd.tolist(), None)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@settings(deadline=None)
 @given(page_requests(), st.integers(0, 99), st.integers(1, 200))
 def test_matches_brute_force(requests: list[list[int]], seed: int, horizon: int) -> None:
     compare(requests, seed, horizon)

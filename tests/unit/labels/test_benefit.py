@@ -9,19 +9,20 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
 from cachezoo.io import read_table, write_table
-from cachezoo.kernels.benefit import page_benefit
-from cachezoo.kernels.oracle_cache import oracle_cache
+from cachezoo.kernels.benefit import page_benefit, time_saved
 from cachezoo.kernels.outcome import HIT
-from cachezoo.labels.benefit import belady_worth, label_trace, reach_of, tags_of, write_benefit_labels
-from cachezoo.labels.tags import BELADY, Labels, Tags, read_benefit_labels, tag_column, teacher_names
+from cachezoo.labels.benefit import belady_worth, label_trace, reach_of, run_of, tags_of, write_benefit_labels
+from cachezoo.labels.tags import BELADY, COST_BELADY, Labels, Tags, read_benefit_labels, tag_column, teacher_names
 from cachezoo.policies.bounds import BELADY_BYPASS
 from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages, percent
 from tests.oracles.benefit import naive_benefit
 from tests.oracles.oracle_cache import naive_decided, naive_oracle, naive_tags, naive_useful
+from tests.oracles.request_oracle import naive_fates_settled, naive_request_oracle, naive_time_saved
 from tests.page_data import lists_of, page_requests, pages_of, seeded_requests, seeded_trace, service_times
 
 LABEL = BenefitLabel(oracle="benefit", horizons=[1, 3], capacities=[0.05, 0.2])
+COST_LABEL = BenefitLabel(oracle="cost_belady", horizons=[1, 3], capacities=[0.05, 0.2])
 TRACE = seeded_trace(500, 120, 6)
 PAGES = expand_pages(TRACE)
 HDD, SSD = service_times(len(TRACE), 9)
@@ -64,6 +65,43 @@ def test_matches_the_naive_oracles() -> None:
             np.testing.assert_allclose(labels.benefit, means, rtol=1e-6)
 
 
+def test_the_oracle_that_saves_time_matches_the_naive_one_and_leaves_the_others_as_they_are() -> None:
+    labels, plain = label(COST_LABEL), label()
+    requests, m = lists_of(PAGES), len(PAGES.page_ids)
+    assert set(labels.tags) - set(plain.tags) == {(COST_BELADY, 5), (COST_BELADY, 20)}
+    for key, tags in plain.tags.items():
+        assert labels.tags[key].bits.tobytes() == tags.bits.tobytes()
+    for size in (5, 20):
+        capacity = round(size / 100 * PAGES.n_pages)
+        reach = min(3 * capacity, m // 2)
+        saved = naive_time_saved(requests, HDD.tolist(), SSD.tolist(), reach)
+        run = naive_request_oracle(requests, saved, capacity)
+        run = replace(run, reuse=[r if r <= reach else 0 for r in run.reuse])
+        end = m - reach
+        expected = naive_tags(requests, run, end, m - 2 * reach, capacity)
+        for row, sure in zip(expected, naive_fates_settled(requests, run, end), strict=True):
+            row["kept_settled"] = row["kept_settled"] or sure
+        for name in expected[0]:
+            assert getattr(labels.tags[COST_BELADY, size], name).tolist() == [row[name] for row in expected], name
+        hits = run.outcome.count("hit") / m
+        assert labels.hit_ratio[COST_BELADY, size] == labels.decided_hit_ratio[COST_BELADY, size] == hits
+
+
+def test_readings_that_count_all_uses_match_the_naive_oracles_and_take_the_part_for_the_whole() -> None:
+    labels = label(BenefitLabel(oracle="benefit", horizons=[3, "future", "trace"], capacities=[0.05, 0.2]))
+    requests, m = lists_of(PAGES), len(PAGES.page_ids)
+    for name, horizon in (("benefit_future", m), ("benefit_trace", None)):
+        worth = naive_benefit(requests, TRACE.op.tolist(), HDD.tolist(), SSD.tolist(), horizon)
+        for size in (5, 20):
+            run = naive_oracle(PAGES.page_ids.tolist(), worth, round(size / 100 * PAGES.n_pages))
+            expected = naive_tags(requests, run, m, m, round(size / 100 * PAGES.n_pages))
+            for tag in expected[0]:
+                assert getattr(labels.tags[name, size], tag).tolist() == [row[tag] for row in expected], (name, size)
+            assert labels.tags[name, size].settled.all()
+    assert labels.tags["benefit_3", 5].bits.tobytes() == label().tags["benefit_3", 5].bits.tobytes()
+    assert labels.tags[BELADY, 5].bits.tobytes() == label().tags[BELADY, 5].bits.tobytes()
+
+
 def test_belady_is_the_optimum_and_no_oracle_beats_it() -> None:
     labels = label()
     for fraction in LABEL.capacities:
@@ -90,9 +128,11 @@ def tags_at(requests: list[list[int]], rest: list[list[int]], teacher: str, capa
     rng = np.random.default_rng(1)
     op, hdd, ssd = rng.integers(0, 2, 4000).astype(np.uint8)[:n], *(times[:n] for times in service_times(4000, 1))
     worth = belady_worth(pages)
-    if teacher != BELADY:
+    if teacher == COST_BELADY:
+        worth = time_saved(pages.request_start, pages.page_ids, hdd, ssd, pages.n_pages, reach)
+    elif teacher != BELADY:
         worth = page_benefit(pages.request_start, pages.page_ids, op, hdd, ssd, pages.n_pages, reach)
-    run = oracle_cache(pages.page_ids, worth, pages.n_pages, capacity)
+    run = run_of(teacher, worth, pages, capacity)
     return Tags(tags_of(teacher, run, pages, capacity, reach).bits[: len(requests)])
 
 
@@ -111,16 +151,19 @@ def settled_stays(requests: list[list[int]], rest: list[list[int]], teacher: str
 
 @settings(deadline=None, max_examples=400)
 @given(
-    page_requests(most=60, pages=8), page_requests(most=40, pages=12), st.sampled_from(["benefit", BELADY]),
-    st.integers(1, 6), st.integers(1, 25),
-)  # fmt: skip
+    page_requests(most=60, pages=8),
+    page_requests(most=40, pages=12),
+    st.sampled_from(["benefit", BELADY, COST_BELADY]),
+    st.integers(1, 6),
+    st.integers(1, 25),
+)
 def test_whatever_follows_a_part_changes_no_settled_tag(
     requests: list[list[int]], rest: list[list[int]], teacher: str, capacity: int, reach: int
 ) -> None:
     settled_stays(requests, rest, teacher, capacity, reach)
 
 
-@pytest.mark.parametrize("teacher", ["benefit", BELADY])
+@pytest.mark.parametrize("teacher", ["benefit", BELADY, COST_BELADY])
 @pytest.mark.parametrize("capacity", [1, 4, 20, 60])
 def test_whatever_follows_a_longer_part_changes_no_settled_tag(teacher: str, capacity: int) -> None:
     requests = seeded_requests(400, 100, 5)
@@ -146,6 +189,7 @@ def test_the_reach_of_belady_is_the_longest_horizon_and_at_most_a_quarter() -> N
     assert reach_of(BELADY, 100, 1000, LABEL) == 250
     assert reach_of(BELADY, 1, 1, LABEL) == 1
     assert reach_of("benefit_3", 100, 10, LABEL) == 300
+    assert [reach_of(COST_BELADY, capacity, 1000, LABEL) for capacity in (10, 200)] == [30, 500]
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -171,6 +215,8 @@ def test_rules(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="no such file"):
         read_benefit_labels(path, LABEL)
     write_benefit_labels(TRACE, PAGES, HDD, SSD, LABEL, path)
+    with pytest.raises(TraceError, match=r"no tags_cost_belady_05; run the stage label_benefit"):
+        read_benefit_labels(path, COST_LABEL)
     more = LABEL.model_copy(update={"horizons": [1, 3, 10]})
     with pytest.raises(TraceError, match=r"no tags_benefit_10_05; run the stage label_benefit"):
         read_benefit_labels(path, more)
@@ -181,6 +227,14 @@ def test_rules(tmp_path: Path) -> None:
     write_table(path, pa.table({"benefit": [1.0]}), {"cachezoo.benefit_labels": "{}"})
     with pytest.raises(TraceError, match="no tags_benefit_1_05"):
         read_benefit_labels(path, LABEL)
+
+
+def test_round_trip_with_the_oracle_that_saves_time(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    written = write_benefit_labels(TRACE, PAGES, HDD, SSD, COST_LABEL, path)
+    read = read_benefit_labels(path, COST_LABEL)
+    assert read.tags[COST_BELADY, 5].bits.tobytes() == written.tags[COST_BELADY, 5].bits.tobytes()
+    assert (COST_BELADY, 5) not in read_benefit_labels(path, LABEL).tags
 
 
 def test_names() -> None:

@@ -49,6 +49,8 @@ def test_conf_is_valid_and_typos_are_refused(file: str, schema: type[BaseModel])
     ("file", "schema", "change", "message"),
     [
         ("label/benefit.yaml", BenefitLabel, {"horizons": [3, 3]}, "distinct"),
+        ("label/benefit.yaml", BenefitLabel, {"horizons": ["future", "trace"]}, "a number of capacities"),
+        ("label/benefit.yaml", BenefitLabel, {"horizons": [3, "past"]}, "future"),
         ("label/benefit.yaml", BenefitLabel, {"capacities": [0.1, 0.05]}, "rise"),
         ("label/benefit.yaml", BenefitLabel, {"capacities": [0.125]}, "whole percents"),
         ("label/benefit.yaml", BenefitLabel, {"oracle": "lru"}, "benefit"),

@@ -1,9 +1,9 @@
 """Fits the caching LSTM of a category on the oracles' tags.
 
-Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity teach one network, with heads for each
-candidate oracle; the epoch is chosen by the loss on the blocks of validation that do not judge. `fit.caching.seeds`
-such networks are trained, which differ in their seed. Which of them to ship, with which oracle, threshold and rules of
-the manager, is the judge's choice: `cachezoo.systems.caching.judge`.
+Source: RC-RNN, Sec. 4 and 5.2.2. The train traces at every labelled capacity, and copies of them where these are asked
+for, teach one network, with heads for each candidate oracle; the epoch is chosen by the loss on the blocks of
+validation that do not judge. `fit.caching.seeds` such networks are trained, which differ in their seed. Which of them
+to ship, with which oracle, threshold and rules of the manager, is the judge's choice: `cachezoo.systems.caching.judge`.
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +23,7 @@ from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
+from cachezoo.systems.caching.augment import changed, drawn_changes
 from cachezoo.systems.caching.blocks import judging_requests
 from cachezoo.systems.caching.networks import Network, write_networks
 from cachezoo.systems.caching.prepared import Prepared, read_prepared
@@ -95,7 +96,7 @@ def candidate_teachers(parts: list[FitTrace], settings: Settings) -> list[str]:
     Where the model's own tags are inputs only one can teach it: the one whose cache hits most on `parts`.
     """
     benefit, wanted = [f"benefit_{h}" for h in settings.label.horizons], settings.label.oracle
-    names = {"any": [*benefit, BELADY], "benefit": benefit, "belady": [BELADY]}[wanted]
+    names = {"any": [*benefit, BELADY], "benefit": benefit}.get(wanted, [wanted])
     if not settings.model.feedback:
         return names
     key = percent(settings.capacity)
@@ -160,6 +161,16 @@ def fit_network(
     return task.best, task.curves
 
 
+def _copies(category: str, parts: list[FitTrace], settings: Settings) -> list[FitTrace]:
+    """The train traces' copies with other inputs."""
+    options = settings.fit.augment
+    return [
+        replace(own, columns=changed(own.columns, change))
+        for own in parts
+        for change in drawn_changes(own.columns, options, settings.seed, category, own.part.key)
+    ]
+
+
 def network_seeds(category: str, settings: Settings) -> dict[str, int]:
     """The seed of each network, by context; the first is that of a model of one network."""
     keys = [(CONTEXT, ()), *((f"{CONTEXT}.{place}", (place,)) for place in range(1, settings.fit.seeds))]
@@ -187,13 +198,14 @@ def fit_prepared(
     """
     if not parts:
         raise TrainingError(no_trace(category, "train"))
-    given, teachers = Inputs.of(parts, settings.model.feedback), candidate_teachers(parts, settings)
+    learned_from = [*parts, *_copies(category, parts, settings)]
+    given, teachers = Inputs.of(learned_from, settings.model.feedback), candidate_teachers(parts, settings)
     name, seeds = model_id(category, settings.model.arch), network_seeds(category, settings)
 
     def cut(lanes: list[Lane]) -> Sequences:
         return cut_lanes(lanes, settings.model.sequence, settings.fit.hit_weight, settings.model.feedback)
 
-    train = cut(lanes_of(parts, given, teachers, settings))
+    train = cut(lanes_of(learned_from, given, teachers, settings))
     if not train.weight.any():
         message = f"{name}: no label of the train traces is settled; give longer traces or shorter horizons"
         raise TrainingError(message)

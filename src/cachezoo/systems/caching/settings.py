@@ -36,6 +36,22 @@ class Model(Strict):
         return self
 
 
+class Augment(Strict):
+    """`fit.caching.augment`: copies of the train traces with other inputs and the same tags.
+
+    Attributes:
+        copies: of each train trace, beside the trace itself; 0 trains on the traces alone.
+        offset_spans: a copy's addresses are moved by up to this many times the trace's range of addresses, either way.
+        rate_octaves: its gaps are longer or shorter by a factor of up to 2 to the power of this.
+        size_octaves: its sizes, and the distances between requests, likewise.
+    """
+
+    copies: int = Field(ge=0, le=100)
+    offset_spans: float = Field(ge=0, le=1000)
+    rate_octaves: float = Field(ge=0, le=20)
+    size_octaves: float = Field(ge=0, le=10)
+
+
 class Fit(LstmFit):
     """`fit.caching`.
 
@@ -46,11 +62,13 @@ class Fit(LstmFit):
             training these are the oracle's, online the model's own; a model that leans on them follows its mistakes.
         hit_weight: weight of requests that are wholly in the oracle's cache, with "is used again before it leaves"
             as the target; 0 trains on consulted requests alone.
+        augment: copies of the train traces that are learned from too.
     """
 
     seeds: int = Field(ge=1, le=100)
     tag_dropout: float = Field(ge=0, le=1)
     hit_weight: float = Field(ge=0, le=1)
+    augment: Augment
 
 
 class Judge(Strict):

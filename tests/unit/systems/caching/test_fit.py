@@ -18,11 +18,12 @@ from cachezoo.io import read_json, read_table, write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.seeds import derive_seed
+from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.systems.caching.fit import FitTrace, candidate_teachers, fit_caching, fit_prepared
 from cachezoo.systems.caching.infer import one_teacher, teacher_outputs, torch_infer, torch_infer_all
 from cachezoo.systems.caching.judge import judge_caching
 from cachezoo.systems.caching.networks import read_networks, write_networks
-from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.store import read_pages, read_trace, write_trace
 from cachezoo.traces.table import Trace
@@ -123,7 +124,7 @@ def test_a_model_that_is_fed_its_tags_has_the_best_oracle_as_its_teacher(parts: 
     names, taught = candidate_teachers(parts[:1], FIT), parts[0].part
     best = max(names, key=lambda name: taught.labels.decided_hit_ratio[name, 10])
     assert candidate_teachers(parts[:1], fed) == [best]
-    for oracle, wanted in (("belady", ["belady"]), ("benefit", names[:-1])):
+    for oracle, wanted in (("belady", ["belady"]), ("benefit", names[:-1]), ("cost_belady", ["cost_belady"])):
         one = replace(FIT, label=FIT.label.model_copy(update={"oracle": oracle}))
         assert candidate_teachers(parts[1:], one) == wanted
     few = replace(JUDGE, judge=JUDGE.judge.model_copy(update={"thresholds": 4}))
@@ -131,6 +132,23 @@ def test_a_model_that_is_fed_its_tags_has_the_best_oracle_as_its_teacher(parts: 
     assert len(model.features) == OPEN_WIDTH + FEEDBACK_WIDTH
     assert model.calibration["teacher"] == best
     assert model.validation["cached_balanced_accuracy"] > 0.8
+
+
+def test_the_oracle_that_saves_response_time_teaches_is_judged_and_evaluated(tmp_path: Path) -> None:
+    label = FIT.label.model_copy(update={"oracle": "cost_belady"})
+    saving = replace(FIT, label=label, fit=FIT.fit.model_copy(update={"max_epochs": 3}))
+    train, held = (
+        make_part(make_trace(requests, seed, name), tmp_path, saving)
+        for requests, seed, name in ((6000, 1, "train"), (4000, 2, "validation"))
+    )
+    few = replace(JUDGE, label=label, judge=JUDGE.judge.model_copy(update={"thresholds": 4}))
+    made = fit_and_judge([train], [held], saving, few)
+    made.write(tmp_path / "model")
+    assert made.trained.calibration["teacher"] == "cost_belady" == made.fitted.learned["teachers"][0]
+    assert made.trained.validation["cached_balanced_accuracy"] > 0.7
+    own, capacity = held.part, capacity_pages(0.1, held.part.pages.n_pages)
+    run = evaluate_caching(tmp_path / "model", own.trace, own.pages, capacity, own.labels)
+    assert run.figures["oracle_hit_ratio"] == own.labels.hit_ratio["cost_belady", 10] > 0
 
 
 def test_a_loss_that_is_never_finite_is_reported_as_untrained_and_not_exported(
