@@ -31,7 +31,7 @@ from cachezoo.policies.engine import simulate
 from cachezoo.seeds import derive_seed
 from cachezoo.systems.reuse import fit
 from cachezoo.systems.reuse.cache import Plan, classes_of, forest_cache, shadow_bits
-from cachezoo.systems.reuse.carry_over import Settings, Source, joined, sources_of
+from cachezoo.systems.reuse.carry_over import Settings, Source, sources_of
 from cachezoo.systems.reuse.plan import FOLLOWING, plan_of, weighted
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import capacity_pages
@@ -240,8 +240,8 @@ def one_seed(
     examples: Sequence[Example], traces: Sequence[Judged], settings: Settings, seed: int, steps: int
 ) -> tuple[dict[str, list[Figures]], dict[str, float]]:
     """Figures of every way on each trace, and processor seconds of each fit."""
-    drawn = joined(fit.Rows(*(column[own.drawn] for column in own.rows)) for own in examples)
-    counted = joined(fit.Rows(*(column[own.stretch] for column in own.rows)) for own in examples)
+    drawn = fit.joined(fit.Rows(*(column[own.drawn] for column in own.rows)) for own in examples)
+    counted = fit.joined(fit.Rows(*(column[own.stretch] for column in own.rows)) for own in examples)
     seconds: dict[str, float] = {}
 
     def timed(name: str, make: Callable[[], Scorer]) -> Scorer:

@@ -197,11 +197,12 @@ class Own:
         self.rows, self.target, self.trees, self.sample = rows, target, trees, sample
 
     def drawn(self, settled: int, seed: int) -> list[int]:
-        count = min(self.sample, settled)
-        found = []
-        for k in range(count):
-            low, high = k * settled // count, (k + 1) * settled // count
-            found.append(low + scaled(draw(seed, k), high - low))
+        """Vitter's algorithm R over all settled accesses."""
+        found = list(range(min(self.sample, settled)))
+        for i in range(self.sample, settled):
+            place = scaled(draw(seed, i), i + 1)
+            if place < self.sample:
+                found[place] = i
         return found
 
     def tree(self, places: list[int], rest: dict[int, float], cuts: list[list[float]], depth: int) -> dict:
@@ -252,13 +253,13 @@ class Own:
 
     def scores(self, delay: int, capacity: int, seed: int) -> list[float]:
         found = [math.nan] * len(self.rows)
-        settled, number = max(40, math.ceil(1.5 * capacity)), 0
+        settled = max(40, math.ceil(1.5 * capacity))
         while settled + delay < len(self.rows):
-            base, forest = self.grow(settled, seed + number)
+            base, forest = self.grow(settled, seed)
             later = math.ceil(settled * 1.3)
             for i in range(settled + delay, min(len(self.rows), later + delay)):
                 found[i] = base + sum(self.value(tree, self.rows[i]) for tree in forest)
-            settled, number = later, number + 1
+            settled = later
         return found
 
 
@@ -271,6 +272,6 @@ def believed(scores: np.ndarray, own: np.ndarray, target: np.ndarray, delay: int
         weight = {j: 0.5 ** (k / (2 * capacity)) for k, j in enumerate(reversed(settled))}
         gained = sum(w * (own[j] - scores[j]) * (target[j] - scores[j]) for j, w in weight.items())
         apart = sum(w * (own[j] - scores[j]) ** 2 for j, w in weight.items())
-        share = min(1.0, max(0.0, gained / (apart + 1000)))
+        share = min(1.0, max(0.0, gained / (apart + 0.1 * capacity)))
         used.append(float(scores[i]) if math.isnan(own[i]) else scores[i] + share * (own[i] - scores[i]))
     return used

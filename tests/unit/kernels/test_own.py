@@ -38,6 +38,20 @@ def test_it_learns_what_the_past_shows() -> None:
     assert np.mean((found[late] - target[late]) ** 2) < 0.2 * target[late].var()
 
 
+def test_every_access_has_the_same_chance_to_be_kept() -> None:
+    counts = np.zeros(400)
+    for seed in range(300):
+        reservoir, kept = np.empty(40, np.int64), 0
+        for settled in (25, 130, 131, 400):
+            own.keep(reservoir, kept, settled, seed)
+            kept = settled
+        assert len(set(reservoir)) == 40
+        counts[reservoir] += 1
+    assert counts.sum() == 300 * 40
+    for part in np.split(counts, 10):
+        assert abs(part.sum() - 1200) < 4 * np.sqrt(1200)
+
+
 @given(seed=st.integers(0, 50), cut=st.integers(150, 390))
 @settings(deadline=None, max_examples=20)
 def test_nothing_of_the_next_accesses_shows(seed: int, cut: int) -> None:

@@ -1,14 +1,16 @@
 """A forest of the trace's own past, grown anew as the trace goes, and how far it is believed beside the given forest.
 
-An access is *settled* once its target can change no more: `delay` accesses after it. When `FIRST` capacities have
-settled, a forest is grown on draws from all of them, and again each time `GROWTH` times as many have. It predicts the
-accesses up to the next one. Trees are of one depth, split where the squared error falls most among `BINS` ranges of
-each input, and each takes `RATE` of what is left.
+An access is *settled* once its target can change no more: `delay` accesses after it. A reservoir keeps some of the
+settled ones, each with the same chance. Which, hangs on their number alone, so a runtime remembers no other's inputs.
+When `FIRST` capacities have settled, a forest is grown on the reservoir, and again each time `GROWTH` times as many
+have. It predicts the accesses up to the next one. Trees are of one depth, split where the squared error falls most
+among `BINS` ranges of each input, and each takes `RATE` of what is left.
 
 The score in use is the given forest's and a share of the way from it to the own one's. The share is what would have
 made the squared error of settled accesses least, which are weighted with a half-life of `HALF_LIFE` capacities; as if
-`DOUBT` accesses had been predicted best by the given forest. Source: gradient boosting (Friedman 2001); stacking
-(Wolpert 1992) of two predictors, done online.
+`DOUBT` capacities of accesses, on which the forests differ by 1, had been predicted best by the given one. Source:
+gradient boosting (Friedman 2001); reservoir sampling (Vitter 1985, algorithm R); stacking (Wolpert 1992) of two
+predictors, done online.
 """
 
 from typing import NamedTuple
@@ -31,7 +33,7 @@ LEAST = 20  # rows on either side of a split
 LEAST_GAIN = 1e-6  # of squared error; less is rounding
 FIRST, GROWTH = 1.5, 1.3
 HALF_LIFE = 2.0  # capacities
-DOUBT = 1000.0
+DOUBT = 0.1  # capacities
 
 
 class Trees(NamedTuple):
@@ -65,13 +67,12 @@ def blank(trees: int) -> Trees:
 
 
 @njit
-def _drawn(settled: int, count: int, seed: int) -> I64:
-    """int64[count]: one of each equal part of the settled accesses."""
-    places = np.empty(count, np.int64)
-    for k in range(count):
-        low, high = k * settled // count, (k + 1) * settled // count
-        places[k] = low + scaled(draw(seed, k), high - low)
-    return places
+def keep(reservoir: I64, low: int, high: int, seed: int) -> None:
+    """Let accesses `low` to before `high` into the reservoir, in which all before them have had their chance."""
+    for i in range(low, high):
+        place = i if i < len(reservoir) else scaled(draw(seed, i & 0x7FFFFFFF), i + 1)
+        if place < len(reservoir):
+            reservoir[place] = i
 
 
 @njit
@@ -192,18 +193,19 @@ def foresee(rows: F32, target: F32, delay: int, capacity: int, trees: Trees, sam
         delay: accesses.
         capacity: C, pages.
         trees: room for the forest.
-        sample: rows that it is grown on, at most.
+        sample: rows that it is grown on, at most, the size of the reservoir.
         seed: of the draws.
 
     Returns:
         float32[m]; not a number before the first forest, or where there is room for no tree.
     """
     scores = np.full(len(rows), np.nan, np.float32)
+    reservoir, kept = np.empty(sample, np.int64), 0
     settled = max(2 * LEAST, int(np.ceil(FIRST * capacity)))
-    grown = 0
     while settled + delay < len(rows) and len(trees.leaves):
-        fit(rows, target, _drawn(settled, min(sample, settled), seed + grown), trees)
-        grown += 1
+        keep(reservoir, kept, settled, seed)
+        kept = settled
+        fit(rows, target, reservoir[: min(sample, settled)], trees)
         further = int(np.ceil(settled * GROWTH))
         predict(rows, (settled + delay, min(len(rows), further + delay)), trees, scores)
         settled = further
@@ -233,6 +235,6 @@ def believe(scores: F32, own: F32, target: F32, delay: int, capacity: int) -> F3
                 gained = gained * fade + way * (target[settled] - scores[settled])
                 apart = apart * fade + way * way
             settled += 1
-        share = min(1.0, max(0.0, gained / (apart + DOUBT)))
+        share = min(1.0, max(0.0, gained / (apart + DOUBT * capacity)))
         used[i] = scores[i] + share * (own[i] - scores[i])
     return used

@@ -11,11 +11,11 @@ from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.measures.gap import gap
 from cachezoo.metrics.files import read
+from cachezoo.systems.reuse.floor import NEAR
 
 Split = Literal["program", "set-up"]
 Way = Literal["alone", "followed"]
 WAYS: tuple[Way, ...] = ("alone", "followed")
-NEAR = 0.005  # of page hit ratio
 FILE, PLOT = Path("experiments/carry_over.json"), Path("experiments/carry_over.png")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.systems.reuse import fit
 from cachezoo.systems.reuse.cache import forest_cache
 from cachezoo.systems.reuse.carried import WAYS, CarryOver, Fold, Row, Split, ours, summary_of
-from cachezoo.systems.reuse.judge import FLOOR
-from cachezoo.systems.reuse.plan import plan_of, policy_of, weighted
+from cachezoo.systems.reuse.floor import allowed
+from cachezoo.systems.reuse.learn import Learned, learn
+from cachezoo.systems.reuse.plan import policy_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
@@ -73,13 +74,6 @@ class Left(NamedTuple):
     tested: tuple[str, ...]
 
 
-class Learned(NamedTuple):
-    """One seed's forest of a fold: LightGBM's text, and the calibration of its cache."""
-
-    text: str
-    calibration: dict[str, Any]
-
-
 class Trial(NamedTuple):
     """A trace's hit ratios: of classics and the optimum by id, and of each fold's seeds, alone and followed."""
 
@@ -120,7 +114,7 @@ def rows_of(source: Source, settings: Settings) -> fit.Rows:
     return fit.rows_at_all(Prepared.read(source.key, source.path), settings)
 
 
-def learn(rows: fit.Rows, settings: Settings) -> list[Learned]:
+def fit_fold(rows: fit.Rows, settings: Settings) -> list[Learned]:
     """Fit every seed's forest on a fold's rows.
 
     Raises:
@@ -129,13 +123,7 @@ def learn(rows: fit.Rows, settings: Settings) -> list[Learned]:
     if not len(rows.target):
         message = "carry-over: no trace of a fold has an access whose next use is settled; give longer train traces"
         raise TrainingError(message)
-    found = []
-    for seed in fit.seeds_of(settings):
-        forest, learned = fit.fit_seed(rows, settings, seed)
-        events, risks = weighted(learned["events"], learned["risks"], settings.weight)
-        calibration = {"quantiles": learned["quantiles"], "events": events, "risks": risks}
-        found.append(Learned(forest.text, calibration))
-    return found
+    return learn(rows, settings, policy_of(settings.model.model_dump(), fit.seeds_of(settings)[0]), settings.weight)
 
 
 def run(source: Source, fits: Sequence[Sequence[Learned]], settings: Settings) -> Trial:
@@ -150,8 +138,7 @@ def run(source: Source, fits: Sequence[Sequence[Learned]], settings: Settings) -
     alone: list[list[float]] = [[] for _ in fits]
     followed: list[list[float]] = [[] for _ in fits]
     for k, seeds in enumerate(fits):
-        for text, calibration in seeds:
-            plan = plan_of(policy, calibration)
+        for text, plan in seeds:
             scores = forest_scorer(text, settings.fit.threads)(seen.inputs)
             single = simulate(forest_cache(seen.classes(scores, plan), plan), part.stream, capacity)
             both = seen.serve(scores, plan).run
@@ -163,7 +150,7 @@ def run(source: Source, fits: Sequence[Sequence[Learned]], settings: Settings) -
 def _row(source: Source, fold: Left, place: int, chosen: str, trial: Trial) -> Row:
     best = max(classics(), key=lambda name: trial.rivals[name])
     ratios = trial.rivals[best], trial.rivals[chosen], trial.rivals[OPTIMUM]
-    allowed = FLOOR + trial.capacity / trial.counted
+    below = allowed(trial.capacity, trial.counted)
     return Row(
         trace=source.key,
         program=source.program,
@@ -177,8 +164,8 @@ def _row(source: Source, fold: Left, place: int, chosen: str, trial: Trial) -> R
         chosen_hit_ratio=ratios[1],
         chosen_gap_closed=gap(ratios[1], ratios[0], ratios[2])[0],
         optimum_hit_ratio=ratios[2],
-        alone=ours(trial.alone[place], *ratios, allowed),
-        followed=ours(trial.followed[place], *ratios, allowed),
+        alone=ours(trial.alone[place], *ratios, below),
+        followed=ours(trial.followed[place], *ratios, below),
     )
 
 
@@ -207,7 +194,7 @@ def measure(sources: Sequence[Source], settings: Settings, pool: Executor) -> Ca
     rows = run_all("rows of each trace", pool, rows_of, [(source, settings) for source in sources])
     own = dict(zip((source.key for source in sources), rows, strict=True))
     fits = run_all(
-        "fits without a program or set-up", pool, learn,
+        "fits without a program or set-up", pool, fit_fold,
         [(fit.joined(own[key] for key in fold.fitted), settings) for fold in left],
     )  # fmt: skip
     jobs = [(source, [fits[k] for k in _folds_of(source, left)], settings) for source in sources]

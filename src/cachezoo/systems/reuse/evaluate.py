@@ -25,7 +25,8 @@ from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.systems.page_case import PageCase
 from cachezoo.systems.reuse.cache import Plan
 from cachezoo.systems.reuse.fit import model_id
-from cachezoo.systems.reuse.judge import FLOOR, base_policy, calibration_of, scorers_of
+from cachezoo.systems.reuse.floor import allowed
+from cachezoo.systems.reuse.judge import base_policy, calibration_of, scorers_of
 from cachezoo.systems.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
 from cachezoo.systems.reuse.model import load_reuse
 from cachezoo.systems.reuse.plan import plan_of
@@ -102,7 +103,6 @@ class _Bench:
         optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
         mean = float(np.mean([run.hit_ratio for run in own]))
         closed, points = gap(mean, best.hit_ratio, optimum)
-        reload = capacity / own[0].page_accesses
         return ReuseRow(
             policy=self.model.model_id,
             capacity_fraction=fraction,
@@ -115,7 +115,7 @@ class _Bench:
             optimum_hit_ratio=optimum,
             gap_closed=closed,
             gap_points=points,
-            above_floor=mean >= best.hit_ratio - FLOOR - reload,
+            above_floor=mean >= best.hit_ratio - allowed(capacity, own[0].page_accesses),
             ssd_writes=own[0].ssd_writes,
             best_classic_ssd_writes=best.ssd_writes,
             forest_led=float((runs[0].leader[warmup:] == 0).mean()),

@@ -9,7 +9,7 @@ from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.measures.gap import gap
 from cachezoo.metrics.files import read
-from cachezoo.systems.reuse.judge import FLOOR
+from cachezoo.systems.reuse.floor import NEAR, allowed
 from cachezoo.systems.reuse.metrics import Where
 from cachezoo.view import NONE
 
@@ -20,7 +20,6 @@ Protocol = Literal["trained", "retrained"]
 Place = Literal["home", "away"]
 PROTOCOLS: tuple[Protocol, ...] = ("trained", "retrained")
 FILE = Path("experiments/goals.json")
-NEAR = 0.005  # of page hit ratio
 
 
 class GoalRow(Document):
@@ -57,7 +56,7 @@ class GoalRow(Document):
     @property
     def above_floor(self) -> bool:
         """At most 0.01 and one reload of the cache below the best classic."""
-        return self.lead >= -FLOOR - self.capacity / self.counted
+        return self.lead >= -allowed(self.capacity, self.counted)
 
 
 class GoalSummary(Document):

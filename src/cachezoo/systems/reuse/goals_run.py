@@ -31,12 +31,13 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.systems.reuse import fit
-from cachezoo.systems.reuse.cache import Plan, Seen
+from cachezoo.systems.reuse.cache import Seen
 from cachezoo.systems.reuse.evaluate import entries_of, where_of
 from cachezoo.systems.reuse.goals import GoalRow, Goals, Protocol, summaries
 from cachezoo.systems.reuse.judge import base_policy, calibration_of
+from cachezoo.systems.reuse.learn import Learned, learn
 from cachezoo.systems.reuse.metrics import Where
-from cachezoo.systems.reuse.plan import plan_of, weighted
+from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import PageAccesses, capacity_pages
 from cachezoo.traces.warmup import auto_warmup
@@ -62,13 +63,6 @@ class Source(NamedTuple):
     path: Path
     category: str
     where: Where
-
-
-class Learned(NamedTuple):
-    """A seed's forest, LightGBM's text, and the plan of its cache."""
-
-    text: str
-    plan: Plan
 
 
 class Trained(NamedTuple):
@@ -133,13 +127,7 @@ def first_half(part: Prepared, settings: Settings, seed: int) -> fit.Rows:
 def retrained(part: Prepared, rows: fit.Rows, model: Trained, settings: Settings) -> list[Learned]:
     """Every seed's forest of the train traces' rows and the trace's first half."""
     own = first_half(part, settings, derive_seed(settings.seed, "retrained"))
-    both, found = fit.joined([rows, own]), []
-    for seed in fit.seeds_of(settings):
-        forest, learned = fit.fit_seed(both, settings, seed)
-        events, risks = weighted(learned["events"], learned["risks"], model.weight)
-        calibration = {"quantiles": learned["quantiles"], "events": events, "risks": risks}
-        found.append(Learned(forest.text, plan_of(model.policy, calibration)))
-    return found
+    return learn(fit.joined([rows, own]), settings, model.policy, model.weight)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Every seed's forest is run at every candidate weight of the training traces' cou
 are cut into time blocks by turns: every other one chooses the weight and which seed's forest is kept, the verdict is
 spoken on the rest. The rival is, trace by trace, the best of all ways to run a classic in hindsight. The model is
 promoted where the 90 % interval of its lead over seeds and blocks, the mean of the traces, lies above 0, and on no
-trace its mean falls below the rival by more than `FLOOR` and one reload of the cache.
+trace its mean falls below the rival by more than 0.01 and one reload of the cache.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,9 @@ from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.systems.reuse.fit import CONTEXT, forest_file, model_id
+from cachezoo.systems.reuse.floor import allowed
 from cachezoo.systems.reuse.model import MODEL_FILE
-from cachezoo.systems.reuse.plan import plan_of, policy_of, weighted
+from cachezoo.systems.reuse.plan import counts_and_cuts, plan_of, policy_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 F64 = npt.NDArray[np.float64]
 U8 = npt.NDArray[np.uint8]
-FLOOR = 0.01  # of page hit ratio
 FEWEST_SEEDS = 5
 
 
@@ -65,14 +65,14 @@ class Judged:
 
     Attributes:
         key: of the trace.
-        reload: pages of the cache over page accesses counted.
+        allowed: page hit ratio below the rival that is above the floor still.
         own: hits uint8[m] after warm-up by weight and seed.
         classics: those of every way to run a classic, by its text.
         optimum: those of the optimum.
     """
 
     key: str
-    reload: float
+    allowed: float
     own: list[list[U8]]
     classics: dict[str, U8]
     optimum: U8
@@ -84,12 +84,7 @@ class Judged:
 
 def calibration_of(model: FittedModel, seed: int, weight: float) -> dict[str, Any]:
     """The values of one seed's forest at one weight."""
-    learned = model.learned["seeds"][seed]
-    events, risks = weighted(learned["events"], learned["risks"], weight)
-    return {
-        "quantiles": learned["quantiles"], "events": events.tolist(), "risks": risks.tolist(),
-        "weight": weight, "forest": seed,
-    }  # fmt: skip
+    return {**counts_and_cuts(model.learned["seeds"][seed], weight), "weight": weight, "forest": seed}
 
 
 def base_policy(model: FittedModel) -> dict[str, Any]:
@@ -119,7 +114,7 @@ def judge_trace(part: Prepared, model: FittedModel, scorers: Sequence[Scorer], s
         name: (simulator.run(name, capacity, 0).outcome[warmup:] == HIT).astype(np.uint8) for name in names
     }  # fmt: skip
     optimum = rivals.pop(OPTIMUM)
-    return Judged(part.key, capacity / len(optimum), own, rivals, optimum)
+    return Judged(part.key, allowed(capacity, len(optimum)), own, rivals, optimum)
 
 
 def _mean(hits: Sequence[U8], blocks: int, half: int) -> float:
@@ -161,7 +156,7 @@ def figures_of(traces: Sequence[Judged], weight: int, options: Judge, seed: int)
     by_seed = [
         np.mean([_mean([trace.own[weight][s]], blocks, 1) for trace in traces]) for s in range(len(traces[0].own[0]))
     ]
-    allowed = [FLOOR + trace.reload for trace in traces]
+    below = [trace.allowed for trace in traces]
     return {
         "hit_ratio": float(np.mean(mine)),
         "choosing_hit_ratio": float(np.mean([_mean(trace.own[weight], blocks, 0) for trace in traces])),
@@ -173,7 +168,7 @@ def figures_of(traces: Sequence[Judged], weight: int, options: Judge, seed: int)
         "difference_low": low,
         "difference_high": high,
         "lowest_difference": float(np.min(np.array(mine) - best)),
-        "above_floor": float(np.mean(np.array(mine) >= np.array(best) - allowed)),
+        "above_floor": float(np.mean(np.array(mine) >= np.array(best) - below)),
     }
 
 

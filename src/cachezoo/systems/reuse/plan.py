@@ -24,6 +24,12 @@ def weighted(events: Any, risks: Any, weight: float) -> tuple[F64, F64]:  # noqa
     return np.round(each * share, DIGITS), np.round(reached * share, DIGITS)
 
 
+def counts_and_cuts(learned: Mapping[str, Any], weight: float) -> dict[str, Any]:
+    """What a plan takes of a fit's values: quantiles, and the counts thinned to a weight."""
+    events, risks = weighted(learned["events"], learned["risks"], weight)
+    return {"quantiles": learned["quantiles"], "events": events.tolist(), "risks": risks.tolist()}
+
+
 def policy_of(model: Mapping[str, Any], first_seed: int) -> dict[str, Any]:
     """How a runtime uses the scores, of the values of `model.reuse`; draws are derived from the first forest's seed."""
     return {**{name: model[name] for name in OF_MODEL}, "seed": derive_seed(first_seed, "draws")}

@@ -95,7 +95,7 @@ def test_rows_are_those_that_the_stage_fit_reuse_draws(sources):
 
 
 def test_each_fit_is_given_the_rows_of_its_fold_alone(sources, measured):
-    fits = [args for work, args in measured[1] if work is stage.learn]
+    fits = [args for work, args in measured[1] if work is stage.fit_fold]
     left = folds(sources)
     assert [(fold.split, fold.name) for fold in left] == [
         ("program", "one"), ("program", "two"), ("set-up", "a"), ("set-up", "b"),
@@ -111,7 +111,7 @@ def test_each_fit_is_given_the_rows_of_its_fold_alone(sources, measured):
 
 def test_a_trace_is_run_with_the_fits_that_have_not_seen_it(sources, measured):
     left = folds(sources)
-    learned = [stage.learn(*args) for work, args in measured[1] if work is stage.learn]
+    learned = [stage.fit_fold(*args) for work, args in measured[1] if work is stage.fit_fold]
     for source, fits, _ in [args for work, args in measured[1] if work is stage.run]:
         want = [[one.text for one in learned[k]] for k, fold in enumerate(left) if source.key in fold.tested]
         assert [[one.text for one in fit] for fit in fits] == want

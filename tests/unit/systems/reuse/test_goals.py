@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
@@ -14,7 +13,6 @@ from cachezoo.policies.simulate import simulate
 from cachezoo.systems.reuse import fit, judge
 from cachezoo.systems.reuse.goals import GoalRow, Goals, read_goals, summaries, tables
 from cachezoo.systems.reuse.goals_run import (
-    Learned,
     Settings,
     Source,
     Trained,
@@ -23,6 +21,7 @@ from cachezoo.systems.reuse.goals_run import (
     measure_trace,
     validated,
 )  # fmt: skip
+from cachezoo.systems.reuse.learn import Learned
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import write_trace
@@ -142,11 +141,3 @@ def test_the_summary_is_that_of_a_naive_count(tmp_path: Path) -> None:
     (table,) = tables(found)
     assert table.row_count == 3
     assert list(table.columns[4].cells) == ["33.3 %", NONE, "-5.0 %"]
-
-
-def test_no_figure_depends_on_how_many_jobs_run_at_once(rows: list[GoalRow], folder: Path) -> None:
-    source = Source("trace8", folder / "trace8.parquet", "alpha", "program")
-    job = source, folder / "rows.npz", ["lru"], trained(folder), SETTINGS
-    with ThreadPoolExecutor(2) as pool:
-        each = list(pool.map(lambda _: measure_trace(*job), range(2)))
-    assert each == [rows, rows]

@@ -28,9 +28,9 @@ def hits(rate: float, seed: int) -> np.ndarray:
     return (np.random.default_rng(seed).random(8000) < rate).astype(np.uint8)
 
 
-def judged(own: float, classic: float, seeds: int = 5, key: str = "one", reload: float = 0.02) -> Judged:
+def judged(own: float, classic: float, seeds: int = 5, key: str = "one", allowed: float = 0.03) -> Judged:
     lists = [[hits(own - 0.05 * (k == 1), 10 * k + s) for s in range(seeds)] for k in range(2)]
-    return Judged(key, reload, lists, {"lru": hits(classic, 98), "lfu": hits(classic - 0.1, 99)}, hits(0.9, 97))
+    return Judged(key, allowed, lists, {"lru": hits(classic, 98), "lfu": hits(classic - 0.1, 99)}, hits(0.9, 97))
 
 
 def test_the_verdict_wants_a_lead_that_seeds_and_blocks_do_not_explain() -> None:
