@@ -1,12 +1,11 @@
 """What the cache of `reuse.follow` costs: processor time of each part, and memory, on the four test traces at home.
 
 Microseconds of processor time for each page access, and for each request. The forest is LightGBM's, one thread.
-`evaluate.decision_cost_us.reuse` is the whole for each request, rounded up. Memory is by how much the peak of a fresh
-process grows while it serves a whole trace, in bytes for each page access; the trace itself is read before.
+`evaluate.decision_cost_us.reuse` is the most for each request, rounded up. Memory is how far a fresh process's peak
+lies above what it had before it serves a whole trace, in bytes for each page access; the trace itself is read before.
 """
 
 import multiprocessing
-import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -75,10 +74,17 @@ def memory(key: str, path: Path) -> float:
     part, capacity, serving = _loaded(key, path)
     few = batch_of(part.trace.rows(0, WARM_REQUESTS))
     serving.run(few, few.pages(), 100)
-    batch, before = batch_of(part.trace), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    batch = batch_of(part.trace)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = _resident("VmRSS")
     serving.run(batch, part.pages, capacity)
-    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    return grown / len(part.pages.page_ids)
+    return (_resident("VmHWM") - before) / len(part.pages.page_ids)
+
+
+def _resident(name: str) -> int:
+    """Bytes of this process's memory, as Linux counts them."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
 def main() -> None:
