@@ -1,19 +1,16 @@
 """Policies by capacities by traces, in processes: the same rows in the same order however many there are."""
 
 import os
-import signal
-import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
 from cachezoo.console import Advance
 from cachezoo.devices.service import ServiceTimes
+from cachezoo.jobs import processes
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator, capacity_of, counted_from
@@ -136,40 +133,18 @@ def sweep(
     for policy_id in policies:
         policy(policy_id)
     jobs = [(path, policy_id) for path in traces for policy_id in policies]
-    processes = min(workers or os.cpu_count() or 1, len(jobs))
-    if processes <= 1:
+    count = min(workers or os.cpu_count() or 1, len(jobs))
+    if count <= 1:
         rows = []
         for done, (path, policy_id) in enumerate(jobs):
             rows += _job(path, policy_id, capacities, asked)
             if advance is not None:
                 advance(done + 1, policy_id)
         return rows
-    others = active_children()
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        with _interrupts_ignored():
-            futures = {pool.submit(_job, path, policy_id, capacities, asked): policy_id for path, policy_id in jobs}
-        try:
-            _wait(futures, advance)
-        except BaseException:
-            for worker in active_children():
-                if worker not in others:
-                    worker.terminate()
-            pool.shutdown(cancel_futures=True)
-            raise
+    with processes(count) as pool:
+        futures = {pool.submit(_job, path, policy_id, capacities, asked): policy_id for path, policy_id in jobs}
+        _wait(futures, advance)
     return [row for future in futures for row in future.result()]
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes that begin here leave Ctrl-C to this one, which ends them; else each would print a traceback."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _wait(futures: dict[Future[list[Row]], str], advance: Advance | None) -> None:

@@ -105,17 +105,21 @@ def test_where_no_change_pays_it_is_the_first_expert():
     assert not found.leader.any()
 
 
-@pytest.mark.parametrize("values", [{}, {"price": 0.0}, {"half_life": 2.0}])
-def test_a_sample_of_all_is_the_follower_with_full_shadows(values):
-    stream = phases(length=400)
-    whole, same = (
-        follow_runs(stream, 20, compositions(DEFAULT_EXPERTS), {**values, **more})
-        for more in ({}, {"sample": 1.0, "history": 0.0, "seed": 5})
+@pytest.mark.parametrize("values", [{}, {"half_life": 2.0}, {"half_life": 3.337, "lead": 0.0371}])
+def test_a_sample_of_all_changes_its_leader_a_request_after_the_follower_with_full_shadows(values):
+    stream = phases(length=300)
+    # Without a price the hits of the shadows alone decide who leads; every request is of one page.
+    whole, late = (
+        follow_runs(stream, 20, compositions(DEFAULT_EXPERTS), {**values, "price": 0.0, **more})
+        for more in ({}, {"sample": 1 - 2**-40})
     )
-    assert whole.run.outcome.tolist() == same.run.outcome.tolist()
-    assert whole.run.victim.tolist() == same.run.victim.tolist()
-    assert whole.leader.tolist() == same.leader.tolist()
-    assert (whole.hits.tolist(), whole.measured) == (same.hits.tolist(), len(stream))
+    first = int(np.flatnonzero(whole.leader)[0])
+    assert late.measured == whole.measured == len(stream)
+    assert late.hits.tolist() == whole.hits.tolist()
+    assert late.leader.tolist() == [0, *whole.leader[:-1].tolist()]
+    assert np.count_nonzero(np.diff(whole.leader.astype(int))) > 3
+    assert late.run.outcome[:first].tolist() == whole.run.outcome[:first].tolist()
+    assert late.run.victim[:first].tolist() == whole.run.victim[:first].tolist()
 
 
 @pytest.mark.parametrize("capacity", [2, 7, 33, 5000])
