@@ -12,10 +12,10 @@ from typing import Annotated
 
 from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
-from cachezoo.figures.files import MAKE
 from cachezoo.figures.finding import Figure, Finding, Unit, held
 from cachezoo.figures.sizes import FILE, CacheRun
 from cachezoo.meanings import Each, Means
+from cachezoo.metrics.files import MAKE
 
 PAPER_SIZE = 0.2
 PAPER_NETWORK = (3, 256)

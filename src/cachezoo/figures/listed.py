@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cachezoo import paths
 from cachezoo.errors import CachezooError
 from cachezoo.figures import caches, caches_plot, grid, learning, sizes, tags, telling, trained
-from cachezoo.figures.files import FOLDER, REPRO, present, read_document
+from cachezoo.figures.files import FOLDER
 from cachezoo.figures.finding import Figure
 from cachezoo.io import write_json
-from cachezoo.metrics.files import read_category
+from cachezoo.metrics.files import MAKE, REPRO, present, read, read_category
 from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import At, Picked
@@ -115,7 +115,7 @@ def _bench(categories: Sequence[Category]) -> caches.Bench:
     runs = [run for one in categories
             for run in sizes.runs_of(one.metrics, one.model.model_id, classics(), OPTIMUM)]  # fmt: skip
     tests = {run.trace for run in runs}
-    runs += [run for run in read_document(sizes.FILE, sizes.Sizes).rows if run.trace in tests]
+    runs += [run for run in read(sizes.FILE, sizes.Sizes, MAKE).rows if run.trace in tests]
     untrained = [one.model.model_id for one in categories if not one.model.trained]
     arch = categories[0].model.arch
     return caches.Bench.of(
@@ -135,12 +135,12 @@ def documents(params: "Params") -> list[Figure]:
     rows = [row for one in categories for row in tags.tag_rows(one.metrics, one.model.model_id)]
     bench = _bench(categories)
     nine, sixteen = telling.told_apart(
-        read_metrics(present(paths.metrics("workload"), REPRO)), read_document(trained.ADDED, trained.Added)
+        read_metrics(present(paths.metrics("workload"), REPRO)), read(trained.ADDED, trained.Added, MAKE)
     )
     return [
         tags.tag_table(rows, bench.own_size, bench.note),
         _learning(settings, categories),
-        grid.grid_figure(read_document(trained.GRID, trained.Grid)),
+        grid.grid_figure(read(trained.GRID, trained.Grid, MAKE)),
         nine,
         *(make(bench) for make in caches.FIGURES),
         sixteen,

@@ -211,7 +211,7 @@ def test_the_document_says_what_was_chosen_and_is_the_same_again(measured, tmp_p
     write_json(tmp_path / "found.json", measured.model_dump(mode="json"))
     assert read_reconfigured(tmp_path / "found.json") == measured
     write_json(tmp_path / "found.json", {"rows": []})
-    with pytest.raises(CachezooError, match=r"found\.json: holds no metrics"):
+    with pytest.raises(CachezooError, match=r"found\.json: is not as `make figures` writes it"):
         read_reconfigured(tmp_path / "found.json")
 
 
