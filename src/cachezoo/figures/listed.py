@@ -34,7 +34,7 @@ class Settings(Picked):
 
 @dataclass(frozen=True)
 class Listed:
-    """A figure: the name of its files, its document, and how that is printed and drawn."""
+    """A figure: the id of its document, which its files are named by, and how that is printed and drawn."""
 
     id: str
     type: type[Figure]
@@ -57,10 +57,7 @@ FIGURES = (
     Listed("fig7", learning.LearningCurves, learning.table, learning.draw),
     Listed("fig8", grid.GridFigure, grid.table, grid.draw),
     Listed("fig9", telling.Telling, telling.table, telling.draw),
-    *(
-        Listed(f"fig{number}", caches.CachesFigure, caches_plot.table, caches_plot.draw)
-        for number in range(10, 10 + len(caches.FIGURES))
-    ),
+    *(Listed(name, caches.CachesFigure, caches_plot.table, caches_plot.draw) for name in caches.FIGURES),
     Listed("fig16", telling.Telling, telling.table, telling.draw),
 )
 
@@ -125,7 +122,7 @@ def _bench(categories: Sequence[Category]) -> caches.Bench:
 
 
 def documents(params: "Params") -> list[Figure]:
-    """Every figure, in the order of `FIGURES`.
+    """Every figure.
 
     Raises:
         CachezooError: an input is missing or damaged; says which command makes it.
@@ -142,7 +139,7 @@ def documents(params: "Params") -> list[Figure]:
         _learning(settings, categories),
         grid.grid_figure(read(trained.GRID, trained.Grid, MAKE)),
         nine,
-        *(make(bench) for make in caches.FIGURES),
+        *(make(bench) for make in caches.FIGURES.values()),
         sixteen,
     ]
 
@@ -153,6 +150,7 @@ def write_figures(params: "Params") -> None:
     Raises:
         CachezooError: an input is missing or damaged.
     """
-    for listed, found in zip(FIGURES, documents(params), strict=True):
-        listed.draw(found, listed.plot)
-        write_json(listed.file, found.model_dump(mode="json"))
+    found = {one.id: one for one in documents(params)}
+    for listed in FIGURES:
+        listed.draw(found[listed.id], listed.plot)
+        write_json(listed.file, found[listed.id].model_dump(mode="json"))
