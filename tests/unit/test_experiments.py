@@ -76,7 +76,7 @@ def inputs(stage):
 
 def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     assert params("carry_over") == sorted(Settings.places().values())
-    assert set(STAGES["carry_over"]["deps"]) == {"sources.json", "../data/requests", "../data/corpus"}
+    assert set(STAGES["carry_over"]["deps"]) == {"sources.carry_over.json", "../data/requests", "../data/corpus"}
     assert outs("carry_over") == [FILE, PLOT]
     assert params("goals") == sorted(goals_run.Settings.places().values())
     folders = {f"models/{kind}/reuse.{PARAMS['model']['reuse']['arch']}" for kind in ("fitted", "trained")}
@@ -92,6 +92,7 @@ def test_each_stage_depends_on_the_list_of_its_own_sources():
     assert outs("sources") == [Path("experiments") / file for file in lists.values()]
     assert {f"{name}.py" for name in lists} <= set(STAGES["sources"]["deps"])
     for name, file in lists.items():
+        assert file == f"sources.{name}.json"
         assert file in STAGES[name]["deps"]
 
 
