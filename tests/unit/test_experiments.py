@@ -150,6 +150,17 @@ def test_the_stored_table_is_of_train_traces_that_their_fits_have_not_seen():
         assert fold.split != "program" or not any(key.startswith(f"{row.program}_") for key in fold.fitted)
 
 
+def test_the_stored_goals_are_of_test_traces_alone():
+    found = goals.read_goals(ROOT / goals.FILE)
+    entries = [row for rows in PARAMS["data"]["corpus"].values() for row in rows.items()]
+    roles = {key: row["role"] for key, row in (*PARAMS["data"]["traces"].items(), *entries)}
+    assert {roles[row.trace] for row in found.rows} == {"test"}
+    keys = [(row.protocol, row.trace, row.capacity_fraction) for row in found.rows]
+    assert len(set(keys)) == len(keys)
+    assert {row.protocol for row in found.rows} == set(goals.PROTOCOLS)
+    assert goals.summaries(found.rows) == found.summary
+
+
 def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
     main = runpy.run_path(str(ROOT / "experiments/figures.py"))["main"]
     asked = []
