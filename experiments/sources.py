@@ -6,13 +6,8 @@ from cachezoo.closure import Project, sources_of
 from cachezoo.io import write_json
 from cachezoo.stage import guarded
 
-LISTS = {
-    "carry_over": "sources.json",
-    **{
-        name: f"sources.{name}.json"
-        for name in ("goals", "reconfigure", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn")
-    },
-}
+STAGES = ("carry_over", "goals", "reconfigure", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn")
+LISTS = {name: f"sources.{name}.json" for name in STAGES}
 
 if __name__ == "__main__":
     with guarded("sources"):

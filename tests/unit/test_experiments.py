@@ -76,7 +76,7 @@ def inputs(stage):
 
 def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     assert params("carry_over") == sorted(Settings.places().values())
-    assert set(STAGES["carry_over"]["deps"]) == {"sources.json", "../data/requests", "../data/corpus"}
+    assert set(STAGES["carry_over"]["deps"]) == {"sources.carry_over.json", "../data/requests", "../data/corpus"}
     assert outs("carry_over") == [FILE, PLOT]
     assert params("goals") == sorted(goals_run.Settings.places().values())
     folders = {f"models/{kind}/reuse.{PARAMS['model']['reuse']['arch']}" for kind in ("fitted", "trained")}
@@ -92,6 +92,7 @@ def test_each_stage_depends_on_the_list_of_its_own_sources():
     assert outs("sources") == [Path("experiments") / file for file in lists.values()]
     assert {f"{name}.py" for name in lists} <= set(STAGES["sources"]["deps"])
     for name, file in lists.items():
+        assert file == f"sources.{name}.json"
         assert file in STAGES[name]["deps"]
 
 
@@ -147,6 +148,17 @@ def test_the_stored_table_is_of_train_traces_that_their_fits_have_not_seen():
         (fold,) = [one for one in found.folds if (one.split, one.left_out) == (row.split, row.left_out)]
         assert row.trace not in fold.fitted
         assert fold.split != "program" or not any(key.startswith(f"{row.program}_") for key in fold.fitted)
+
+
+def test_the_stored_goals_are_of_test_traces_alone():
+    found = goals.read_goals(ROOT / goals.FILE)
+    entries = [row for rows in PARAMS["data"]["corpus"].values() for row in rows.items()]
+    roles = {key: row["role"] for key, row in (*PARAMS["data"]["traces"].items(), *entries)}
+    assert {roles[row.trace] for row in found.rows} == {"test"}
+    keys = [(row.protocol, row.trace, row.capacity_fraction) for row in found.rows]
+    assert len(set(keys)) == len(keys)
+    assert {row.protocol for row in found.rows} == set(goals.PROTOCOLS)
+    assert goals.summaries(found.rows) == found.summary
 
 
 def test_figures_ends_with_the_status_of_what_failed(monkeypatch):

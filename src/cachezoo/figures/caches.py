@@ -12,10 +12,10 @@ from typing import Annotated
 
 from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
-from cachezoo.figures.files import MAKE
 from cachezoo.figures.finding import Figure, Finding, Unit, held
 from cachezoo.figures.sizes import FILE, CacheRun
 from cachezoo.meanings import Each, Means
+from cachezoo.metrics.files import MAKE
 
 PAPER_SIZE = 0.2
 PAPER_NETWORK = (3, 256)
@@ -316,6 +316,7 @@ def _sizes(bench: Bench) -> list[float]:
     return [size for size in sorted({bench.own_size, PAPER_SIZE}) if size in bench.runs]
 
 
-FIGURES: tuple[Callable[[Bench], CachesFigure], ...] = (
-    cache_size, hit_ratio, normalised, replacements, writes, response,
-)  # fmt: skip
+FIGURES: Mapping[str, Callable[[Bench], CachesFigure]] = {
+    "fig10": cache_size, "fig11": hit_ratio, "fig12": normalised, "fig13": replacements, "fig14": writes,
+    "fig15": response,
+}  # fmt: skip

@@ -19,9 +19,12 @@ class Finding(Document):
     bound: Annotated[float, Means("the paper's number, from which or up to which the claim holds", "unit")]
     at_most: Annotated[bool, Means("the claim holds up to the bound; else from it on")]
     ours: Annotated[float | None, Means("our number; null where there is none", "unit")]
-    spread: Annotated[float, Means("standard deviation of ours over seeds; 0 of what one training says", "unit")]
+    spread: Annotated[float, Means("standard deviation of ours, a mean over seeds; 0 of one training", "unit")]
     own_size: Annotated[float | None, Means("ours at the size that the models were judged at", "unit")]
-    verdict: Annotated[Verdict, Means("holds; does not hold; undecided: within the spread; not comparable: see why")]
+    verdict: Annotated[
+        Verdict,
+        Means("holds; does not hold; undecided: the seeds' spread could turn it; not comparable: see why"),
+    ]
     why: Annotated[str, Means("why it is not comparable; empty where it is")]
 
     @property
@@ -63,7 +66,7 @@ def shown(value: float | None, unit: Unit) -> str:
 
 def held(
     claim: str, measured: str, ours: float | None, bound: float, unit: Unit = "share", *, at_most: bool = False,
-    spread: float = 0.0, own_size: float | None = None, apart: str = "",
+    spread: float = 0.0, at_best: float | None = None, own_size: float | None = None, apart: str = "",
 ) -> Finding:  # fmt: skip
     """Hold a claim against our number.
 
@@ -74,7 +77,9 @@ def held(
         bound: the paper's.
         unit: of all numbers.
         at_most: the claim holds up to the bound, else from it on.
-        spread: standard deviation of ours over seeds; within it nothing is decided.
+        spread: standard deviation of ours, a mean over seeds; within it nothing is decided.
+        at_best: of a share that counts what is decided alone: the share if all the rest spoke for the claim, from the
+            bound on which nothing is decided; None where all is decided.
         own_size: ours at the size that the models were judged at, for people.
         apart: why the two cannot be compared; empty where they can.
     """
@@ -82,7 +87,7 @@ def held(
     verdict: Verdict
     if why or ours is None:
         verdict = "not comparable"
-    elif spread and abs(ours - bound) <= spread:
+    elif (spread and abs(ours - bound) <= spread) or (at_best is not None and ours < bound <= at_best):
         verdict = "undecided"
     else:
         verdict = "holds" if (ours <= bound if at_most else ours >= bound) else "does not hold"

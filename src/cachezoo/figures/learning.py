@@ -11,10 +11,10 @@ from typing import Annotated
 
 from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
-from cachezoo.figures.files import REPRO, present
 from cachezoo.figures.finding import Figure, held
 from cachezoo.figures.plot import BAR_COLOURS, headed, page
 from cachezoo.meanings import Each, Means
+from cachezoo.metrics.files import REPRO, present
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.style import GREY
 from cachezoo.view import Cell, Column, Table, number_cell, share_cell

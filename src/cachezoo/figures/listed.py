@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cachezoo import paths
 from cachezoo.errors import CachezooError
 from cachezoo.figures import caches, caches_plot, grid, learning, sizes, tags, telling, trained
-from cachezoo.figures.files import FOLDER, REPRO, present, read_document
+from cachezoo.figures.files import FOLDER
 from cachezoo.figures.finding import Figure
 from cachezoo.io import write_json
-from cachezoo.metrics.files import read_category
+from cachezoo.metrics.files import MAKE, REPRO, present, read, read_category
 from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import At, Picked
@@ -34,7 +34,7 @@ class Settings(Picked):
 
 @dataclass(frozen=True)
 class Listed:
-    """A figure: the name of its files, its document, and how that is printed and drawn."""
+    """A figure: the id of its document, which its files are named by, and how that is printed and drawn."""
 
     id: str
     type: type[Figure]
@@ -57,10 +57,7 @@ FIGURES = (
     Listed("fig7", learning.LearningCurves, learning.table, learning.draw),
     Listed("fig8", grid.GridFigure, grid.table, grid.draw),
     Listed("fig9", telling.Telling, telling.table, telling.draw),
-    *(
-        Listed(f"fig{number}", caches.CachesFigure, caches_plot.table, caches_plot.draw)
-        for number in range(10, 10 + len(caches.FIGURES))
-    ),
+    *(Listed(name, caches.CachesFigure, caches_plot.table, caches_plot.draw) for name in caches.FIGURES),
     Listed("fig16", telling.Telling, telling.table, telling.draw),
 )
 
@@ -115,7 +112,7 @@ def _bench(categories: Sequence[Category]) -> caches.Bench:
     runs = [run for one in categories
             for run in sizes.runs_of(one.metrics, one.model.model_id, classics(), OPTIMUM)]  # fmt: skip
     tests = {run.trace for run in runs}
-    runs += [run for run in read_document(sizes.FILE, sizes.Sizes).rows if run.trace in tests]
+    runs += [run for run in read(sizes.FILE, sizes.Sizes, MAKE).rows if run.trace in tests]
     untrained = [one.model.model_id for one in categories if not one.model.trained]
     arch = categories[0].model.arch
     return caches.Bench.of(
@@ -125,7 +122,7 @@ def _bench(categories: Sequence[Category]) -> caches.Bench:
 
 
 def documents(params: "Params") -> list[Figure]:
-    """Every figure, in the order of `FIGURES`.
+    """Every figure.
 
     Raises:
         CachezooError: an input is missing or damaged; says which command makes it.
@@ -135,14 +132,14 @@ def documents(params: "Params") -> list[Figure]:
     rows = [row for one in categories for row in tags.tag_rows(one.metrics, one.model.model_id)]
     bench = _bench(categories)
     nine, sixteen = telling.told_apart(
-        read_metrics(present(paths.metrics("workload"), REPRO)), read_document(trained.ADDED, trained.Added)
+        read_metrics(present(paths.metrics("workload"), REPRO)), read(trained.ADDED, trained.Added, MAKE)
     )
     return [
         tags.tag_table(rows, bench.own_size, bench.note),
         _learning(settings, categories),
-        grid.grid_figure(read_document(trained.GRID, trained.Grid)),
+        grid.grid_figure(read(trained.GRID, trained.Grid, MAKE)),
         nine,
-        *(make(bench) for make in caches.FIGURES),
+        *(make(bench) for make in caches.FIGURES.values()),
         sixteen,
     ]
 
@@ -153,6 +150,7 @@ def write_figures(params: "Params") -> None:
     Raises:
         CachezooError: an input is missing or damaged.
     """
-    for listed, found in zip(FIGURES, documents(params), strict=True):
-        listed.draw(found, listed.plot)
-        write_json(listed.file, found.model_dump(mode="json"))
+    found = {one.id: one for one in documents(params)}
+    for listed in FIGURES:
+        listed.draw(found[listed.id], listed.plot)
+        write_json(listed.file, found[listed.id].model_dump(mode="json"))

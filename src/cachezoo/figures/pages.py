@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation.results import printed
-from cachezoo.figures.files import present, read_document
 from cachezoo.figures.finding import Figure, Finding, shown
 from cachezoo.figures.listed import FIGURES, Listed
 from cachezoo.io import atomic_file
+from cachezoo.metrics.files import MAKE, present, read
 from cachezoo.view import Cell, Column, Table
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def read_figures() -> list[tuple[Listed, Figure]]:
     Raises:
         CachezooError: one is missing or damaged.
     """
-    return [(listed, read_document(listed.file, listed.type)) for listed in FIGURES]
+    return [(listed, read(listed.file, listed.type, MAKE)) for listed in FIGURES]
 
 
 def findings(figures: Sequence[Figure]) -> Table:

@@ -13,8 +13,8 @@ from cachezoo.console import progress
 from cachezoo.devices.responses import read_responses
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import TrainingError
-from cachezoo.figures.files import REPRO, present
 from cachezoo.figures.sizes import CacheRun, Kind, Sizes
+from cachezoo.metrics.files import REPRO, present
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import At, Picked
 from cachezoo.policies.accounting import Simulation

@@ -12,11 +12,11 @@ from typing import Annotated
 
 from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
-from cachezoo.figures.files import REPRO
 from cachezoo.figures.finding import Figure, Finding, held
 from cachezoo.figures.plot import BAR_COLOURS, bars, headed, page
 from cachezoo.figures.trained import MODEL, Added, methods_of
 from cachezoo.meanings import Each, Means
+from cachezoo.metrics.files import REPRO
 from cachezoo.systems.workload.metrics import Over, Pooled, WorkloadMetrics
 from cachezoo.view import Cell, Column, Table, number_cell, share_cell
 

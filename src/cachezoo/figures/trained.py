@@ -1,6 +1,7 @@
 """What the trainings behind Figs. 8, 9 and 16 found: experiments/rcrnn/grid.json and added.json."""
 
 from collections.abc import Sequence
+from math import sqrt
 from statistics import fmean, stdev
 from typing import Annotated
 
@@ -31,6 +32,11 @@ class GridRow(Document):
     def sd(self) -> float:
         """Standard deviation over the seeds."""
         return stdev(self.accuracies)
+
+    @property
+    def sd_of_mean(self) -> float:
+        """Standard deviation of that mean, by the spread of the seeds."""
+        return self.sd / sqrt(len(self.accuracies))
 
 
 class Grid(Document):

@@ -1,4 +1,4 @@
-"""Readers of metrics files."""
+"""Readers of what stages write for people: metrics files and the documents of experiments/."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -11,26 +11,40 @@ from cachezoo.io import read_json
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.metrics.page import CategoryMetrics
 
+MAKE, REPRO = "make figures", "make repro"
 M = TypeVar("M", bound=Document)
 
 
-def read(path: Path, model: type[M]) -> M:
-    """What a stage that evaluates wrote.
+def present(path: Path, command: str) -> Path:
+    """The path of an input.
+
+    Raises:
+        CachezooError: it is missing; says which command makes it.
+    """
+    if not path.exists():
+        message = f"{path}: is missing; run `{command}`"
+        raise CachezooError(message)
+    return path
+
+
+def read(path: Path, model: type[M], command: str = REPRO) -> M:
+    """What a stage wrote for people.
 
     Args:
         path: the file.
         model: what it has to hold.
+        command: what makes it.
 
     Raises:
         CachezooError: the file is missing or not JSON, or holds something else.
     """
-    content = read_json(path)
+    content = read_json(present(path, command))
     try:
         return model.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         what = ": ".join([".".join(map(str, first["loc"])), first["msg"]])
-        message = f"{path}: holds no metrics; run the stage that evaluates again ({what.removeprefix(': ')})"
+        message = f"{path}: is not as `{command}` writes it ({what.removeprefix(': ')}); run that again"
         raise CachezooError(message) from error
 
 

@@ -107,7 +107,7 @@ def test_the_response_time_is_with_the_decision_and_without():
 
 
 def test_no_claim_on_a_model_that_never_trained_is_held():
-    every = [one for make in FIGURES for one in make(bench(apart="m never trained")).findings]
+    every = [one for make in FIGURES.values() for one in make(bench(apart="m never trained")).findings]
     assert {one.verdict for one in every if one.measured} == {"not comparable", "holds"}
     assert [one.claim for one in every if one.verdict == "holds"] == [
         "the Oracle's hit ratio does not rise linearly with the cache"

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from statistics import stdev
 
 import pytest
 
@@ -21,11 +22,49 @@ def test_claims_follow_from_the_means_and_their_spread():
     found = grid_figure(grid(RISING))
     rises, more, best = found.findings
     assert (rises.ours, rises.bound) == (0.5, 1.0)  # one of two steps is not most
-    assert more.ours == pytest.approx(-0.07) and more.spread == pytest.approx(0.02 / 2**0.5)
+    assert more.ours == pytest.approx(-0.07) and more.spread == pytest.approx(0.01)
     assert verdicts(found) == ["does not hold", "holds", "not comparable"]
     assert best.why == "4 categories here, 2 there"
     close = grid_figure(grid({**RISING, (100, 100): [0.94, 0.98]}, categories=2))
     assert verdicts(close) == ["holds", "undecided", "does not hold"]
+
+
+# Five steps of 1 point each; the seeds' spread of a mean is 0.5 points or none, and of a step 0.7 at most.
+SURE, WIDE = [0.90, 0.90], [0.895, 0.905]
+
+
+def steps(*rises):
+    """Five numbers of units with two windows: +1 rises, -1 falls, 0 is within the spread."""
+    found = {}
+    for k, rise in enumerate(rises):
+        base = SURE if rise else WIDE
+        found[k + 1, 50] = base
+        found[k + 1, 100] = [one + 0.01 * rise + (0 if rise else 0.006) for one in base]
+    return grid(found)
+
+
+@pytest.mark.parametrize(
+    ("rises", "verdict", "ours", "open_steps"),
+    [
+        ((1, 1, 1, -1, -1), "holds", 0.6, 0),
+        ((1, 1, 1, 0, 0), "holds", 0.6, 2),
+        ((1, 1, -1, -1, -1), "does not hold", 0.4, 0),
+        ((1, 1, -1, -1, 0), "undecided", 0.4, 1),
+        ((1, 0, -1, -1, -1), "does not hold", 0.2, 1),
+        ((0, 0, 0, 0, 0), "undecided", 0.0, 5),
+    ],
+)
+def test_a_step_within_the_seeds_spread_is_neither_a_rise_nor_a_fall(rises, verdict, ours, open_steps):
+    found = grid_figure(steps(*rises)).findings[0]
+    assert (found.verdict, found.ours, found.bound) == (verdict, ours, 0.6)
+    assert f"{open_steps} of 5 steps undecided" in found.measured
+
+
+def test_the_spread_is_that_of_the_mean_of_all_seeds():
+    own = grid({(50, 100): [0.95, 0.95], (100, 100): [0.90, 0.92, 0.94, 0.96]})
+    more = grid_figure(own).findings[1]
+    assert more.spread == pytest.approx(stdev([0.90, 0.92, 0.94, 0.96]) / 2)
+    assert more.ours == pytest.approx(-0.02) and more.verdict == "holds"
 
 
 def test_a_setting_that_is_not_there_is_not_compared():

@@ -1,12 +1,15 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cachezoo.errors import CachezooError
 from cachezoo.figures import caches, grid, learning, tags, telling
+from cachezoo.figures import listed as module
+from cachezoo.figures.files import FOLDER
 from cachezoo.figures.listed import FIGURES
 from cachezoo.figures.pages import BEGIN, END, PAGE, findings, read_figures, tables, with_claims, write_page
-from cachezoo.io import write_json
+from cachezoo.io import read_json, write_json
 from tests.figures_data import added, bench, cells, plain, tag_row
 from tests.figures_data import grid as made_grid
 from tests.unit.figures.test_telling import metrics
@@ -23,7 +26,7 @@ def documents():
         learning.learning_curves([curve], "w", {"accuracy": 0.96}),
         grid.grid_figure(made_grid({(50, 100): [0.9, 0.92]})),
         nine,
-        *(make(bench()) for make in caches.FIGURES),
+        *(make(bench()) for make in caches.FIGURES.values()),
         sixteen,
     ]
 
@@ -31,6 +34,26 @@ def documents():
 def test_every_figure_is_listed_under_its_name(documents):
     assert [(listed.id, listed.type) for listed in FIGURES] == [(one.id, type(one)) for one in documents]
     assert [one.source for one in documents] == ["Table 5", *(f"Fig. {number}" for number in range(7, 17))]
+
+
+def test_a_figure_s_files_have_the_id_of_its_document(documents, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drawn = {}
+    monkeypatch.setattr(module, "documents", lambda _: documents[::-1])
+    own = [replace(listed, draw=lambda found, path: drawn.update({path.stem: found})) for listed in FIGURES]
+    monkeypatch.setattr(module, "FIGURES", own)
+    module.write_figures(None)
+    by_id = {one.id: one for one in documents}
+    assert len(by_id) == len(documents) and drawn == by_id
+    written = {path.stem: read_json(path)["id"] for path in FOLDER.iterdir()}
+    assert written == {name: name for name in by_id}
+
+
+def test_the_stored_figures_have_the_ids_that_their_files_are_named_by(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert [(listed.file.stem, listed.plot.stem) for listed, _ in read_figures()] == [
+        (one.id, one.id) for _, one in read_figures()
+    ]
 
 
 def test_what_is_written_is_read_and_printed(documents, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Metrics keep their bytes on the way through their types, and what is none is told."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,8 +8,11 @@ import pytest
 
 from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
+from cachezoo.evaluation.reconfigure.document import read_reconfigured
 from cachezoo.io import dump_json, read_json, write_json
-from cachezoo.metrics.files import read_category, read_flash
+from cachezoo.metrics.files import present, read, read_category, read_flash
+from cachezoo.systems.reuse.carried import read_carry_over
+from cachezoo.systems.reuse.goals import read_goals
 from cachezoo.systems.reuse.metrics import read_metrics as read_reuse
 from cachezoo.systems.workload.metrics import read_metrics as read_workload
 from tests.metrics_data import (
@@ -78,10 +82,38 @@ def test_whole_numbers_and_figures_stay_what_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reader", [read_category, read_flash, read_reuse, read_workload])
 def test_something_else_is_told_in_one_line(reader: Reader, content: object, tmp_path: Path) -> None:
     write_json(tmp_path / "other.json", content)
-    said = r"other\.json: holds no metrics; run the stage that evaluates again"
+    said = r"other\.json: is not as `make repro` writes it \(.+\); run that again$"
     with pytest.raises(CachezooError, match=said) as told:
         reader(tmp_path / "other.json")
     assert "\n" not in str(told.value)
+
+
+class Small(Document):
+    size: int
+
+
+def test_what_is_missing_or_damaged_is_named_with_the_command_that_makes_it(tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    with pytest.raises(CachezooError, match=f"^{re.escape(str(path))}: is missing; run `git checkout`$"):
+        present(path, "git checkout")
+    with pytest.raises(CachezooError, match=r"is missing; run `make repro`$"):
+        read(path, Small)
+    with pytest.raises(CachezooError, match=r"is missing; run `make figures`$"):
+        read(path, Small, "make figures")
+    path.write_text('{"size": "many"}')
+    with pytest.raises(CachezooError, match=r"small\.json: is not as `make figures` writes it \(size: .+\); run that"):
+        read(path, Small, "make figures")
+    path.write_text('{"size": 3}')
+    assert read(path, Small) == Small(size=3)
+
+
+@pytest.mark.parametrize("reader", [read_carry_over, read_goals, read_reconfigured])
+def test_what_lies_in_experiments_is_made_by_make_figures(reader: Reader, tmp_path: Path) -> None:
+    with pytest.raises(CachezooError, match=r"is missing; run `make figures`$"):
+        reader(tmp_path / "none.json")
+    write_json(tmp_path / "bare.json", {})
+    with pytest.raises(CachezooError, match=r"bare\.json: is not as `make figures` writes it"):
+        reader(tmp_path / "bare.json")
 
 
 @pytest.mark.parametrize(

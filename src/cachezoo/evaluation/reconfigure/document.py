@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 from cachezoo.documents import Document, Interval
 from cachezoo.evaluation.reconfigure.monitor import Unknown
 from cachezoo.meanings import Each, Means
-from cachezoo.metrics.files import read
+from cachezoo.metrics.files import MAKE, read
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.systems.caching.switching import Requeue
 
@@ -171,4 +171,4 @@ def summary_of(streams: Sequence[Stream], rows: Sequence[Row]) -> list[Summary]:
 
 def read_reconfigured(path: Path) -> Reconfigured:
     """experiments/reconfigure.json, see `cachezoo.metrics.files.read`."""
-    return read(path, Reconfigured)
+    return read(path, Reconfigured, MAKE)

@@ -10,8 +10,9 @@ The modes are those of the paper's Sec. 5.4 and Fig. 17, "periodic hit ratio in 
 Beside them:
     exact_monitor   multiple_model with a monitor that knows of every change at its first request: what a better
                     monitor could gain.
-    re_evaluated    multiple_model whose models decide on the resident pages again, as the paper's do, and what they
-                    do not want is the next to leave: `alone` or `in_order`, whichever is better on validation.
+    re_evaluated    models that decide on the resident pages again, as the paper's do, and what they do not want is the
+                    next to leave: `alone` or `in_order`, with whom an unknown workload has and the votes that are
+                    best on validation with it, be they multiple_model's or not.
     queues_kept     multiple_model whose models leave the resident pages where they are.
     one_model_renewed   the first phase's model in the place of all others, but doing with the resident pages what
                     multiple_model's do: what is gained without another model.
@@ -168,15 +169,17 @@ def choose(benches: Sequence[Bench]) -> list[Candidate]:
     return sorted(found, key=lambda one: -one.hit_ratio)
 
 
-def re_evaluating(candidates: Sequence[Candidate]) -> Requeue:
-    """The better of the paper's ways with resident pages, by candidates whose best comes first."""
-    best = candidates[0]
-    alike = [one for one in candidates if (one.unknown, one.switch_votes) == (best.unknown, best.switch_votes)]
-    return next(one.requeue for one in alike if one.requeue in PAPER_REQUEUES)
+def re_evaluating(candidates: Sequence[Candidate]) -> Way:
+    """The best of the ways that do with resident pages what the paper does, of candidates whose best comes first."""
+    return next(_way(one) for one in candidates if one.requeue in PAPER_REQUEUES)
+
+
+def _way(one: Candidate) -> Way:
+    return Way(one.requeue, one.unknown, one.switch_votes)
 
 
 def rows_of(
-    bench: Bench, way: Way, paper: Requeue, models: Models, decision_us: Mapping[str, float]
+    bench: Bench, way: Way, paper: Way, models: Models, decision_us: Mapping[str, float]
 ) -> tuple[list[Row], str]:
     """All caches on one stream, and the best classic's id."""
     stream, plan, classes = bench.stream, bench.plan(way), models.classes
@@ -184,7 +187,7 @@ def rows_of(
         ("multiple_model", ""): (plan, way.requeue),
         ("single_model", ""): (loading_plan(plan, stream.trace.time_us, LOAD_US), way.requeue),
         ("exact_monitor", ""): (bench.truth, way.requeue),
-        ("re_evaluated", ""): (plan, paper),
+        ("re_evaluated", ""): (bench.plan(paper), paper.requeue),
         ("queues_kept", ""): (plan, "none"),
     }
     ran = {name: (own, *bench.run(own, requeue)) for name, (own, requeue) in plans.items()}
@@ -223,7 +226,7 @@ def measure(
     """Choose on the validation streams, and judge on the test streams."""
     candidates = choose([Bench(stream, models, settings) for stream in validation])
     chosen = candidates[0]
-    way, paper = Way(chosen.requeue, chosen.unknown, chosen.switch_votes), re_evaluating(candidates)
+    way, paper = _way(chosen), re_evaluating(candidates)
     streams, rows = [], []
     with progress("reconfigure: streams", len(tests)) as advance:
         for done, (kind, stream) in enumerate(tests):

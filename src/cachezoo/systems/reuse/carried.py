@@ -10,7 +10,7 @@ import numpy as np
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.measures.gap import gap
-from cachezoo.metrics.files import read
+from cachezoo.metrics.files import MAKE, read
 from cachezoo.systems.reuse.floor import NEAR
 
 Split = Literal["program", "set-up"]
@@ -132,4 +132,4 @@ def summary_of(rows: Sequence[Row], split: Split, way: Way) -> Summary:
 
 def read_carry_over(path: Path) -> CarryOver:
     """experiments/carry_over.json, see `cachezoo.metrics.files.read`."""
-    return read(path, CarryOver)
+    return read(path, CarryOver, MAKE)

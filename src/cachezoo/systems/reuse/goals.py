@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.measures.gap import gap
-from cachezoo.metrics.files import read
+from cachezoo.metrics.files import MAKE, read
 from cachezoo.systems.reuse.floor import NEAR, allowed
 from cachezoo.systems.reuse.metrics import Where
 from cachezoo.view import NONE
@@ -117,7 +117,7 @@ def summaries(rows: Sequence[GoalRow]) -> list[GoalSummary]:
 
 def read_goals(path: Path) -> Goals:
     """experiments/goals.json, see `cachezoo.metrics.files.read`."""
-    return read(path, Goals)
+    return read(path, Goals, MAKE)
 
 
 def tables(found: Goals) -> "list[Table]":

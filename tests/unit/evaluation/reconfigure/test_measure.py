@@ -117,18 +117,22 @@ def test_one_model_renewed_that_leaves_the_pages_alone_is_that_model_begun_again
     np.testing.assert_array_equal(kept, np.where(plan < 0, plan, 0))
 
 
-@pytest.mark.parametrize(("order", "want"), [(["empty", "in_order", "alone"], "in_order"), (["alone"], "alone")])
-def test_the_paper_s_way_is_the_better_one_with_the_chosen_monitor(order, want):
-    def candidate(requeue, votes):
-        return Candidate(requeue=requeue, unknown="keep", switch_votes=votes, hit_ratio=0.5)
+def candidate(requeue, unknown, votes, hit_ratio):
+    return Candidate(requeue=requeue, unknown=unknown, switch_votes=votes, hit_ratio=hit_ratio)
 
-    own = [candidate(requeue, 2) for requeue in order]
-    assert re_evaluating([own[0], candidate("alone", 1), candidate("in_order", 1), *own[1:]]) == want
+
+def test_the_paper_s_way_is_the_best_of_all_its_own():
+    ours = [candidate("empty", "keep", 1, 0.9), candidate("in_order_out", "no_model", 2, 0.8)]
+    own = [candidate("in_order", "no_model", 3, 0.5), candidate("alone", "keep", 1, 0.4)]
+    alike = candidate("in_order", "keep", 1, 0.3)
+    assert re_evaluating([*ours, *own, alike]) == Way("in_order", "no_model", 3)
+    assert re_evaluating([*ours, own[1], alike]) == Way("alone", "keep", 1)
 
 
 def test_every_cache_of_a_stream_has_its_row():
     own = own_bench(periods=2, requests=155)
-    rows, best = rows_of(own, WAY, "in_order", models(), settings().decision_us)
+    paper = Way("in_order", "no_model", 1)
+    rows, best = rows_of(own, WAY, paper, models(), settings().decision_us)
     made = own.stream
     names = [(row.mode, row.policy) for row in rows]
     assert names[:8] == [*((mode, "") for mode in SWITCHING), (FIXED, "mail"), (FIXED, "web")]
@@ -146,9 +150,10 @@ def test_every_cache_of_a_stream_has_its_row():
     plans = {
         ("multiple_model", ""): (plan, "alone"), ("single_model", ""): (loaded, "alone"),
         ("exact_monitor", ""): (own.truth, "alone"), ("queues_kept", ""): (plan, "none"),
-        ("re_evaluated", ""): (plan, "in_order"),
+        ("re_evaluated", ""): (own.plan(paper), "in_order"),
         (FIXED, "web"): (np.ones_like(plan), "alone"),
     }  # fmt: skip
+    assert (own.plan(paper) != plan).any()
     for name, (wanted, requeue) in plans.items():
         assert by_name[name].hit_ratio == own.run(wanted, requeue)[1].hit_ratio, name
     assert by_name["exact_monitor", ""].cost.delays == [0, 0, 0]
@@ -171,7 +176,7 @@ def test_a_trained_forest_is_a_rival(monkeypatch):
 
     monkeypatch.setattr(bench_module, "page_bundle", bundle)
     own = Bench(stream(), models(("reuse.tiny", "serving")), settings())
-    rows, _ = rows_of(own, WAY, "in_order", models(), settings().decision_us)
+    rows, _ = rows_of(own, WAY, Way("in_order", "keep", 2), models(), settings().decision_us)
     by_policy = {row.policy: row for row in rows if row.mode == "rival"}
     assert asked == [("serving", own.stream.capacity, own.stream.warmup)]
     assert by_policy["reuse.tiny"].hit_ratio == by_policy["lru"].hit_ratio
@@ -206,7 +211,7 @@ def test_the_document_says_what_was_chosen_and_is_the_same_again(measured, tmp_p
     write_json(tmp_path / "found.json", measured.model_dump(mode="json"))
     assert read_reconfigured(tmp_path / "found.json") == measured
     write_json(tmp_path / "found.json", {"rows": []})
-    with pytest.raises(CachezooError, match=r"found\.json: holds no metrics"):
+    with pytest.raises(CachezooError, match=r"found\.json: is not as `make figures` writes it"):
         read_reconfigured(tmp_path / "found.json")
 
 
