@@ -55,6 +55,7 @@ bench:
 	@.venv/bin/python benchmarks/following.py --speed
 	@.venv/bin/python benchmarks/page_cache.py
 	@.venv/bin/python benchmarks/decisions.py
+	@.venv/bin/python benchmarks/limits.py
 	@$(if $(CACHEZOO_PUBLIC_TRACES),.venv/bin/python benchmarks/agreement.py)
 	@.venv/bin/python benchmarks/labels.py
 	@.venv/bin/python benchmarks/devices.py
