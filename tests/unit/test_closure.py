@@ -37,7 +37,7 @@ MOST_FILES = {
     "judge_admission": 55,
     "judge_caching": 130,
     "judge_prefetch": 60,
-    "judge_reuse": 125,
+    "judge_reuse": 130,
     "judge_workload": 50,
     "label_benefit": 30,
     "label_episodes": 30,

@@ -10,6 +10,7 @@ import pytest
 
 from cachezoo.errors import ConfigError
 from cachezoo.jobs import processes, run_all
+from cachezoo.workers import die_with_parent as real
 from cachezoo.workers import workers
 
 LONG_S = 600
@@ -50,7 +51,9 @@ def bystander():
 
 
 @pytest.mark.parametrize("pool_of", [processes, workers])
-def test_a_job_that_fails_ends_the_others_and_no_other_child(tmp_path, bystander, pool_of):
+def test_a_job_that_fails_ends_the_others_and_no_other_child(tmp_path, bystander, pool_of, monkeypatch):
+    # What other tests put in its place for their own process cannot be sent to another one.
+    monkeypatch.setattr("cachezoo.stage.die_with_parent", real)
     start, started = bystander
     start()
     jobs = [(wait, tmp_path, "long"), (fail_once_begun, tmp_path, "long"), (wait, tmp_path, "late")]

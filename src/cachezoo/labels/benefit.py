@@ -106,7 +106,8 @@ def reach_of(teacher: str, capacity: int, accesses: int, params: BenefitLabel) -
     """
     if teacher in (BELADY, COST_BELADY):
         share = BELADY_SHARE if teacher == BELADY else COST_SHARE
-        return max(1, min(max(params.counted_horizons) * capacity, accesses // share))
+        longest = max(horizon for horizon in params.horizons if isinstance(horizon, int))
+        return max(1, min(longest * capacity, accesses // share))
     if teacher in ENDLESS:
         return accesses
     return int(teacher.removeprefix("benefit_")) * capacity

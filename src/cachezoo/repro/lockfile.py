@@ -30,6 +30,17 @@ BEFORE = SCRATCH / "stages-before"
 STAGES = "stages"
 
 
+def forget_cut_runs(folder: Path) -> None:
+    """Remove the empty folders that DVC leaves in its record of runs when it is killed; it falls over one later.
+
+    Args:
+        folder: the record, `.dvc/cache/runs`.
+    """
+    for run in folder.glob("*/*"):
+        if run.is_dir() and not any(run.iterdir()):
+            run.rmdir()
+
+
 def release_dead() -> None:
     """Take processes that have ended out of DVC's table of paths in use, to be called while DVC's lock is held.
 

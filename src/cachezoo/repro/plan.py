@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dvc.repo import Repo, lock_repo
 from dvc.repo.reproduce import collect_stages, get_active_graph, plan_repro
 from dvc.stage import Stage
 
 from cachezoo.errors import ConfigError
-from cachezoo.repro.lockfile import release_dead
+from cachezoo.repro.lockfile import forget_cut_runs, release_dead
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def make_plan(targets: Sequence[str] = (), force: bool = False) -> Plan:
     """
     with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
         release_dead()
+        forget_cut_runs(Path(repo.stage_cache.cache_dir))
         graph = get_active_graph(repo.index.graph)
         order = plan_repro(graph, repo.index.stages)
         for stage in order:

@@ -24,17 +24,12 @@ class BenefitLabel(Strict):
     horizons: list[Rounds | Literal["future", "trace"]] = Field(min_length=1)
     capacities: list[Part] = Field(min_length=1)
 
-    @property
-    def counted_horizons(self) -> list[int]:
-        """Those that are a number of capacities."""
-        return [horizon for horizon in self.horizons if isinstance(horizon, int)]
-
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if len(set(self.horizons)) < len(self.horizons):
             message = f"horizons {self.horizons} must be distinct"
             raise ValueError(message)
-        if not self.counted_horizons:
+        if not any(isinstance(horizon, int) for horizon in self.horizons):
             message = f"horizons {self.horizons} must hold a number of capacities, as Belady's tags look so far ahead"
             raise ValueError(message)
         if any(not 0.01 <= c <= 1 or abs(100 * c - round(100 * c)) > 1e-9 for c in self.capacities):

@@ -95,6 +95,18 @@ def none_left(folder):
     return running(folder) == []
 
 
+def test_a_record_of_a_run_that_a_kill_has_cut_is_forgotten(project):
+    write(project, stage("a", "raw"))
+    run(project)
+    for record in list((project / ".dvc/cache/runs").glob("*/*/*")):
+        record.unlink()
+    (project / "dvc.lock").unlink()
+    (project / "a").unlink()
+    run(project)
+    assert (project / "a").read_text() == "raw\n"
+    assert list((project / ".dvc/cache/runs").glob("*/*/*"))
+
+
 def test_stages_that_need_each_other_in_time_run_at_once(project):
     slow = stage("a", "raw", command=MEET.format("a", "b") + "sleep 0.3; ")
     write(project, slow, stage("b", "raw", command=MEET.format("b", "a")), stage("c", "a", "b"))
