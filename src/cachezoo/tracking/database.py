@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cachezoo.bundles.protocol import one_line
 from cachezoo.errors import CachezooError
+from cachezoo.io import atomic_file
 
 DATABASE = "mlflow.db"
 LOCKED = "database is locked"
@@ -37,12 +38,22 @@ def opened(root: Path, wait_s: float = WAIT_S) -> Iterator[None]:
     path = root / DATABASE
     _check(path, wait_s)
     try:
+        if not path.exists():
+            _make(path)
         yield
     except (CommandError, SQLAlchemyError) as error:
         raise _said(path, error, of_database=True) from error
     except MlflowException as error:
         causes = isinstance(error.__cause__ or error.__context__, CommandError | SQLAlchemyError)
         raise _said(path, error, of_database=causes or SCHEMA in str(error)) from error
+
+
+def _make(path: Path) -> None:
+    """Make an empty database whole or not at all: MLflow refuses one that it was killed in making."""
+    from mlflow.tracking import MlflowClient
+
+    with atomic_file(path) as temporary:
+        MlflowClient(tracking_uri=f"sqlite:///{temporary.resolve()}").search_experiments()
 
 
 def _said(path: Path, error: Exception, of_database: bool) -> CachezooError:

@@ -5,7 +5,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 
 from cachezoo.errors import CachezooError
-from cachezoo.tracking.database import opened
+from cachezoo.tracking.database import DATABASE, opened
 from cachezoo.tracking.sync import _all_pages
 
 
@@ -26,3 +26,16 @@ def test_all_pages_are_asked_for():
     pages = {None: Page([1, 2]), "a": Page([3]), "b": Page()}
     pages[None].token, pages["a"].token = "a", "b"
     assert _all_pages(pages.__getitem__) == [1, 2, 3]
+
+
+def test_a_database_is_made_whole_or_not_at_all(tmp_path, monkeypatch):
+    def cut(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mlflow.tracking.MlflowClient.search_experiments", cut)
+        with pytest.raises(KeyboardInterrupt), opened(tmp_path):
+            pass
+    assert list(tmp_path.iterdir()) == []
+    with opened(tmp_path):
+        assert [path.name for path in tmp_path.iterdir()] == [DATABASE]
