@@ -19,7 +19,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.reuse.hazards import BINS
 from cachezoo.labels.reuse import HORIZON, NextUse, next_use
 from cachezoo.measures.gap import gap
-from cachezoo.models.trained import read_fitted
+from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
@@ -28,13 +28,12 @@ from cachezoo.systems.reuse import fit, judge
 from cachezoo.systems.reuse.cache import Plan, classes_of, forest_cache
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
+from cachezoo.systems.reuse.settings import Model
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.warmup import auto_warmup
 
 F32 = npt.NDArray[np.float32]
 NOISE = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)  # octaves
-QUANTILES = 16
-CANDIDATES = 64
 
 
 def known(label: NextUse, capacity: int, seed: int) -> Iterator[tuple[str, F32]]:
@@ -54,7 +53,9 @@ def hits(part: Prepared, capacity: int, classes: npt.NDArray[np.uint8], plan: Pl
     return float((run.outcome[warmup:] == HIT).mean())
 
 
-def of_trace(part: Prepared, fraction: float, forests: Callable[[Prepared, int, int], float]) -> dict[str, float]:
+def of_trace(
+    part: Prepared, fraction: float, model: Model, forests: Callable[[Prepared, int, int], float]
+) -> dict[str, float]:  # fmt: skip
     """Share of the gap that each kind of knowledge closes on a trace."""
     capacity = capacity_pages(fraction, part.pages.n_pages)
     warmup, simulator = auto_warmup(part.pages, capacity), Simulator(part.trace, part.pages)
@@ -62,9 +63,9 @@ def of_trace(part: Prepared, fraction: float, forests: Callable[[Prepared, int, 
     optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
     found, seed = {}, derive_seed(0, "limits", part.key)
     for name, scores in known(next_use(part.pages, capacity), capacity, seed):
-        cuts = np.unique(np.quantile(scores, np.arange(1, QUANTILES) / QUANTILES).astype(np.float32))
+        cuts = np.unique(np.quantile(scores, np.arange(1, model.quantiles) / model.quantiles).astype(np.float32))
         empty = np.zeros((len(cuts) + 1, BINS))
-        plan = Plan(cuts, [], empty, empty, CANDIDATES, [], {}, seed & 0x7FFFFFFF)
+        plan = Plan(cuts, [], empty, empty, model.candidates, [], {}, seed & 0x7FFFFFFF)
         classes = classes_of(scores, cuts, np.zeros(len(scores), np.uint8), 0)
         found[name] = hits(part, capacity, classes, plan, warmup)
     found["the five forests, mean"] = forests(part, capacity, warmup)
@@ -77,7 +78,7 @@ def main() -> None:
     folder = paths.fitted(fit.model_id(params.model.reuse.arch))
     fitted = read_fitted(folder, "reuse")
     scorers, policy = judge.scorers_of(folder, fitted), judge.base_policy(fitted)
-    weight = max(params.judge.reuse.weights)
+    weight = float(read_trained(paths.trained(fitted.model_id), "reuse").calibration["weight"])
 
     def forests(part: Prepared, capacity: int, warmup: int) -> float:
         seen, ratios = part.look(capacity, policy), []
@@ -90,7 +91,7 @@ def main() -> None:
     table, found = Table("known", *own, title="gap closed, %"), {}
     with progress("traces", len(own)) as advance:
         for done, (key, path) in enumerate(own.items()):
-            found[key] = of_trace(Prepared.read(key, path), params.judge.reuse.capacity, forests)
+            found[key] = of_trace(Prepared.read(key, path), params.judge.reuse.capacity, params.model.reuse, forests)
             advance(done + 1)
     for name in next(iter(found.values())):
         table.add_row(name, *(f"{100 * shares[name]:.0f}" for shares in found.values()))

@@ -32,7 +32,7 @@ from cachezoo.seeds import derive_seed
 from cachezoo.systems.reuse import fit
 from cachezoo.systems.reuse.cache import Plan, classes_of, forest_cache, shadow_bits
 from cachezoo.systems.reuse.carry_over import Settings, Source, sources_of
-from cachezoo.systems.reuse.plan import FOLLOWING, plan_of, weighted
+from cachezoo.systems.reuse.plan import counts_and_cuts, plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.warmup import auto_warmup
@@ -218,9 +218,8 @@ def plan_for(rows: fit.Rows, scores: F32, settings: Settings, seed: int) -> Plan
     cuts = np.quantile(scores, np.arange(1, model.quantiles) / model.quantiles).astype(np.float32)
     classes = classes_of(scores, cuts, rows.bits, len(model.shadows))
     counts = fit.counts_of(rows, classes, model.quantiles << len(model.shadows))
-    events, risks = weighted(*counts, settings.weight)
-    policy = {name: getattr(model, name) for name in ("shadows", "experts", "candidates", *FOLLOWING)}
-    return plan_of(policy | {"seed": seed}, {"quantiles": cuts, "events": events, "risks": risks})
+    learned = {"quantiles": cuts, "events": counts[0], "risks": counts[1]}
+    return plan_of({**model.model_dump(), "seed": seed}, counts_and_cuts(learned, settings.weight))
 
 
 def figures(trace: Judged, scores: F32, plan: Plan) -> Figures:

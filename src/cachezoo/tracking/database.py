@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cachezoo.bundles.protocol import one_line
 from cachezoo.errors import CachezooError
-from cachezoo.io import atomic_file
+from cachezoo.io import atomic_file, held
 
 DATABASE = "mlflow.db"
 LOCKED = "database is locked"
@@ -49,11 +49,17 @@ def opened(root: Path, wait_s: float = WAIT_S) -> Iterator[None]:
 
 
 def _make(path: Path) -> None:
-    """Make an empty database whole or not at all: MLflow refuses one that it was killed in making."""
+    """Make an empty database whole or not at all: MLflow refuses one that it was killed in making.
+
+    Of several processes that find none the first makes it; one made later would take the place of a used one.
+    """
     from mlflow.tracking import MlflowClient
 
-    with atomic_file(path) as temporary:
-        MlflowClient(tracking_uri=f"sqlite:///{temporary.resolve()}").search_experiments()
+    with held(path.parent):
+        if path.exists():
+            return
+        with atomic_file(path) as temporary:
+            MlflowClient(tracking_uri=f"sqlite:///{temporary.resolve()}").search_experiments()
 
 
 def _said(path: Path, error: Exception, of_database: bool) -> CachezooError:

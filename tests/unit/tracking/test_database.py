@@ -1,11 +1,14 @@
 """What MLflow says of its database, and its pages."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 
 from cachezoo.errors import CachezooError
-from cachezoo.tracking.database import DATABASE, opened
+from cachezoo.io import held
+from cachezoo.tracking.database import DATABASE, _make, opened
 from cachezoo.tracking.sync import _all_pages
 
 
@@ -39,3 +42,13 @@ def test_a_database_is_made_whole_or_not_at_all(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     with opened(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == [DATABASE]
+
+
+def test_a_database_that_another_has_made_meanwhile_stays(tmp_path):
+    path = tmp_path / DATABASE
+    with ThreadPoolExecutor(1) as pool:
+        with held(tmp_path):
+            waiting = pool.submit(_make, path)
+            path.write_bytes(b"another's")
+        waiting.result()
+    assert path.read_bytes() == b"another's"

@@ -44,6 +44,11 @@ class GoalRow(Document):
     ]
 
     @property
+    def seed_gaps(self) -> list[float | None]:
+        """Gap closed by each seed's forest."""
+        return [gap(ratio, self.best_classic_hit_ratio, self.optimum_hit_ratio)[0] for ratio in self.hit_ratios]
+
+    @property
     def lead(self) -> float:
         """Mean hit ratio less the best classic's."""
         return fmean(self.hit_ratios) - self.best_classic_hit_ratio
@@ -67,6 +72,8 @@ class GoalSummary(Document):
     capacity_fraction: Annotated[float, Means("of each trace's distinct pages", "share")]
     traces: Annotated[int, Means("rows")]
     median_gap_closed: Annotated[float | None, Means("of the traces; null where none has a gap", "share")]
+    lowest_seed_gap_closed: Annotated[float | None, Means("the median of the seed that closes least of it", "share")]
+    highest_seed_gap_closed: Annotated[float | None, Means("the median of the seed that closes most of it", "share")]
     median_lead: Annotated[float, Means("over the best classic in hindsight", "points of 0.01")]
     lowest_lead: Annotated[float, Means("likewise", "points of 0.01")]
     above_floor: Annotated[int, Means("traces that are above the floor")]
@@ -87,6 +94,12 @@ def _median(values: Sequence[float | None]) -> float | None:
     return median(known) if known else None
 
 
+def _seed_medians(rows: Sequence[GoalRow]) -> list[float]:
+    """Median gap closed over the traces, of each seed."""
+    medians = (_median(gaps) for gaps in zip(*(row.seed_gaps for row in rows), strict=True))
+    return [value for value in medians if value is not None]
+
+
 def summaries(rows: Sequence[GoalRow]) -> list[GoalSummary]:
     """Of each protocol, place and capacity that rows are of."""
     found = []
@@ -96,6 +109,7 @@ def summaries(rows: Sequence[GoalRow]) -> list[GoalSummary]:
             row for row in rows
             if (PROTOCOLS.index(row.protocol), row.where != "home", row.capacity_fraction) == (protocol, away, fraction)
         ]  # fmt: skip
+        by_seed = _seed_medians(own)
         over = [100 * (fmean(row.hit_ratios) - row.chosen_hit_ratio) for row in own]
         found.append(
             GoalSummary(
@@ -104,6 +118,8 @@ def summaries(rows: Sequence[GoalRow]) -> list[GoalSummary]:
                 capacity_fraction=fraction,
                 traces=len(own),
                 median_gap_closed=_median([row.gap_closed for row in own]),
+                lowest_seed_gap_closed=min(by_seed, default=None),
+                highest_seed_gap_closed=max(by_seed, default=None),
                 median_lead=100 * median(row.lead for row in own),
                 lowest_lead=100 * min(row.lead for row in own),
                 above_floor=sum(row.above_floor for row in own),
@@ -120,20 +136,29 @@ def read_goals(path: Path) -> Goals:
     return read(path, Goals, MAKE)
 
 
+def _closed(one: GoalSummary) -> str:
+    """Median gap closed, and that of the lowest and the highest seed."""
+    closed, lowest, highest = one.median_gap_closed, one.lowest_seed_gap_closed, one.highest_seed_gap_closed
+    if closed is None or lowest is None or highest is None:
+        return NONE
+    return f"{100 * closed:.1f} % ({100 * lowest:.1f} to {100 * highest:.1f})"
+
+
 def tables(found: Goals) -> "list[Table]":
     """The summary, for the terminal."""
     from rich.table import Table
 
     table = Table(title="reuse.follow on test traces, mean of the seeds; leads in points, median (lowest)")
-    names = ("forest", "place", "capacity", "traces", "gap closed, median", "lead over the best", "above the floor",
-             "lowest lead over validation's choice", "not 0.5 below it", "SSD writes over the best's")  # fmt: skip
+    names = ("forest", "place", "capacity", "traces", "gap closed, median (seeds)", "lead over the best",
+             "above the floor", "lowest lead over validation's choice", "not 0.5 below it",
+             "SSD writes over the best's")  # fmt: skip
     for k, name in enumerate(names):
         table.add_column(name, justify="left" if k < 2 else "right")
     for one in found.summary:
-        closed, writes = one.median_gap_closed, one.median_ssd_writes_ratio
+        writes = one.median_ssd_writes_ratio
         table.add_row(
             one.protocol, one.place, f"{100 * one.capacity_fraction:g} %", str(one.traces),
-            NONE if closed is None else f"{100 * closed:.1f} %", f"{one.median_lead:+.1f} ({one.lowest_lead:+.1f})",
+            _closed(one), f"{one.median_lead:+.1f} ({one.lowest_lead:+.1f})",
             f"{one.above_floor} of {one.traces}", f"{one.lowest_lead_over_chosen:+.1f}",
             f"{one.near_chosen} of {one.traces}", NONE if writes is None else f"{writes:.2f}",
         )  # fmt: skip
