@@ -1,0 +1,206 @@
+/* libcachezoo: runs the bundles of the cachezoo model zoo inside a cache.
+ *
+ * A bundle is a model with all that is needed to feed it, to act on its outputs and to check it (docs/bundles.md).
+ * Everything that a bundle holds is checked before it is used. After cz_stream_new and cz_cache_new have returned,
+ * no call on the stream or the cache allocates memory.
+ *
+ * A stream is what a model has seen so far. One thread at a time may use a stream or a cache; bundles are read-only
+ * and may be shared by threads. Tickets are the caller's own memory: a stream may observe later requests between
+ * cz_observe and cz_decide of one, so misses may overlap.
+ *
+ * Functions that can fail return CZ_OK or an error, and fill a cz_error (which may be NULL) with one line.
+ */
+#ifndef CACHEZOO_H
+#define CACHEZOO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CZ_VERSION "1.0.0"
+#define CZ_ABI 1
+#if defined(__GNUC__)
+#define CZ_API __attribute__((visibility("default")))
+#else
+#define CZ_API
+#endif
+
+#define CZ_MAX_FEATURES 64
+#define CZ_MAX_OUTPUTS 16
+#define CZ_UNKNOWN (-1)
+
+enum cz_result {
+    CZ_OK = 0,
+    CZ_BAD_BUNDLE = 1,  /* the bundle is damaged, forged, or of a PROTOCOL that this library does not know */
+    CZ_BAD_CALL = 2,    /* an argument that the function does not take, or a kind that cannot do this */
+    CZ_BAD_STATE = 3,   /* a saved state that is damaged, or of another bundle */
+    CZ_NO_MEMORY = 4,
+    CZ_IO = 5,          /* a file cannot be read or written */
+    CZ_DIFFERENT = 6    /* cz_verify: golden rows were not reproduced */
+};
+
+typedef struct cz_error {
+    int code;
+    char text[512]; /* one line, no newline */
+} cz_error;
+
+enum cz_kind { CZ_WORKLOAD = 1, CZ_CACHING, CZ_ADMISSION, CZ_PREFETCH, CZ_REUSE };
+enum cz_precision { CZ_FP32 = 0, CZ_BF16, CZ_INT8 };             /* of LSTMs; forests are computed in float64 */
+enum cz_column { CZ_VOLUME = 0, CZ_NAMESPACE, CZ_USER, CZ_FLAGS }; /* texts of a request */
+enum cz_op { CZ_READ = 0, CZ_WRITE = 1 };
+
+typedef struct cz_bundle cz_bundle;
+typedef struct cz_stream cz_stream;
+typedef struct cz_cache cz_cache;
+typedef struct cz_logger cz_logger;
+
+CZ_API const char *cz_version(void);
+
+/* ---- bundles ---- */
+
+typedef struct cz_info {
+    int protocol;
+    int kind; /* enum cz_kind */
+    const char *id, *version, *category, *profile; /* category "" for a model of all; valid until cz_close */
+    char digest[65], model_digest[65];             /* of the manifest; of what acts */
+    int32_t features, outputs;
+    int64_t page_bytes, segment_bytes, block_bytes; /* 0 where the kind has none */
+    double threshold;                               /* calibration.threshold, NaN where the kind has none */
+    const char *prefetch;                           /* mode that the bundle deploys, "none" where it prefetches nothing */
+} cz_info;
+
+/* Read and check a bundle's folder or .zip. */
+CZ_API int cz_open(const char *path, enum cz_precision precision, cz_bundle **bundle, cz_error *error);
+CZ_API void cz_close(cz_bundle *bundle);
+CZ_API void cz_bundle_info(const cz_bundle *bundle, cz_info *info);
+
+typedef struct cz_report {
+    int64_t rows, cases;      /* golden requests in all, and sets of them */
+    double output_difference; /* largest of any output */
+    double agreement;         /* share of equal decisions; 1 for exact ones */
+} cz_report;
+
+/* Recompute every golden set, real and synthetic; CZ_DIFFERENT names the first row that is not reproduced. */
+CZ_API int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error);
+
+/* ---- streams ---- */
+
+typedef struct cz_stream_options {
+    int64_t max_keys;    /* segments, blocks or pages remembered, each; the oldest is forgotten; 0: 1 << 20 */
+    int32_t max_names;   /* names interned in each column; 0: 4096 */
+    int64_t capacity;    /* pages of the cache that the model decides for; kinds caching and reuse need it */
+} cz_stream_options;
+
+CZ_API int cz_stream_new(const cz_bundle *bundle, const cz_stream_options *options, cz_stream **stream,
+                         cz_error *error);
+CZ_API void cz_stream_free(cz_stream *stream);
+
+/* Number of a name in a column of this stream, CZ_UNKNOWN where the column is full. Not for the hot path. */
+CZ_API int32_t cz_intern(cz_stream *stream, enum cz_column column, const char *text);
+
+typedef struct cz_request {
+    int64_t time_us;    /* never falling; only kinds whose features look at the clock read it */
+    int64_t offset;     /* bytes, from the volume's start */
+    int64_t size;       /* bytes, at least 1 */
+    int32_t volume;     /* of cz_intern; at least 0 */
+    int32_t name_space; /* of cz_intern or CZ_UNKNOWN: then the volume's name stands for it */
+    int32_t user;       /* of cz_intern or CZ_UNKNOWN */
+    int32_t flags;      /* of cz_intern or CZ_UNKNOWN */
+    uint8_t op;         /* enum cz_op */
+} cz_request;
+
+/* What a model sees of one request, before it decides. */
+typedef struct cz_ticket {
+    uint64_t number; /* of the request, from 0 */
+    cz_request request;
+    float row[CZ_MAX_FEATURES];     /* model inputs, normalised */
+    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request */
+} cz_ticket;
+
+/* Pass every request, in order, writes too; afterwards it is part of the history. */
+CZ_API int cz_observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket);
+
+typedef struct cz_decision {
+    int32_t admit;     /* admission: 1 where a read's miss is admitted; caching: 1 where the queue is not 0 */
+    int32_t queue;     /* caching: 0 bypass, 1 soon, 2 mean, 3 late */
+    int32_t low, high; /* prefetch: segments of the request's block to fetch as well; nothing where low >= high */
+    int32_t fetch;     /* prefetch: 1 where [low, high) is worth fetching */
+    int32_t category;  /* workload: the category in force, CZ_UNKNOWN before the first vote, -2 unknown */
+    double output[CZ_MAX_OUTPUTS];
+} cz_decision;
+
+/* Decide on a request: needed for misses only. Reads the ticket and the bundle, changes neither. */
+CZ_API int cz_decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision);
+
+/* ---- caches: which units are resident, in which slot ---- */
+
+enum cz_mode { CZ_LRU = 0, CZ_REJECTX, CZ_MODEL };
+
+typedef struct cz_cache_options {
+    enum cz_mode mode;
+    int64_t capacity;    /* units: pages, or segments in a flash cache */
+    int64_t unit_bytes;  /* CZ_LRU, CZ_REJECTX: of a unit; CZ_MODEL: 0, the bundle's */
+    int64_t block_bytes; /* likewise; a prefetch stays within a block */
+    int64_t window;      /* CZ_REJECTX: requests within which a second miss admits */
+    const char *prefetch; /* NULL: the bundle's; else none, all_on_miss, all_on_partial, next(n), ml_range(_when) */
+} cz_cache_options;
+
+/* A unit that enters, leaves or is used. */
+typedef struct cz_unit {
+    int64_t number; /* of the unit in its volume: byte offset / unit_bytes */
+    int32_t volume;
+    int32_t slot;   /* in [0, capacity), -1 where it has none */
+    uint8_t outcome; /* 0 bypassed, 1 admitted, 2 hit */
+    uint8_t dirty;   /* of an evicted unit: must be written to the disk */
+    uint8_t prefetched;
+} cz_unit;
+
+/* What became of one request; arrays are the cache's own, valid until its next call. */
+typedef struct cz_access {
+    int32_t hits, misses;
+    const cz_unit *units;   /* one for each unit of the request, in rising address; then those prefetched */
+    int64_t n_units;
+    const cz_unit *victims; /* evicted for room, and units that a write made invalid (flash caches) */
+    int64_t n_victims;
+    cz_decision decision;   /* of the model, where it was asked */
+    int32_t asked;
+} cz_access;
+
+/* streams[0] decides admission, or everything; streams[1], if not NULL, is of the prefetch model beside it. */
+CZ_API int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error);
+CZ_API void cz_cache_free(cz_cache *cache);
+/* Serve a request: observes it in the cache's streams, decides, and changes what is resident. */
+CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access);
+/* Units that a write or trim has made invalid leave a flash cache without being counted as requests. */
+CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
+
+/* ---- state, counters, log ---- */
+
+typedef struct cz_counters {
+    uint64_t requests, decisions, units, hits, admitted, prefetched, evicted, dirty_evicted, bypassed;
+    uint64_t forgotten; /* keys dropped because max_keys was reached, whose counts had not aged out */
+    uint64_t keys, bytes; /* remembered now; memory of the stream or cache */
+} cz_counters;
+
+CZ_API void cz_stats(const cz_stream *stream, cz_counters *counters);
+CZ_API void cz_cache_stats(const cz_cache *cache, cz_counters *counters);
+
+/* Write what a stream remembers to a file, whole or not at all, with a checksum; read it back into a stream of the
+ * same model_digest and options. */
+CZ_API int cz_save(const cz_stream *stream, const char *path, cz_error *error);
+CZ_API int cz_restore(cz_stream *stream, const char *path, cz_error *error);
+/* Go on with another bundle of the same kind and inputs, without losing the history. On failure nothing changes. */
+CZ_API int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error);
+
+/* A log of requests as a trace that `cachezoo trace ingest` reads (format csv). */
+CZ_API int cz_log_open(const char *path, cz_stream *names, cz_logger **logger, cz_error *error);
+CZ_API int cz_log(cz_logger *logger, const cz_request *request);
+CZ_API int cz_log_close(cz_logger *logger, cz_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,136 @@
+/* What the parts of libcachezoo share. Nothing here is installed. */
+#ifndef CZ_INTERNAL_H
+#define CZ_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "cachezoo.h"
+
+/* ---- errors: one line, always returns `code` ---- */
+int cz_fail(cz_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- JSON: a document of finite numbers and unique keys, read once, freed whole ---- */
+enum cz_json_type { CZ_JSON_NULL, CZ_JSON_BOOL, CZ_JSON_NUMBER, CZ_JSON_TEXT, CZ_JSON_LIST, CZ_JSON_OBJECT };
+typedef struct cz_json {
+    enum cz_json_type type;
+    bool truth, whole;      /* whole: a number written without point or exponent that an int64 holds */
+    double number;
+    int64_t integer;
+    const char *text;       /* UTF-8, ends with 0, holds no 0 */
+    size_t length;          /* of a list or an object */
+    struct cz_json *items;  /* of a list or an object */
+    const char **keys;      /* of an object, as they stand in the file */
+} cz_json;
+typedef struct cz_json_document cz_json_document;
+int cz_json_read(const char *data, size_t size, const char *where, cz_json_document **document, cz_error *error);
+void cz_json_free(cz_json_document *document);
+const cz_json *cz_json_root(const cz_json_document *document);
+/* "policy.history.windows": NULL where there is none; a list's entry is asked by items[i]. */
+const cz_json *cz_json_get(const cz_json *value, const char *path);
+
+/* ---- a bundle's bytes, checked ---- */
+typedef struct cz_file {
+    const char *path;
+    const unsigned char *data;
+    size_t size;
+} cz_file;
+const cz_file *cz_bundle_file(const cz_bundle *bundle, const char *path); /* NULL where it holds none */
+const cz_json *cz_bundle_json(const cz_bundle *bundle); /* manifest and model in one object, as the kinds read them */
+const char *cz_bundle_where(const cz_bundle *bundle);
+
+/* Values of the bundle that a golden set changes: the kinds read every number of the model through these. Each fails
+ * with CZ_BAD_BUNDLE where the place is missing, of another type, or out of [least, most]. */
+typedef struct cz_values cz_values;
+int cz_values_whole(const cz_values *values, const char *place, int64_t least, int64_t most, int64_t *found,
+                    cz_error *error);
+int cz_values_number(const cz_values *values, const char *place, double *found, cz_error *error);
+int cz_values_text(const cz_values *values, const char *place, const char **found, cz_error *error);
+const cz_json *cz_values_get(const cz_values *values, const char *place); /* NULL where it is missing */
+
+/* ---- npy and golden sets ---- */
+typedef struct cz_golden {
+    const char *name;            /* "" for the real rows, else the synthetic set's */
+    int64_t rows;
+    cz_request *requests;        /* names interned in `names` */
+    char **names[4];             /* by enum cz_column; names[c][request.column] */
+    int32_t n_names[4];
+    bool has_namespace, has_user, has_flags;
+    int64_t n_features, n_outputs, n_decisions;      /* columns */
+    int64_t feature_rows, output_rows, decision_rows;
+    const float *features, *outputs; /* row-major */
+    const int32_t *decisions;
+    const cz_json *context;
+    bool outputs_given;          /* the outputs are not the model's but an input of the decisions */
+} cz_golden;
+
+/* What a kind makes of a golden set; arrays of the golden set's sizes, allocated by the caller. */
+typedef struct cz_remade {
+    float *features, *outputs;
+    int32_t *decisions;
+} cz_remade;
+
+/* ---- a kind of model ---- */
+typedef struct cz_kind_ops {
+    const char *name;
+    enum cz_kind kind;
+    size_t stream_bytes; /* of a struct that begins with struct cz_stream */
+    /* Read model and weights with the values given; *model is freed by model_free. */
+    int (*model_new)(const cz_bundle *bundle, const cz_values *values, enum cz_precision precision, void **model,
+                     cz_error *error);
+    void (*model_free)(void *model);
+    int (*stream_new)(const void *model, const cz_stream_options *options, cz_stream *stream, cz_error *error);
+    void (*stream_free)(cz_stream *stream);
+    int (*observe)(cz_stream *stream, const cz_request *request, cz_ticket *ticket);
+    int (*decide)(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision);
+    /* Recompute a golden set with a fresh stream. */
+    int (*remake)(const cz_bundle *bundle, const void *model, const cz_golden *golden, cz_remade *remade,
+                  cz_error *error);
+    /* Bytes of state: written to a caller's buffer, NULL to ask how many; and back. */
+    size_t (*save)(const cz_stream *stream, unsigned char *buffer);
+    int (*restore)(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error);
+    /* Whether a stream of `from` may go on with `to`. */
+    int (*may_swap)(const void *from, const void *to, cz_error *error);
+    void (*stats)(const cz_stream *stream, cz_counters *counters);
+} cz_kind_ops;
+
+extern const cz_kind_ops cz_kind_admission, cz_kind_prefetch, cz_kind_caching, cz_kind_workload, cz_kind_reuse;
+
+typedef struct cz_names cz_names; /* the interned names of a stream, in names.c */
+
+struct cz_stream {
+    const cz_kind_ops *ops;
+    const cz_bundle *bundle;
+    const void *model;
+    cz_stream_options options;
+    cz_names *names;
+    uint64_t observed;
+};
+
+int cz_names_new(int32_t each, cz_names **names);
+void cz_names_free(cz_names *names);
+int32_t cz_names_intern(cz_names *names, enum cz_column column, const char *text); /* CZ_UNKNOWN where it is full */
+const char *cz_names_text(const cz_names *names, enum cz_column column, int32_t number);
+
+const void *cz_bundle_model(const cz_bundle *bundle);
+const cz_kind_ops *cz_bundle_kind(const cz_bundle *bundle);
+
+/* ---- forests: LightGBM's text, flat; float64 sums of the leaves in the trees' order ---- */
+typedef struct cz_forest cz_forest;
+int cz_forest_read(const unsigned char *data, size_t size, int32_t features, const char *where, cz_forest **forest,
+                   cz_error *error);
+void cz_forest_free(cz_forest *forest);
+double cz_forest_score(const cz_forest *forest, const float *row);
+
+/* ---- safetensors ---- */
+typedef struct cz_tensor {
+    const char *name;
+    const float *data; /* float32 alone */
+    int dims;
+    int64_t shape[4];
+} cz_tensor;
+typedef struct cz_tensors cz_tensors;
+int cz_tensors_read(const unsigned char *data, size_t size, const char *where, cz_tensors **tensors, cz_error *error);
+void cz_tensors_free(cz_tensors *tensors);
+const cz_tensor *cz_tensors_get(const cz_tensors *tensors, const char *name); /* NULL where there is none */
+
+#endif
