@@ -1,0 +1,7 @@
+"""`python -m cachezoo.runtime` is `cachezoo-bundle`."""
+
+import sys
+
+from cachezoo.runtime.bundle_cli import main
+
+sys.exit(main())

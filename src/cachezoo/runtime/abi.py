@@ -1,0 +1,210 @@
+"""libcachezoo's structures and functions as ctypes sees them; they are those of runtimes/c/include/cachezoo.h."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+from cachezoo.runtime.errors import RuntimeFault
+
+NAME = "libcachezoo.so.1"
+VARIABLE = "CACHEZOO_LIBRARY"
+MAX_FEATURES, MAX_OUTPUTS, TEXT = 64, 16, 512
+UNKNOWN = -1
+KINDS = {1: "workload", 2: "caching", 3: "admission", 4: "prefetch", 5: "reuse"}
+COLUMNS = ("volume", "namespace", "user", "flags")
+PRECISIONS = ("fp32", "bf16", "int8")
+MODES = ("lru", "rejectx", "model")
+
+
+class Error(ctypes.Structure):
+    """cz_error."""
+
+    _fields_ = [("code", c_int), ("text", c_char * TEXT)]
+
+
+class Info(ctypes.Structure):
+    """cz_info."""
+
+    _fields_ = [
+        ("protocol", c_int),
+        ("kind", c_int),
+        ("id", c_char_p),
+        ("version", c_char_p),
+        ("category", c_char_p),
+        ("profile", c_char_p),
+        ("digest", c_char * 65),
+        ("model_digest", c_char * 65),
+        ("features", c_int32),
+        ("outputs", c_int32),
+        ("page_bytes", c_int64),
+        ("segment_bytes", c_int64),
+        ("block_bytes", c_int64),
+        ("threshold", c_double),
+        ("prefetch", c_char_p),
+    ]
+
+
+class Report(ctypes.Structure):
+    """cz_report."""
+
+    _fields_ = [("rows", c_int64), ("cases", c_int64), ("output_difference", c_double), ("agreement", c_double)]
+
+
+class StreamOptions(ctypes.Structure):
+    """cz_stream_options."""
+
+    _fields_ = [("max_keys", c_int64), ("max_names", c_int32), ("capacity", c_int64)]
+
+
+class Request(ctypes.Structure):
+    """cz_request."""
+
+    _fields_ = [
+        ("time_us", c_int64),
+        ("offset", c_int64),
+        ("size", c_int64),
+        ("volume", c_int32),
+        ("name_space", c_int32),
+        ("user", c_int32),
+        ("flags", c_int32),
+        ("op", c_uint8),
+    ]
+
+
+class Ticket(ctypes.Structure):
+    """cz_ticket."""
+
+    _fields_ = [
+        ("number", c_uint64),
+        ("request", Request),
+        ("row", c_float * MAX_FEATURES),
+        ("output", c_double * MAX_OUTPUTS),
+    ]
+
+
+class Decided(ctypes.Structure):
+    """cz_decision."""
+
+    _fields_ = [
+        ("admit", c_int32),
+        ("queue", c_int32),
+        ("low", c_int32),
+        ("high", c_int32),
+        ("fetch", c_int32),
+        ("category", c_int32),
+        ("output", c_double * MAX_OUTPUTS),
+    ]
+
+
+class CacheOptions(ctypes.Structure):
+    """cz_cache_options."""
+
+    _fields_ = [
+        ("mode", c_int),
+        ("capacity", c_int64),
+        ("unit_bytes", c_int64),
+        ("block_bytes", c_int64),
+        ("window", c_int64),
+        ("prefetch", c_char_p),
+    ]
+
+
+class UnitRow(ctypes.Structure):
+    """cz_unit."""
+
+    _fields_ = [
+        ("number", c_int64),
+        ("volume", c_int32),
+        ("slot", c_int32),
+        ("outcome", c_uint8),
+        ("dirty", c_uint8),
+        ("prefetched", c_uint8),
+    ]
+
+
+class AccessRow(ctypes.Structure):
+    """cz_access."""
+
+    _fields_ = [
+        ("hits", c_int32),
+        ("misses", c_int32),
+        ("units", POINTER(UnitRow)),
+        ("n_units", c_int64),
+        ("victims", POINTER(UnitRow)),
+        ("n_victims", c_int64),
+        ("decision", Decided),
+        ("asked", c_int32),
+    ]
+
+
+COUNTERS = (
+    "requests", "decisions", "units", "hits", "admitted", "prefetched", "evicted", "dirty_evicted", "bypassed",
+    "forgotten", "keys", "bytes",
+)  # fmt: skip
+
+
+class Counters(ctypes.Structure):
+    """cz_counters."""
+
+    _fields_ = [(name, c_uint64) for name in COUNTERS]
+
+
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "cz_version": (c_char_p, []),
+    "cz_open": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(Error)]),
+    "cz_close": (None, [c_void_p]),
+    "cz_bundle_info": (None, [c_void_p, POINTER(Info)]),
+    "cz_verify": (c_int, [c_void_p, POINTER(Report), POINTER(Error)]),
+    "cz_stream_new": (c_int, [c_void_p, POINTER(StreamOptions), POINTER(c_void_p), POINTER(Error)]),
+    "cz_stream_free": (None, [c_void_p]),
+    "cz_intern": (c_int32, [c_void_p, c_int, c_char_p]),
+    "cz_observe": (c_int, [c_void_p, POINTER(Request), POINTER(Ticket)]),
+    "cz_decide": (c_int, [c_void_p, POINTER(Ticket), POINTER(Decided)]),
+    "cz_cache_new": (c_int, [POINTER(CacheOptions), POINTER(c_void_p), POINTER(c_void_p), POINTER(Error)]),
+    "cz_cache_free": (None, [c_void_p]),
+    "cz_cache_access": (c_int, [c_void_p, POINTER(Request), POINTER(AccessRow)]),
+    "cz_stats": (None, [c_void_p, POINTER(Counters)]),
+    "cz_cache_stats": (None, [c_void_p, POINTER(Counters)]),
+    "cz_save": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
+    "cz_restore": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
+    "cz_swap": (c_int, [c_void_p, c_void_p, POINTER(Error)]),
+}
+
+
+def library() -> Any | None:  # noqa: ANN401 - ctypes.CDLL with its functions typed
+    """The library: the one that CACHEZOO_LIBRARY names, else the one beside this file, else the system's.
+
+    Returns:
+        None where there is none.
+
+    Raises:
+        RuntimeFault: CACHEZOO_LIBRARY names a file that is no such library.
+    """
+    named = os.environ.get(VARIABLE)
+    beside = Path(__file__).with_name(NAME)
+    place = named or (str(beside) if beside.exists() else NAME)
+    try:
+        found = ctypes.CDLL(place)
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(found, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as error:
+        if named is None and not beside.exists():
+            return None
+        message = f"{place}: is no libcachezoo of this release ({error}); build it with make -C runtimes/c"
+        raise RuntimeFault(message) from error
+    return found
+
+
+def checked(code: int, error: Error) -> None:
+    """Raise what the library answered.
+
+    Raises:
+        RuntimeFault: it was not CZ_OK.
+    """
+    if code != 0:
+        raise RuntimeFault(error.text.decode("utf-8", "replace") or f"libcachezoo answered {code}")

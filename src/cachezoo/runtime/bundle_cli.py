@@ -1,0 +1,181 @@
+"""`cachezoo-bundle verify|inspect|diff|run`: bundles on a machine that has Python 3.9 and libcachezoo alone."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from cachezoo.runtime import abi
+from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.model import Model, open
+
+SECTIONS = ("arch", "features", "encodings", "geometry", "policy", "calibration", "measured", "cost", "provenance")
+DOCUMENTS = ("manifest.json", "model.json")
+MOST_SHOWN = 40
+NUMBERS = ("time_us", "offset", "size")
+TEXTS = ("volume", "namespace", "user", "flags")
+
+
+def documents(path: Path) -> dict[str, Any]:
+    """Everything that a bundle says of itself; open it first, which checks it."""
+    found: dict[str, Any] = {}
+    if path.is_dir():
+        texts = [(path / name).read_text("utf-8") for name in DOCUMENTS if (path / name).exists()]
+    else:
+        with zipfile.ZipFile(path) as archive:
+            texts = [archive.read(name).decode("utf-8") for name in DOCUMENTS if name in archive.namelist()]
+    for text in texts:
+        found.update(json.loads(text))
+    return found
+
+
+def verify(arguments: argparse.Namespace) -> None:
+    """Check every file and recompute the golden rows."""
+    if abi.library() is None:
+        report = _with_numpy(arguments.bundle)
+    else:
+        with open(arguments.bundle, capacity=1, precision=arguments.precision) as model:
+            report = {**model.info, **model.verify()}
+    names = ("id", "version", "kind", "digest", "rows", "golden_rows", "cases", "output_difference", "agreement")
+    for name in names:
+        if name in report:
+            print(f"{name:18} {report[name]}")
+    print(f"{arguments.bundle}: verified")
+
+
+def _with_numpy(path: str) -> dict[str, Any]:
+    try:
+        from cachezoo.bundles import verify as by_numpy
+        from cachezoo.errors import CachezooError
+    except ImportError as error:
+        message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
+        raise RuntimeFault(message) from error
+    try:
+        return by_numpy(path)
+    except CachezooError as error:
+        raise RuntimeFault(str(error)) from error
+
+
+def _checked(path: str) -> dict[str, Any]:
+    """Documents of a bundle that was checked."""
+    with open(path, capacity=1):
+        return documents(Path(path))
+
+
+def _flat(value: object, place: str = "") -> dict[str, str]:
+    """A document's values by place; lists longer than four by their length and ends."""
+    if isinstance(value, dict):
+        found: dict[str, str] = {}
+        for key, item in value.items():
+            found.update(_flat(item, f"{place}.{key}" if place else str(key)))
+        return found
+    if isinstance(value, list) and all(isinstance(item, dict) and "name" in item for item in value) and value:
+        return {k: v for item in value for k, v in _flat(item, f"{place}.{item['name']}").items()}
+    return {place: json.dumps(value)}
+
+
+def inspect(arguments: argparse.Namespace) -> None:
+    """Show what a bundle says of itself."""
+    found = _checked(arguments.bundle)
+    if arguments.json:
+        print(json.dumps(found, sort_keys=True))
+        return
+    values = _flat({name: value for name, value in found.items() if name not in ("measured", "provenance")})
+    for place, text in values.items():
+        print(f"{place:40} {text if len(text) <= 100 else text[:97] + '...'}")
+
+
+def diff(arguments: argparse.Namespace) -> int:
+    """Show what changed between two bundles: inputs, thresholds, policy, figures. Exit 1 where something did."""
+    old, new = (_checked(path) for path in (arguments.old, arguments.new))
+    changed = 0
+    for name in (*("id", "version", "kind", "model_digest"), *SECTIONS):
+        before, after = _flat(old.get(name), name), _flat(new.get(name), name)
+        places = [place for place in {**before, **after} if before.get(place) != after.get(place)]
+        for place in places[: None if arguments.all else MOST_SHOWN]:
+            print(f"{place}: {_cut(before.get(place))} -> {_cut(after.get(place))}")
+        if len(places) > MOST_SHOWN and not arguments.all:
+            print(f"{name}: {len(places) - MOST_SHOWN} more; --all shows them")
+        changed += len(places)
+    files = ({entry["path"]: entry["sha256"] for entry in one["files"]} for one in (old, new))
+    before, after = files
+    for path in sorted({**before, **after}):
+        if before.get(path) != after.get(path):
+            print(f"{path}: {'changed' if path in before and path in after else 'added' if path in after else 'gone'}")
+            changed += 1
+    print("equal" if not changed else f"{changed} differences")
+    return int(changed > 0)
+
+
+def _cut(text: str | None) -> str:
+    return "none" if text is None else text if len(text) <= 60 else text[:57] + "..."
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Serve a trace through the cache that a model decides for."""
+    with open(arguments.bundle, capacity=arguments.capacity, precision=arguments.precision) as model:
+        if not isinstance(model, Model):
+            message = f"{abi.NAME} was not found; a cache runs in it alone: set {abi.VARIABLE}"
+            raise RuntimeFault(message)
+        cache = model.cache(arguments.capacity)
+        hits = misses = 0
+        for request in _rows(arguments.trace):
+            access = cache.access(**request)
+            hits, misses = hits + access.hits, misses + access.misses
+        counters = cache.stats()
+        cache.close()
+    for name in ("requests", "hits", "admitted", "prefetched", "evicted", "dirty_evicted", "bypassed"):
+        print(f"{name:18} {counters[name]}")
+    print(f"{'hit ratio':18} {hits / max(1, hits + misses):.4f}")
+
+
+def _rows(path: str) -> Any:  # noqa: ANN401 - a generator of keyword arguments
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file, strict=True)
+        missing = {*NUMBERS, "op"} - set(reader.fieldnames or ())
+        if missing:
+            message = f"{path}: has no column {sorted(missing)[0]}; convert it by `cachezoo trace convert` to csv"
+            raise RuntimeFault(message)
+        for row in reader:
+            try:
+                numbers = {name: int(row[name]) for name in NUMBERS}
+            except (TypeError, ValueError) as error:
+                message = f"{path}: line {reader.line_num}: {error}"
+                raise RuntimeFault(message) from error
+            texts = {name: row[name] for name in TEXTS if row.get(name)}
+            yield {**numbers, "op": row["op"], **texts}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="cachezoo-bundle", description="Verify, inspect, compare and run bundles.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    texts = {verify: ["bundle"], inspect: ["bundle"], diff: ["old", "new"], run: ["bundle", "trace"]}
+    for action, places in texts.items():
+        words = (action.__doc__ or "").strip().splitlines()[0]
+        command = commands.add_parser(action.__name__, help=words, description=words)
+        command.set_defaults(action=action)
+        for place in places:
+            what = "a trace as CSV" if place == "trace" else "a bundle's folder or .zip"
+            command.add_argument(place, help=what)
+        if action in (verify, run):
+            command.add_argument("--precision", choices=abi.PRECISIONS, default="fp32", help="of an LSTM")
+    commands.choices["inspect"].add_argument("--json", action="store_true", help="as JSON")
+    commands.choices["diff"].add_argument("--all", action="store_true", help="every difference")
+    commands.choices["run"].add_argument("--capacity", type=int, required=True, help="pages or segments of the cache")
+    return top
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run a command; errors are one line on stderr and exit 2."""
+    arguments = parser().parse_args(words)
+    try:
+        return int(arguments.action(arguments) or 0)
+    except (RuntimeFault, OSError, csv.Error, UnicodeDecodeError) as error:
+        print(f"cachezoo-bundle: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,88 @@
+"""The same calls without the library, on numpy: kinds admission and prefetch, one request at a time, slowly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.runtime.abi import NAME, VARIABLE
+from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.model import OPS, Decision, Path, Text, Values
+
+if TYPE_CHECKING:
+    from cachezoo.serving.requests import RequestBatch
+
+SERVED = ("admission", "prefetch")
+
+
+class NumpyModel:
+    """A bundle of kind admission or prefetch, and what it has seen so far."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a bundle.
+
+        Raises:
+            RuntimeFault: it is damaged, of another kind, or numpy's reader is not installed.
+        """
+        try:
+            from cachezoo.bundles import load
+            from cachezoo.errors import CachezooError
+        except ImportError as error:
+            message = f"{NAME} was not found and neither was the package cachezoo ({error}); set {VARIABLE}"
+            raise RuntimeFault(message) from error
+        try:
+            self._bundle = load(path)
+        except CachezooError as error:
+            raise RuntimeFault(str(error)) from error
+        if self._bundle.kind not in SERVED:
+            message = f"{path}: a model of kind {self._bundle.kind} needs {NAME}; set {VARIABLE} to where it is"
+            raise RuntimeFault(message)
+        self._serving = self._bundle.serving()
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What the bundle says of itself, as far as its manifest has it."""
+        manifest = self._bundle.manifest
+        return {"id": self._bundle.id, "version": self._bundle.version, "kind": self._bundle.kind,
+                "category": manifest["category"] or "", "digest": self._bundle.digest,
+                "features": len(manifest["features"]), "threshold": self._serving.threshold}  # fmt: skip
+
+    def observe(
+        self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
+        user: Text = None, flags: Text = None,
+    ) -> Decision:  # fmt: skip
+        """As `cachezoo.runtime.model.Model.observe`."""
+        import numpy as np
+
+        from cachezoo.coded import Coded
+        from cachezoo.serving.requests import RequestBatch
+
+        if op not in OPS or size < 1 or offset < 0:
+            message = f"request at {offset} of {size} bytes, op {op!r}: no cache is asked for such a request"
+            raise RuntimeFault(message)
+        names = {"namespace": namespace, "user": user, "flags": flags}
+        texts = {name: Coded.of([text]) for name, text in names.items() if text is not None}
+        number = (np.array([value], np.int64) for value in (time_us, offset, size))
+        at, start, length = number
+        batch = RequestBatch(at, np.array([OPS[op]], np.uint8), start, length, Coded.of([volume]), **texts)
+        row = self._serving.features(batch)
+        return Decision(lambda: self._decide(batch, row))
+
+    def _decide(self, batch: RequestBatch, row: Any) -> Values:  # noqa: ANN401 - float32[1, F]
+        read = batch.op[0] == 0
+        if self._bundle.kind == "admission":
+            score = float(self._serving.scores(row)[0])
+            return Values(bool(read and score >= self._serving.threshold), 0, 0, 0, False, -1, (score,))
+        outputs = tuple(float(value) for value in self._serving.outputs(row)[0])
+        low, high = self._serving.ranges(row)
+        asked = self._serving.prefetch(row)
+        fetch = bool(read and asked.low[0] < asked.high[0])
+        return Values(False, 0, int(low[0]), int(high[0]), fetch, -1, outputs)
+
+    def close(self) -> None:
+        """Nothing is held that must be freed."""
+
+    def __enter__(self) -> NumpyModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

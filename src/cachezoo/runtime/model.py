@@ -1,0 +1,333 @@
+"""A model at work: requests in, decisions out; and the cache that it decides for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple, Optional, Union
+
+from cachezoo.runtime import abi
+from cachezoo.runtime.abi import checked
+from cachezoo.runtime.errors import RuntimeFault
+
+OPS = {"read": 0, "write": 1}
+OUTCOMES = ("bypassed", "admitted", "hit")
+Path = Union[str, "os.PathLike[str]"]
+Text = Optional[str]
+
+
+class Values(NamedTuple):
+    """What a model decides; see `Decision`."""
+
+    admit: bool
+    queue: int
+    low: int
+    high: int
+    fetch: bool
+    category: int
+    outputs: tuple[float, ...]
+
+
+class Decision:
+    """What a model says of one request. Values are computed when one of them is asked for first, and kept.
+
+    Attributes:
+        admit: whether what a read missed is worth admitting.
+        queue: caching: 0 bypass, 1 soon, 2 mean, 3 late.
+        low, high: prefetch: segments of the request's block to fetch as well.
+        fetch: prefetch: whether these are worth fetching.
+        category: workload: the category in force, by place in the bundle's classes; -1 none yet, -2 unknown.
+        outputs: of the model.
+    """
+
+    def __init__(self, decide: Callable[[], Values]) -> None:
+        """Take what computes the values."""
+        self._decide: Callable[[], Values] | None = decide
+        self._values: Values | None = None
+
+    @property
+    def values(self) -> Values:
+        """All of them."""
+        if self._values is None:
+            assert self._decide is not None
+            self._values, self._decide = self._decide(), None
+        return self._values
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the value's own type
+        if name in Values._fields:
+            return getattr(self.values, name)
+        message = f"a decision has no {name}"
+        raise AttributeError(message)
+
+    def __repr__(self) -> str:
+        return f"Decision({', '.join(f'{name}={value}' for name, value in self.values._asdict().items())})"
+
+
+class Unit(NamedTuple):
+    """A page or segment that was used, entered or left; `number` is its byte offset over the unit's bytes."""
+
+    volume: int
+    number: int
+    slot: int
+    outcome: str
+    dirty: bool
+    prefetched: bool
+
+
+class Access(NamedTuple):
+    """What became of one request."""
+
+    hits: int
+    misses: int
+    units: tuple[Unit, ...]
+    victims: tuple[Unit, ...]
+
+
+def _units(rows: Any, count: int) -> tuple[Unit, ...]:  # noqa: ANN401 - a pointer of ctypes
+    return tuple(
+        Unit(row.volume, row.number, row.slot, OUTCOMES[row.outcome], bool(row.dirty), bool(row.prefetched))
+        for row in (rows[k] for k in range(count))
+    )
+
+
+class _Owner:
+    """Something of the library's that must be freed once."""
+
+    def __init__(self, library: Any, free: str, handle: ctypes.c_void_p) -> None:  # noqa: ANN401 - ctypes.CDLL
+        self.library, self._free, self._handle = library, free, handle
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """For the library.
+
+        Raises:
+            RuntimeFault: it was closed.
+        """
+        if not self._handle:
+            message = "the model is closed; open it again"
+            raise RuntimeFault(message)
+        return self._handle
+
+    def close(self) -> None:
+        """Free it; a second call does nothing."""
+        if self._handle:
+            getattr(self.library, self._free)(self._handle)
+            self._handle = ctypes.c_void_p()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Model:
+    """A bundle and what it has seen so far. One thread at a time may use it."""
+
+    def __init__(
+        self, path: Path, capacity: int | None, precision: str, max_keys: int, library: Any  # noqa: ANN401 - ctypes.CDLL
+    ) -> None:  # fmt: skip
+        """Open a bundle; see `open`."""
+        self._library, error, bundle = library, abi.Error(), ctypes.c_void_p()
+        self._options = abi.StreamOptions(max_keys, 0, capacity or 0)
+        opened = library.cz_open(
+            os.fsencode(path), abi.PRECISIONS.index(precision), ctypes.byref(bundle), ctypes.byref(error)
+        )
+        checked(opened, error)
+        self._bundle = _Owner(library, "cz_close", bundle)
+        self._retired: list[_Owner] = []
+        self._stream = self._new_stream()
+        self._codes: dict[tuple[int, str], int] = {}
+
+    def _new_stream(self) -> _Owner:
+        error, stream = abi.Error(), ctypes.c_void_p()
+        options, place = ctypes.byref(self._options), ctypes.byref(stream)
+        checked(self._library.cz_stream_new(self._bundle.handle, options, place, ctypes.byref(error)), error)
+        return _Owner(self._library, "cz_stream_free", stream)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What the bundle says of itself: id, version, kind, category, profile, digests, geometry, threshold."""
+        found = abi.Info()
+        self._library.cz_bundle_info(self._bundle.handle, ctypes.byref(found))
+        texts = ("id", "version", "category", "profile", "digest", "model_digest", "prefetch")
+        values: dict[str, Any] = {name: (getattr(found, name) or b"").decode("utf-8") for name in texts}
+        numbers = ("protocol", "features", "outputs", "page_bytes", "segment_bytes", "block_bytes", "threshold")
+        values.update({name: getattr(found, name) for name in numbers})
+        return {**values, "kind": abi.KINDS[found.kind]}
+
+    def _code(self, column: int, text: str | None) -> int:
+        if text is None:
+            return abi.UNKNOWN
+        code = self._codes.get((column, text))
+        if code is None:
+            code = int(self._library.cz_intern(self._stream.handle, column, text.encode("utf-8")))
+            self._codes[column, text] = code
+        return code
+
+    def request(
+        self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
+        user: Text = None, flags: Text = None,
+    ) -> abi.Request:  # fmt: skip
+        """A request as the library takes it; the arguments are those of `observe`."""
+        if op not in OPS:
+            message = f"op {op!r}: a request is a read or a write"
+            raise RuntimeFault(message)
+        codes = (self._code(place, text) for place, text in enumerate((volume, namespace, user, flags)))
+        return abi.Request(time_us, offset, size, *codes, OPS[op])
+
+    def observe(
+        self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
+        user: Text = None, flags: Text = None,
+    ) -> Decision:  # fmt: skip
+        """Pass the next request; every one of them, writes too.
+
+        Args:
+            time_us: µs, never falling.
+            op: read or write.
+            offset: bytes from the volume's start.
+            size: bytes, at least 1.
+            volume: name of the device.
+            namespace: name, as the model's training traces had it; None where unknown, then the volume stands for it.
+            user: process name, or None.
+            flags: as block traces write them, or None.
+
+        Returns:
+            What the model says of it: its state is of this moment, also if later requests follow first.
+
+        Raises:
+            RuntimeFault: no request of a trace has such values.
+        """
+        ticket = abi.Ticket()
+        request = self.request(time_us, op, offset, size, volume, namespace, user, flags)
+        code = self._library.cz_observe(self._stream.handle, ctypes.byref(request), ctypes.byref(ticket))
+        if code != 0:
+            message = f"request at {offset} of {size} bytes, time {time_us}: no cache is asked for such a request"
+            raise RuntimeFault(message)
+        return Decision(lambda: self._decide(ticket))
+
+    def _decide(self, ticket: abi.Ticket) -> Values:
+        found = abi.Decided()
+        code = self._library.cz_decide(self._stream.handle, ctypes.byref(ticket), ctypes.byref(found))
+        checked(code, abi.Error())
+        outputs = tuple(found.output[: self.info["outputs"]])
+        return Values(
+            bool(found.admit), found.queue, found.low, found.high, bool(found.fetch), found.category, outputs
+        )  # fmt: skip
+
+    def cache(self, capacity: int, prefetch: Model | None = None) -> Cache:
+        """A cache of so many units that this model decides for, with its own fresh history.
+
+        Args:
+            capacity: pages, or segments in a flash cache.
+            prefetch: the prefetch model beside an admission model.
+        """
+        return Cache(self, capacity, prefetch)
+
+    def verify(self) -> dict[str, float]:
+        """Recompute the bundle's golden rows.
+
+        Returns:
+            `rows`, `cases`, `output_difference`, `agreement`.
+
+        Raises:
+            RuntimeFault: the first row that is not reproduced.
+        """
+        report, error = abi.Report(), abi.Error()
+        checked(self._library.cz_verify(self._bundle.handle, ctypes.byref(report), ctypes.byref(error)), error)
+        return {name: getattr(report, name) for name in ("rows", "cases", "output_difference", "agreement")}
+
+    def save(self, path: Path) -> None:
+        """Write what was seen to a file, whole or not at all."""
+        error = abi.Error()
+        checked(self._library.cz_save(self._stream.handle, os.fsencode(path), ctypes.byref(error)), error)
+
+    def restore(self, path: Path) -> None:
+        """Go on from a file that `save` wrote; on failure nothing changes."""
+        error = abi.Error()
+        checked(self._library.cz_restore(self._stream.handle, os.fsencode(path), ctypes.byref(error)), error)
+        self._codes.clear()
+
+    def swap(self, other: Model) -> None:
+        """Go on with another model of the same kind and inputs, without losing what was seen."""
+        error = abi.Error()
+        checked(self._library.cz_swap(self._stream.handle, other._bundle.handle, ctypes.byref(error)), error)
+        self._retired.append(self._bundle)
+        self._bundle = other._bundle
+
+    def stats(self) -> dict[str, int]:
+        """Counters of the library's `cz_stats`."""
+        found = abi.Counters()
+        self._library.cz_stats(self._stream.handle, ctypes.byref(found))
+        return {name: int(getattr(found, name)) for name in abi.COUNTERS}
+
+    def close(self) -> None:
+        """Free the stream; the bundle goes with its last user."""
+        self._stream.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Cache:
+    """What is resident, as the model decides."""
+
+    def __init__(self, model: Model, capacity: int, prefetch: Model | None) -> None:
+        """See `Model.cache`."""
+        self._model, self._beside, library = model, prefetch, model._library
+        options = abi.CacheOptions(abi.MODES.index("model"), capacity, 0, 0, 0, None)
+        streams = (ctypes.c_void_p * 2)(model._stream.handle, prefetch._stream.handle if prefetch else None)
+        error, cache = abi.Error(), ctypes.c_void_p()
+        given = ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
+        checked(library.cz_cache_new(ctypes.byref(options), given, ctypes.byref(cache), ctypes.byref(error)), error)
+        self._cache = _Owner(library, "cz_cache_free", cache)
+
+    def access(
+        self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
+        user: Text = None, flags: Text = None,
+    ) -> Access:  # fmt: skip
+        """Serve a request; `Model.observe` has the arguments, and must not be called beside it."""
+        row, request = abi.AccessRow(), self._model.request(time_us, op, offset, size, volume, namespace, user, flags)
+        library = self._model._library
+        code = library.cz_cache_access(self._cache.handle, ctypes.byref(request), ctypes.byref(row))
+        if code != 0:
+            message = f"request at {offset} of {size} bytes, time {time_us}: no cache is asked for such a request"
+            raise RuntimeFault(message)
+        return Access(row.hits, row.misses, _units(row.units, row.n_units), _units(row.victims, row.n_victims))
+
+    def stats(self) -> dict[str, int]:
+        """Counters of the library's `cz_cache_stats`."""
+        found = abi.Counters()
+        self._model._library.cz_cache_stats(self._cache.handle, ctypes.byref(found))
+        return {name: int(getattr(found, name)) for name in abi.COUNTERS}
+
+    def close(self) -> None:
+        """Free the cache."""
+        self._cache.close()
+
+
+def open(path: Path, capacity: int | None = None, *, precision: str = "fp32", max_keys: int = 0) -> Any:  # noqa: ANN401 - Model, or the numpy model of the whole package
+    """Check and open a bundle.
+
+    Args:
+        path: its folder, or its .zip.
+        capacity: pages of the cache that a model of kind caching or reuse decides for.
+        precision: of an LSTM: fp32, bf16 or int8.
+        max_keys: pages, segments or blocks remembered, each; 0 takes the library's 2**20.
+
+    Raises:
+        RuntimeFault: the bundle is damaged or unknown, or the model needs the library and there is none.
+    """
+    if precision not in abi.PRECISIONS:
+        message = f"precision {precision!r}: there are {', '.join(abi.PRECISIONS)}"
+        raise RuntimeFault(message)
+    if capacity is not None and capacity < 1:
+        message = f"capacity {capacity}: a cache has at least one page"
+        raise RuntimeFault(message)
+    found = abi.library()
+    if found is not None:
+        return Model(path, capacity, precision, max_keys, found)
+    from cachezoo.runtime.fallback import NumpyModel
+
+    return NumpyModel(path)
