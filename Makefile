@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results.
-.PHONY: install repro figures corpus test test-fast fuzz ui lint bench
+.PHONY: install repro figures corpus release retrain runtime wheel demo test test-fast fuzz ui lint bench
 DEV := scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
@@ -21,6 +21,29 @@ figures:
 corpus:
 	@scripts/bootstrap.sh requirements.lock
 	@.venv/bin/cachezoo trace corpus
+
+# Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md. KEY=private.pem signs them.
+release:
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/cachezoo bundle release release --page docs/zoo.md $(addprefix --key ,$(KEY))
+
+# Your own traces join the fit, and the models made of it challenge: make retrain TRACES="a.csv b.csv" CATEGORY=database
+retrain:
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/python scripts/retrain.py --category $(CATEGORY) $(TRACES)
+
+# libcachezoo, the nbdkit filter, and the small Python wheel in dist/. docs/runtime.md
+runtime:
+	@$(MAKE) -s -C runtimes/c
+
+wheel:
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/python -m pip wheel -q --no-deps --no-build-isolation -w dist runtimes/python
+
+# A mounted cache in front of a slow disk: lru, rejectx and the model side by side.
+demo: runtime
+	@scripts/bootstrap.sh requirements.lock
+	@.venv/bin/python benchmarks/mounted.py
 
 test:
 	@$(DEV)

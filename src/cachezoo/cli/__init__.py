@@ -6,7 +6,7 @@ from typing import NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import bundle, device, report, results, simulation, study, trace, track, transform
+from cachezoo.cli import bundle, device, report, results, simulation, study, trace, track, transform, zoo
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -27,6 +27,7 @@ app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(study.app)
 app.add_typer(track.app, name="track")
+app.add_typer(zoo.app)
 
 USAGE_STATUS = 2
 INTERRUPT_STATUS = 130

@@ -1,0 +1,103 @@
+"""`make retrain`: a user's own traces become part of the fit, and the models made of it challenge the champions.
+
+Each trace is cut in time: its first part is fitted, the rest joins what the judges see. What ran before keeps its seat
+in zoo.json until a new bundle is shown to gain on validation.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cachezoo import paths
+from cachezoo.bundles.protocol import MANIFEST
+from cachezoo.config.load import load_params
+from cachezoo.config.matrix import NewTrace, add_trace
+from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.params import categories_of
+from cachezoo.repro.run import main as repro
+from cachezoo.tracking.zoo import promote
+
+FITTED = 0.7  # of each trace
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model that is made again.
+
+    Attributes:
+        stage: the stage of dvc.yaml that exports it.
+        bundle: its folder.
+    """
+
+    stage: str
+    bundle: Path
+
+
+def targets(root: Path, category: str) -> list[Target]:
+    """The models that a category's traces are fitted into.
+
+    Raises:
+        ConfigError: there is no such category.
+    """
+    params = load_params(root / paths.PARAMS)
+    known = categories_of(params)
+    if category not in known:
+        message = f"category {category!r}: params.yaml has {', '.join(known)}; begin one by `cachezoo trace add`"
+        raise ConfigError(message)
+    found = [
+        Target(f"export_admission@{category}", paths.bundle(f"admission.{category}.{params.model.admission.arch}"))
+    ]
+    if category in params.data.page_categories:
+        found.append(Target("export_reuse", paths.bundle(f"reuse.{params.model.reuse.arch}")))
+    return found
+
+
+def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
+    """Add traces, make the models again, and let them challenge.
+
+    Args:
+        root: the project.
+        traces: raw traces, of any format that `cachezoo trace formats` lists.
+        category: what they are of.
+
+    Returns:
+        A line for each model: what came of it.
+
+    Raises:
+        CachezooError: a trace cannot be read, or a stage failed; what was added stays in conf/matrix.yaml.
+    """
+    wanted = targets(root, category)
+    for target in wanted:
+        if (root / target.bundle / MANIFEST).exists():
+            promote(root, load_params(root / paths.PARAMS), root / target.bundle)
+    for trace in traces:
+        for role, part in (("train", (0.0, FITTED)), ("validation", (FITTED, 1.0))):
+            add_trace(root, NewTrace(trace, category, role, part=part))
+    if repro(["compose"]) or repro([target.stage for target in wanted]):
+        message = f"{root}: a stage failed, see above; run make retrain again without TRACES after it is fixed"
+        raise CachezooError(message)
+    lines = []
+    for target in wanted:
+        if not (root / target.bundle / MANIFEST).exists():
+            lines.append(f"{target.bundle}: was refused, see REFUSED.json there; the champion stays")
+            continue
+        good, why, _ = promote(root, load_params(root / paths.PARAMS), root / target.bundle)
+        lines.append(f"{target.bundle}: {'is champion' if good else 'stays challenger'}: {why}")
+    return lines
+
+
+def main(words: Sequence[str]) -> int:
+    """Run it from the command line; an expected error is one line."""
+    parser = argparse.ArgumentParser(prog="make retrain", description="Fit your own traces in, and challenge.")
+    parser.add_argument("traces", nargs="*", type=Path, help="raw traces; none: only make the models again")
+    parser.add_argument("--category", required=True, help="a category of conf/matrix.yaml")
+    given = parser.parse_args(words)
+    try:
+        lines = retrain(Path(), given.traces, given.category)
+    except CachezooError as error:
+        sys.stderr.write(f"retrain: {error}\n")
+        return 1
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0

@@ -1,0 +1,203 @@
+"""zoo.json: which bundles run, and which ran before; `cachezoo promote` and `cachezoo rollback` write it.
+
+A *seat* is what one bundle is run as: the page cache of a category or of all, the flash cache of a category. It has a
+champion, perhaps a challenger, and the champions before. Their archives lie in models/zoo, named by model digest, so
+that going back needs no training.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import ValidationError
+
+from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.reader import Bundle, load
+from cachezoo.bundles.verification import verify
+from cachezoo.bundles.writer import write_archive
+from cachezoo.documents import Document, Interval
+from cachezoo.errors import BundleError, ConfigError
+from cachezoo.evaluation.contest import FLASH, Contest, accepted, contest, flash_setting, role_of
+from cachezoo.io import atomic_file, held, read_json, write_json
+from cachezoo.meanings import Each, Means
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+FILE = Path("zoo.json")
+STORE = Path("models/zoo")
+ALL = "all"
+
+
+class Entry(Document):
+    """A bundle in a seat."""
+
+    id: Annotated[str, Means("model")]
+    version: Annotated[str, Means("of the bundle")]
+    model_digest: Annotated[str, Means("sha256 of what acts; names its archive in models/zoo")]
+    profile: Annotated[str, Means("block, or full where it wants names that no block layer sees")]
+    threshold: Annotated[float | None, Means("at or above which it admits; null where it has none")]
+    prefetch: Annotated[str | None, Means("prefetch mode that runs beside; null outside flash caches")]
+    why: Annotated[str, Means("what gave it its place")]
+    lead: Annotated[float | None, Means("over the champion of that time on validation; null without one")]
+    interval: Annotated[Interval | None, Means("90 % of the lead")]
+
+
+class Seat(Document):
+    """What one bundle is run as."""
+
+    champion: Annotated[Entry | None, Means("runs")]
+    challenger: Annotated[Entry | None, Means("the last one that was not shown to be better")]
+    previous: Annotated[list[Entry], Means("champions before, the latest last")]
+
+
+class Zoo(Document):
+    """zoo.json."""
+
+    seats: Annotated[dict[str, Seat], Each("one seat", "role and category")]
+    sets: Annotated[
+        dict[str, dict[Literal["page", "flash"], str | None]],
+        Means("by category, the champions that run together: its own, else that of all"),
+    ]
+
+
+NOBODY = Seat(champion=None, challenger=None, previous=[])
+
+
+def read_zoo(root: Path) -> Zoo:
+    """zoo.json of a project; empty where there is none.
+
+    Raises:
+        ConfigError: it holds something else.
+    """
+    path = root / FILE
+    if not path.exists():
+        return Zoo(seats={}, sets={})
+    try:
+        return Zoo(**read_json(path))
+    except (ValidationError, TypeError) as error:
+        message = f"{path}: is no zoo ({str(error).splitlines()[0]}); restore it from Git"
+        raise ConfigError(message) from error
+
+
+def archive(root: Path, digest: str) -> Path:
+    """Where the archive of a model lies."""
+    return root / STORE / f"{digest}.zip"
+
+
+def _entry(bundle: Bundle, why: str, found: Contest | None) -> Entry:
+    manifest, flash = bundle.manifest, role_of(bundle).startswith(FLASH)
+    threshold, mode = flash_setting(bundle) if flash else (manifest["calibration"].get("threshold"), None)
+    return Entry(
+        id=bundle.id,
+        version=bundle.version,
+        model_digest=bundle.model_digest,
+        profile=str(manifest.get("profile", "full")),
+        threshold=threshold,
+        prefetch=mode,
+        why=why,
+        lead=found.lead if found else None,
+        interval=found.interval if found else None,
+    )
+
+
+def _written(root: Path, zoo: Zoo, role: str, seat: Seat) -> Zoo:
+    """The zoo with a seat, after it is written."""
+    seats = {**zoo.seats, role: seat}
+    categories = sorted({name.partition("/")[2] for name in seats} - {ALL})
+
+    def champion(kind: str, category: str) -> str | None:
+        places = (seats.get(f"{kind}/{name}", NOBODY).champion for name in (category, ALL))
+        return next((entry.id for entry in places if entry is not None), None)
+
+    sets: Any = {category: {kind: champion(kind, category) for kind in ("page", "flash")} for category in categories}
+    found = Zoo(seats=dict(sorted(seats.items())), sets=sets)
+    write_json(root / FILE, found.model_dump(mode="json"))
+    return found
+
+
+def promote(
+    root: Path, params: "Params", path: Path, least_gain: float = 0.0, budget_us: float | None = None
+) -> tuple[bool, str, Zoo]:
+    """Let a bundle challenge the champion of its seat.
+
+    It is verified, then both run on the validation traces. An empty seat is taken by what its judge promoted.
+
+    Args:
+        root: the project.
+        params: its parameters.
+        path: the challenger's folder or .zip.
+        least_gain: see `accepted`.
+        budget_us: see `accepted`.
+
+    Returns:
+        Whether it is champion now, why, and the zoo.
+
+    Raises:
+        CachezooError: it is damaged, decides nothing in a cache, or the champion's archive is gone.
+    """
+    verify(path)
+    bundle = load(path)
+    role = role_of(bundle)
+    (root / STORE).mkdir(parents=True, exist_ok=True)
+    with held(root / STORE):
+        zoo = read_zoo(root)
+        seat = zoo.seats.get(role, NOBODY)
+        if seat.champion is not None and seat.champion.model_digest == bundle.model_digest:
+            return True, f"{bundle.id}: is champion of {role} already", zoo
+        found, (good, why) = _judged(root, params, bundle, seat, least_gain, budget_us)
+        _keep(root, path, bundle)
+        entry = _entry(bundle, why, found)
+        if not good:
+            return False, why, _written(root, zoo, role, seat.model_copy(update={"challenger": entry}))
+        before = [*seat.previous, *([seat.champion] if seat.champion else [])]
+        return True, why, _written(root, zoo, role, Seat(champion=entry, challenger=None, previous=before))
+
+
+def _judged(
+    root: Path, params: "Params", bundle: Bundle, seat: Seat, least_gain: float, budget_us: float | None
+) -> tuple[Contest | None, tuple[bool, str]]:
+    if seat.champion is None:
+        good, why = promotion(bundle.manifest["measured"])
+        return None, (good, why)
+    champion = load(_kept(root, seat.champion))
+    found = contest(params, bundle, champion)
+    return found, accepted(found, least_gain, budget_us)
+
+
+def _kept(root: Path, entry: Entry) -> Path:
+    path = archive(root, entry.model_digest)
+    if not path.exists():
+        message = f"{path}: the archive of {entry.id} {entry.version} is gone; copy it back from a release"
+        raise BundleError(message)
+    return path
+
+
+def _keep(root: Path, path: Path, bundle: Bundle) -> None:
+    """Keep a bundle's archive under its model digest."""
+    target = archive(root, bundle.model_digest)
+    if target.exists():
+        return
+    if path.is_dir():
+        write_archive(path, target)
+    else:
+        with atomic_file(target) as temporary:
+            temporary.write_bytes(path.read_bytes())
+
+
+def rollback(root: Path, role: str) -> Zoo:
+    """Give a seat back to the champion before.
+
+    Raises:
+        ConfigError: the seat has none before.
+        BundleError: its archive is gone or damaged.
+    """
+    (root / STORE).mkdir(parents=True, exist_ok=True)
+    with held(root / STORE):
+        zoo = read_zoo(root)
+        seat = zoo.seats.get(role, NOBODY)
+        if not seat.previous:
+            message = f"{root / FILE}: {role} has no champion before; seats are {', '.join(zoo.seats) or 'none'}"
+            raise ConfigError(message)
+        *before, last = seat.previous
+        verify(_kept(root, last))
+        return _written(root, zoo, role, Seat(champion=last, challenger=seat.champion, previous=before))

@@ -1,0 +1,88 @@
+"""Seats, champions, and the way back."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cachezoo.bundles import load
+from cachezoo.errors import BundleError, ConfigError
+from cachezoo.evaluation.contest import Contest
+from cachezoo.tracking import zoo
+from cachezoo.tracking.zoo import FILE, archive, promote, read_zoo, rollback
+from tests.bundle_data import reseal
+
+STORED = Path(__file__).parents[2] / "golden/protocol1/reuse.follow"
+SEAT = "page/all"
+
+
+def judged(folder, good, reason="by its judge"):
+    """A copy of the stored bundle that its judge promoted, or did not."""
+    shutil.copytree(STORED, folder)
+
+    def change(manifest):
+        manifest["measured"] |= {"beats_baseline": good, "reason": reason}
+
+    reseal(folder, change)
+    return folder
+
+
+def contest_of(lead):
+    return lambda params, ours, theirs: Contest("page", "hits", ("t",), lead, (lead - 0.01, lead + 0.01), 3.0)
+
+
+def champion(root):
+    return read_zoo(root).seats[SEAT].champion
+
+
+def test_an_empty_seat_is_taken_by_what_its_judge_promoted(tmp_path):
+    good, why, found = promote(tmp_path, None, judged(tmp_path / "weak", False))
+    assert (good, why) == (False, "by its judge")
+    assert found.seats[SEAT].champion is None and found.seats[SEAT].challenger.id == "reuse.follow"
+    strong = judged(tmp_path / "strong", True, "ahead")
+    good, _, found = promote(tmp_path, None, strong)
+    assert good and champion(tmp_path).why == "ahead"
+    assert load(archive(tmp_path, champion(tmp_path).model_digest)).digest == load(strong).digest
+
+
+def test_a_challenger_must_gain_and_the_champion_before_can_come_back(tmp_path, monkeypatch):
+    first, second, third = (judged(tmp_path / name, True, name) for name in ("first", "second", "third"))
+    promote(tmp_path, None, first)
+    monkeypatch.setattr(zoo, "contest", contest_of(0.005))
+    good, why, _ = promote(tmp_path, None, second)
+    assert not good and "not shown to gain more than 0" in why
+    assert champion(tmp_path).model_digest == load(first).model_digest
+    monkeypatch.setattr(zoo, "contest", contest_of(0.05))
+    assert not promote(tmp_path, None, second, least_gain=0.1)[0]
+    assert not promote(tmp_path, None, second, budget_us=2.0)[0]
+    assert promote(tmp_path, None, second)[0] and promote(tmp_path, None, third)[0]
+    assert champion(tmp_path).lead == 0.05 and len(read_zoo(tmp_path).seats[SEAT].previous) == 2
+    for expected in (second, first):
+        rollback(tmp_path, SEAT)
+        assert champion(tmp_path).model_digest == load(expected).model_digest
+    with pytest.raises(ConfigError, match="page/all has no champion before"):
+        rollback(tmp_path, SEAT)
+
+
+def test_the_champion_does_not_challenge_itself(tmp_path, monkeypatch):
+    path = judged(tmp_path / "one", True)
+    promote(tmp_path, None, path)
+    before = (tmp_path / FILE).read_bytes()
+    monkeypatch.setattr(zoo, "contest", None)
+    assert promote(tmp_path, None, path)[0] and (tmp_path / FILE).read_bytes() == before
+
+
+def test_an_archive_that_is_gone_is_named(tmp_path, monkeypatch):
+    first, second = (judged(tmp_path / name, True, name) for name in ("first", "second"))
+    promote(tmp_path, None, first)
+    archive(tmp_path, load(first).model_digest).unlink()
+    with pytest.raises(BundleError, match=r"the archive of reuse\.follow .* is gone"):
+        promote(tmp_path, None, second)
+    assert champion(tmp_path).model_digest == load(first).model_digest
+
+
+def test_a_damaged_zoo_is_refused(tmp_path):
+    (tmp_path / FILE).write_text(json.dumps({"seats": [], "sets": {}}))
+    with pytest.raises(ConfigError, match="is no zoo"):
+        read_zoo(tmp_path)
