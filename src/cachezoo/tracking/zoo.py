@@ -103,7 +103,7 @@ def _entry(bundle: Bundle, why: str, found: Contest | None) -> Entry:
 def _written(root: Path, zoo: Zoo, role: str, seat: Seat) -> Zoo:
     """The zoo with a seat, after it is written."""
     seats = {**zoo.seats, role: seat}
-    categories = sorted({name.partition("/")[2] for name in seats} - {ALL})
+    categories = sorted({name.partition("/")[2] for name in seats})
 
     def champion(kind: str, category: str) -> str | None:
         places = (seats.get(f"{kind}/{name}", NOBODY).champion for name in (category, ALL))
