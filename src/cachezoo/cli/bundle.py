@@ -1,5 +1,6 @@
 """Bundles: `cachezoo bundle …`."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cachezoo.cli.common import Group, Json, print_values, project
+from cachezoo.cli.trace import FormatName
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, sign and release bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
@@ -77,3 +79,29 @@ def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
         typer.echo(json.dumps(report, allow_nan=False))
     else:
         out().print(render(report))
+
+
+@app.command("drift")
+def bundle_drift(
+    path: BundlePath,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace, such as a runtime's log.")],
+    fmt: FormatName = "auto",
+    as_json: Json = False,
+) -> None:
+    """Tell how far a trace has moved from what a bundle's model learned from, input by input."""
+    from cachezoo.bundles.drift import drift, table_of
+    from cachezoo.bundles.reader import load
+    from cachezoo.console import out
+    from cachezoo.serving.requests import batch_of
+    from cachezoo.traces.read import read_any
+
+    found = drift(load(path), batch_of(read_any(trace, fmt)))
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(found), allow_nan=False))
+        return
+    out().print(table_of(found, f"{path} on {trace}: {found.reads:,} reads"))
+    if found.admitted is not None:
+        out().print(f"{100 * found.admitted:.1f} % of them would be admitted.")
+    worst = found.inputs[0]
+    advice = {"same": "nothing to do", "moved": "look again soon", "drifted": "train it again: make retrain"}
+    out().print(f"{worst.name} is farthest: {worst.said}; {advice[worst.said]}.")

@@ -1,0 +1,129 @@
+"""Is a trace still like what a bundle's model learned from? Each input beside its distribution in training.
+
+The distance of a number is the largest by which its cumulative distribution leaves the deciles of training
+(Kolmogorov and Smirnov's, as far as eleven values know it: ties in training never count as drift). That of a code is
+the share of requests that would have to carry another one (total variation).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.bundles.reader import Bundle
+from cachezoo.errors import BundleError
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.traces.table import OP_READ
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+TENTHS = 10
+MOVED, DRIFTED = 0.1, 0.25
+SERVED = ("admission", "prefetch")
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input on a trace.
+
+    Attributes:
+        name: the input.
+        distance: from training, in [0, 1].
+        outside: share of requests below the least or above the largest value of training; of a code, unknown ones.
+        outside_before: the same in training: 0, or the unknown ones.
+    """
+
+    name: str
+    distance: float
+    outside: float
+    outside_before: float
+
+    @property
+    def said(self) -> str:
+        """Same, moved or drifted."""
+        return "drifted" if self.distance > DRIFTED else "moved" if self.distance > MOVED else "same"
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A trace beside a bundle's training.
+
+    Attributes:
+        reads: requests looked at.
+        inputs: by falling distance.
+        admitted: share of the reads that the model would admit; None of a kind that admits nothing.
+    """
+
+    reads: int
+    inputs: tuple[Input, ...]
+    admitted: float | None
+
+
+def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
+    """Compute a model's inputs on a trace's reads, and hold each against training.
+
+    Args:
+        bundle: of kind admission or prefetch.
+        batch: the trace, from its first request on.
+
+    Raises:
+        BundleError: the bundle states no distribution, or is of another kind; or the trace has no reads.
+    """
+    stated = bundle.manifest["measured"].get("inputs")
+    if bundle.kind not in SERVED or not stated:
+        what = f"of this release or later, of kind {' or '.join(SERVED)}"
+        message = f"{bundle.where}: states no distribution of its inputs; give a bundle {what}"
+        raise BundleError(message)
+    read = batch.op == OP_READ
+    if not read.any():
+        message = f"{bundle.where}: the trace has no reads, which the model decides on"
+        raise BundleError(message)
+    serving = bundle.serving()
+    rows = serving.features(batch)
+    admitted = float(serving.decide(rows)[read].mean()) if bundle.kind == "admission" else None
+    own = [_input(entry, stated, rows[read, k]) for k, entry in enumerate(bundle.manifest["features"])]
+    return Drift(int(read.sum()), tuple(sorted(own, key=lambda one: -one.distance)), admitted)
+
+
+def _input(entry: Mapping[str, object], stated: Mapping[str, Sequence[float]], column: F32) -> Input:
+    name = str(entry["name"])
+    values = np.asarray(stated[name], np.float64)
+    if entry["encoding"] == "number":
+        below, above = float((column < values[0]).mean()), float((column > values[-1]).mean())
+        return Input(name, decile_distance(values, column), below + above, 0.0)
+    counts = np.bincount(column.astype(np.int64) + 1, minlength=len(values)).astype(np.float64)
+    before = np.append(values, np.zeros(len(counts) - len(values))) / values.sum()
+    now = counts / counts.sum()
+    return Input(name, float(np.abs(now - before).sum() / 2), float(now[0]), float(before[0]))
+
+
+def decile_distance(deciles: F64, column: F32) -> float:
+    """How far a column's cumulative distribution leaves eleven values of another's.
+
+    Args:
+        deciles: float64[11], least, deciles, largest: at least k tenths are at or below the k-th, no more below it.
+        column: float32[n].
+    """
+    ordered = np.sort(column)
+    below = np.searchsorted(ordered, deciles.astype(np.float32), "left") / len(column)
+    up_to = np.searchsorted(ordered, deciles.astype(np.float32), "right") / len(column)
+    shares = np.arange(TENTHS + 1) / TENTHS
+    return float(np.maximum(np.maximum(shares - up_to, below - shares), 0.0).max())
+
+
+def table_of(found: Drift, title: str) -> "Table":
+    """For the terminal."""
+    from rich.table import Table
+
+    table = Table("input", "distance", "outside training", "", title=title)
+    for one in found.inputs:
+        outside = f"{100 * one.outside:.1f} %" + (
+            f" (was {100 * one.outside_before:.1f})" if one.outside_before else ""
+        )
+        table.add_row(one.name, f"{one.distance:.2f}", outside, one.said)
+    return table

@@ -1,0 +1,68 @@
+"""How far a trace has moved from training."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachezoo.bundles import load
+from cachezoo.bundles.drift import decile_distance, drift, table_of
+from cachezoo.errors import BundleError
+from cachezoo.serving.requests import batch_of
+from tests.baleen_data import make_trace
+
+STORED = Path(__file__).parents[2] / "golden/protocol1/admission.database.lgbm"
+
+
+def deciles(column):
+    return np.sort(column)[[max(0, -(-k * len(column) // 10) - 1) for k in range(11)]].astype(np.float64)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60))
+def test_training_itself_has_no_distance_however_many_values_are_tied(values):
+    column = np.array(values, np.float32)
+    assert decile_distance(deciles(column), column) <= 1e-12
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.lists(st.integers(0, 9), min_size=1, max_size=60))
+def test_it_is_never_above_the_largest_difference_of_the_distributions(before, now):
+    old, new = np.array(before, np.float32), np.array(now, np.float32)
+    whole = max(abs((old <= v).mean() - (new <= v).mean()) for v in range(-1, 10))
+    assert decile_distance(deciles(old), new) <= whole + 1e-12
+
+
+def test_values_that_moved_away_have_the_distance_one():
+    column = np.arange(100, dtype=np.float32)
+    assert decile_distance(deciles(column), column + 1000) == pytest.approx(1.0)
+    assert decile_distance(deciles(column), column + 50) == pytest.approx(0.5, abs=0.02)
+
+
+def stating(bundle, rows, read):
+    entries = bundle.manifest["features"]
+    inputs = {}
+    for k, entry in enumerate(entries):
+        column = rows[read, k]
+        counts = np.bincount(column.astype(np.int64) + 1).astype(float)
+        inputs[entry["name"]] = list(deciles(column) if entry["encoding"] == "number" else counts)
+        entry["encoding"] = "number" if entry["encoding"] == "number" else "ordinal"
+    bundle.manifest["measured"]["inputs"] = inputs
+
+
+def test_a_trace_is_like_itself_and_unlike_one_of_other_names():
+    bundle, trace = load(STORED), make_trace(2000, 3)
+    batch = batch_of(trace)
+    stating(bundle, bundle.serving().features(batch), batch.op == 0)
+    same = drift(bundle, batch)
+    assert max(one.distance for one in same.inputs) <= 1e-12 and {one.said for one in same.inputs} == {"same"}
+    assert same.reads == int((batch.op == 0).sum()) and 0 <= same.admitted <= 1
+    larger = drift(bundle, replace(batch, size=batch.size * 64))
+    assert larger.inputs[0].said == "drifted" and larger.inputs[0].distance >= larger.inputs[-1].distance
+    assert table_of(larger, "t").row_count == len(bundle.manifest["features"])
+
+
+def test_a_bundle_without_a_distribution_is_refused():
+    with pytest.raises(BundleError, match="states no distribution of its inputs"):
+        drift(load(STORED), batch_of(make_trace(100, 3)))
