@@ -430,3 +430,27 @@ def test_an_added_trace_concerns_its_category_alone(copied, tmp_path):
     ran = repro(copied, f"replay@{key}", "judge_admission@beta")
     assert f"Running stage 'replay@{key}'" in ran
     assert "Stage 'judge_admission@beta' didn't change, skipping" in ran
+
+
+def test_own_traces_are_fitted_in_and_challenge(copied, tmp_path):
+    """`make retrain` without its bootstrap: what was exported before takes its seat, what is made anew challenges."""
+    own = tmp_path / "own.csv"
+    own.write_bytes((copied / "data/raw/tiny/alpha_test.csv").read_bytes()[:-1])
+    before = (copied / "conf/matrix.yaml").read_text()
+    done = subprocess.run(
+        [".venv/bin/python", "scripts/retrain.py", "--category", "alpha", str(own)],
+        cwd=copied, env=environment(copied), capture_output=True, text=True, timeout=420, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    said = [line for line in done.stdout.splitlines() if line.startswith("models/bundles/")]
+    assert [line.split(":")[0].split("/")[-1].split(".")[0] for line in said] == ["admission", "reuse"]
+    after = (copied / "conf/matrix.yaml").read_text()
+    assert after.count("imported/own.csv") == 2 and "imported/own.csv" not in before
+    zoo = json.loads((copied / "zoo.json").read_text())
+    assert set(zoo["seats"]) == {"flash/alpha", "page/all"}
+    for line, seat in zip(said, (zoo["seats"]["flash/alpha"], zoo["seats"]["page/all"]), strict=True):
+        held = seat["champion"] or seat["challenger"]
+        assert (copied / "models/zoo" / f"{held['model_digest']}.zip").exists()
+        assert ("is champion" in line) == (seat["champion"] is not None and seat["challenger"] is None)
+    shown = cachezoo(copied, "zoo", "--json")
+    assert json.loads(shown.stdout) == zoo
