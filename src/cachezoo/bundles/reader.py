@@ -18,7 +18,7 @@ from typing import Any
 
 from cachezoo.bundles.golden import Golden, read_golden
 from cachezoo.bundles.integrity import Checked, read_checked
-from cachezoo.bundles.onnx_file import check_graph, read_model
+from cachezoo.bundles.onnx_file import check_graph, read_model, tensors_of
 from cachezoo.bundles.protocol import ACTING, GOLDEN, MODEL, one_line
 from cachezoo.bundles.schema import MODEL_SCHEMA, check_document
 from cachezoo.bundles.weights import check_finite
@@ -176,11 +176,26 @@ class Bundle:
         except (ConfigError, KeyError, TypeError) as error:
             raise self._no_model(error) from error
         try:
-            check_graph(read_model(self._files[MODEL]), wanted, len(self.manifest["features"]))
+            model = read_model(self._files[MODEL])
+            check_graph(model, wanted, len(self.manifest["features"]))
+            if self.strict:
+                self._check_tensors(model)
         except ValueError as error:
             problem = f"its graph is not that of a {self.kind} model: {one_line(error)}"
             message = f"{self.where}/{MODEL}: {problem}; export the bundle again"
             raise BundleError(message) from error
+
+    def _check_tensors(self, model: Mapping[str, Any]) -> None:
+        """Hold the graph's inputs and outputs against the manifest; `session` does it with a runtime's eyes.
+
+        Raises:
+            ValueError: they are others.
+        """
+        for side in ("input", "output"):
+            stated = [{name: one[name] for name in ("name", "dtype", "shape")} for one in self.manifest[f"{side}s"]]
+            if tensors_of(model, side) != stated:
+                message = f"its inputs or outputs are not those that the manifest states: {side}s"
+                raise ValueError(message)
 
     def _no_model(self, error: Exception) -> BundleError:
         what = f"no {error}" if isinstance(error, KeyError) else one_line(error)

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 MANIFESTS = {1: "manifest-1", 2: "manifest"}
 MODEL_SCHEMA = "model"
 Rules = Mapping[str, Any]
+LONGEST = 160  # characters of a rule that a message shows
 TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -37,7 +38,7 @@ def _same(value: object, wanted: object) -> bool:
 LIMITS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "const": ("", _same),
     "enum": ("", lambda value, limit: any(_same(value, one) for one in limit)),
-    "pattern": ("string", lambda value, limit: re.search(limit.removesuffix("$") + r"\Z", value) is not None),
+    "pattern": ("string", lambda value, limit: re.search(re.sub(r"\$$", r"\\Z", limit), value) is not None),
     "maxLength": ("string", lambda value, limit: len(value) <= limit),
     "minItems": ("array", lambda value, limit: len(value) >= limit),
     "maxItems": ("array", lambda value, limit: len(value) <= limit),
@@ -100,7 +101,7 @@ def first_problem(value: object, rules: Rules, place: str, root: Rules | None = 
             return f"{place} is not of type {' or '.join(names)}"
     for word, (kind, holds) in LIMITS.items():
         if word in rules and (not kind or TYPES[kind](value)) and not holds(value, rules[word]):
-            return f"{place} breaks {word} {rules[word]}"
+            return f"{place} breaks {word} {str(rules[word])[:LONGEST]}"
     return _inner_problem(value, rules, place, root) or _further_problem(value, rules, place, root)
 
 

@@ -140,7 +140,7 @@ def test_manifest_breaks_the_schema(copy: Path) -> None:
 
 def test_manifest_that_makes_no_model(copy: Path) -> None:
     reseal(copy, lambda manifest: manifest["features"][0].update(formula="of.another.release"))
-    refused(copy, "does not describe a .* model")
+    refused(copy, r"\$.features\[0\].formula breaks")
 
 
 def test_id_of_another_kind(copy: Path) -> None:

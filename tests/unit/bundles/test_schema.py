@@ -15,7 +15,7 @@ from cachezoo.systems.registry import SYSTEMS
 OLD = sorted(Path(__file__).parents[2].glob(f"golden/protocol1/*/{MANIFEST}"))
 NAMES = (*MANIFESTS.values(), MODEL_SCHEMA)
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(name)) for name in NAMES}
-JUNK = [None, True, 0, -1, 1.5, 1e30, "", "x", "1.2.3", [], {}, ["a"], {"a": 1}, "admission", 1, False, "exact", [[1]]]
+JUNK = [None, True, 0, -1, 1.5, 10**30, "", "x", "1.2.3", [], {}, ["a"], {"a": 1}, "admission", 1, False, "exact", [[1]]]
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
