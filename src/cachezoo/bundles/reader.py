@@ -119,11 +119,6 @@ class Bundle:
         return str(self.manifest["kind"])
 
     @property
-    def model_digest(self) -> str:
-        """What names the model: of all that acts; the bundle's own digest where PROTOCOL 1 states none."""
-        return str(self.manifest.get("model_digest", self.digest))
-
-    @property
     def files(self) -> Mapping[str, bytes]:
         """The listed files by path."""
         return self._files
