@@ -350,7 +350,7 @@ int cz_flash_put(cz_flash *flash, int32_t volume, int64_t number, int32_t slot)
     if (!fits || flash->row > 0 || cz_index_find(&flash->index, volume, number) != CZ_NO_NODE)
         return CZ_BAD_CALL;
     cz_key key = flash->index.keys[slot];
-    if (flash->used > 0 && cz_index_find(&flash->index, key.volume, key.number) == slot)
+    if (cz_index_find(&flash->index, key.volume, key.number) == slot)
         return CZ_BAD_CALL;
     cz_unlink(&flash->rings, slot);
     cz_link(&flash->rings, resident_head(flash), slot);
