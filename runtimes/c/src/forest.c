@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) double add_leaves(const cz_forest *
         memset(left, 0xff, sizeof left);                                                                         \
         for (int32_t i = 0; i < inputs; i++) {                                                                   \
             const name##_part *more = (const name##_part *)&allowed[i][block];                                   \
-            for (size_t k = 0; k < sizeof(words) / (bytes); k++) left[k] &= more[k];                             \
+            _Pragma("GCC unroll 8") for (size_t k = 0; k < sizeof(words) / (bytes); k++) left[k] &= more[k];                             \
         }                                                                                                        \
         memcpy(word, left, sizeof left);                                                                         \
     }
@@ -95,12 +95,6 @@ static double score_plain(const cz_forest *forest, const float *row) { return sc
 COMBINE(by_32, 32)
 __attribute__((target("avx2,bmi,popcnt"))) static double score_avx2(const cz_forest *forest, const float *row) {
     return score_words(forest, row, by_32);
-}
-
-COMBINE(by_64, 64)
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi,popcnt"))) static double score_avx512(
-    const cz_forest *forest, const float *row) {
-    return score_words(forest, row, by_64);
 }
 #endif
 
@@ -218,8 +212,6 @@ static void choose_score(cz_forest *forest) {
     forest->score = score_plain;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) forest->score = score_avx2;
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        forest->score = score_avx512;
 #endif
 }
 

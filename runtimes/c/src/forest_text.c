@@ -1,7 +1,6 @@
 /* Reads LightGBM's model text. What is not known to mean what this library computes is refused: a text holds keys in
  * lines `key=value`, first of the model, then of each tree. Source: src/io/tree.cpp and gbdt_model_text.cpp of
- * LightGBM, versions 3 and 4 of the format. */
-#include <locale.h>
+ * LightGBM, version 4 of the format. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,11 @@ typedef struct text {
     const char *at, *end; /* what is still to be read */
     const char *where;
     cz_error *error;
-    locale_t numbers; /* a program that set a locale with decimal commas must not change what a text says */
     int32_t features, tree; /* inputs of the model; the tree being read, -1 before the first */
     int32_t most_leaves;    /* that a text of this size can hold */
     bool has_features;
+    piece sizes;            /* of the trees, in bytes: LightGBM finds them by these */
+    const char *row, *begun; /* where the line and the tree that are being read begin */
     fields given;           /* of the tree being read */
 } text;
 
@@ -41,6 +41,7 @@ static int bad(const text *in, const char *what) {
 }
 
 static bool line(text *in, piece *found) {
+    in->row = in->at;
     if (in->at >= in->end) return false;
     const char *stop = memchr(in->at, '\n', (size_t)(in->end - in->at));
     const char *end = stop ? stop : in->end;
@@ -58,42 +59,46 @@ static bool split_key(piece given, piece *key, piece *value) {
 }
 
 /* The next number of a list parted by single blanks; false at its end or where this is no finite number. */
-static bool number(const text *in, piece *list, double *found) {
+static bool number(piece *list, double *found) {
     const char *blank = memchr(list->at, ' ', list->length);
     size_t length = blank ? (size_t)(blank - list->at) : list->length;
-    char token[TOKEN], *stop;
-    if (length == 0 || length >= TOKEN || !strchr("-.0123456789", list->at[0])) return false;
+    char token[TOKEN];
+    const char *stop;
+    if (length == 0 || length >= TOKEN) return false;
     memcpy(token, list->at, length);
     token[length] = 0;
-    if (strpbrk(token, "xX")) return false;
-    *found = strtod_l(token, &stop, in->numbers);
+    if (!cz_decimal(token, &stop, found)) return false;
     list->at += length + (blank != NULL);
     list->length -= length + (blank != NULL);
     return *stop == 0 && isfinite(*found);
 }
 
-static bool whole(const text *in, piece *list, int32_t least, int32_t most, int32_t *found) {
+static bool whole(piece *list, int32_t least, int32_t most, int32_t *found) {
     double value;
-    if (!number(in, list, &value) || value < least || value > most || value != floor(value)) return false;
+    if (!number(list, &value) || value < least || value > most || value != floor(value)) return false;
     *found = (int32_t)value;
     return true;
 }
 
-static bool one_whole(const text *in, piece given, int32_t least, int32_t most, int32_t *found) {
-    return whole(in, &given, least, most, found) && given.length == 0;
+static bool one_whole(piece given, int32_t least, int32_t most, int32_t *found) {
+    return whole(&given, least, most, found) && given.length == 0;
 }
 
 static int model_line(text *in, piece key, piece value) {
-    static const char *const plain[] = {"label_index", "objective", "feature_names", "feature_infos", "tree_sizes"};
+    static const char *const plain[] = {"label_index", "objective", "feature_names", "feature_infos", "monotone_constraints"};
     int32_t found;
+    if (same(key, "tree_sizes")) {
+        in->sizes = value;
+        return CZ_OK;
+    }
     if (same(key, "version")) {
-        return same(value, "v3") || same(value, "v4") ? CZ_OK : bad(in, "version is neither v3 nor v4");
+        return same(value, "v4") ? CZ_OK : bad(in, "version is not v4");
     }
     if (same(key, "num_class") || same(key, "num_tree_per_iteration")) {
-        return one_whole(in, value, 1, 1, &found) ? CZ_OK : bad(in, "num_class or num_tree_per_iteration is not 1");
+        return one_whole(value, 1, 1, &found) ? CZ_OK : bad(in, "num_class or num_tree_per_iteration is not 1");
     }
     if (same(key, "max_feature_idx")) {
-        in->has_features = one_whole(in, value, in->features - 1, in->features - 1, &found);
+        in->has_features = one_whole(value, in->features - 1, in->features - 1, &found);
         return in->has_features ? CZ_OK : bad(in, "max_feature_idx is not the number of the model's features less 1");
     }
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
@@ -138,15 +143,15 @@ static int read_splits(text *in, fields given, cz_tree *tree, unsigned char *rea
     for (int32_t i = 0; i < tree->leaves - 1; i++) {
         cz_split *split = &tree->splits[i];
         int32_t type;
-        if (!whole(in, &given.features, 0, in->features - 1, &split->feature))
+        if (!whole(&given.features, 0, in->features - 1, &split->feature))
             return bad(in, "split_feature is not one of the model's features for each split");
-        if (!number(in, &given.thresholds, &split->threshold))
+        if (!number(&given.thresholds, &split->threshold))
             return bad(in, "threshold is not a finite number for each split");
-        if (!whole(in, &given.types, 0, 255, &type)) return bad(in, "decision_type is not a number for each split");
+        if (!whole(&given.types, 0, 255, &type)) return bad(in, "decision_type is not a number for each split");
         if (!MISSING_NONE(type))
             return bad(in, "decision_type has a categorical split or handles missing values; train with use_missing=false");
-        if (!whole(in, &given.left, INT32_MIN, INT32_MAX, &split->left) ||
-            !whole(in, &given.right, INT32_MIN, INT32_MAX, &split->right) ||
+        if (!whole(&given.left, INT32_MIN, INT32_MAX, &split->left) ||
+            !whole(&given.right, INT32_MIN, INT32_MAX, &split->right) ||
             !child(split->left, i, tree->leaves, reached) || !child(split->right, i, tree->leaves, reached))
             return bad(in, "left_child and right_child do not make a tree");
     }
@@ -157,18 +162,18 @@ static int read_splits(text *in, fields given, cz_tree *tree, unsigned char *rea
 
 static int read_values(text *in, piece given, cz_tree *tree) {
     for (int32_t i = 0; i < tree->leaves; i++) {
-        if (!number(in, &given, &tree->values[i])) return bad(in, "leaf_value is not a finite number for each leaf");
+        if (!number(&given, &tree->values[i])) return bad(in, "leaf_value is not a finite number for each leaf");
     }
     return given.length ? bad(in, "leaf_value has more values than num_leaves") : CZ_OK;
 }
 
 static int read_tree(text *in, cz_tree *tree) {
     int32_t none;
-    if (in->given.linear.at && !one_whole(in, in->given.linear, 0, 0, &none))
+    if (!one_whole(in->given.linear, 0, 0, &none))
         return bad(in, "is_linear is not 0: linear trees are not computed");
-    if (!one_whole(in, in->given.categories, 0, 0, &none))
+    if (!one_whole(in->given.categories, 0, 0, &none))
         return bad(in, "num_cat is not 0: categorical splits are not computed");
-    if (!one_whole(in, in->given.leaves, 1, in->most_leaves, &tree->leaves))
+    if (!one_whole(in->given.leaves, 1, in->most_leaves, &tree->leaves))
         return bad(in, "num_leaves is not a number of leaves that the text can hold");
     size_t leaves = (size_t)tree->leaves;
     unsigned char *reached = calloc(leaves, 2);
@@ -189,6 +194,9 @@ static int add_tree(text *in, cz_trees *trees) {
         if (!grown) return cz_fail(in->error, CZ_NO_MEMORY, "%s: no memory for its trees", in->where);
         trees->trees = grown;
     }
+    int32_t bytes;
+    if (!whole(&in->sizes, 1, INT32_MAX, &bytes) || bytes != in->row - in->begun)
+        return bad(in, "tree_sizes does not state its size");
     cz_tree *tree = &trees->trees[trees->count++];
     *tree = (cz_tree){0};
     return read_tree(in, tree);
@@ -196,10 +204,20 @@ static int add_tree(text *in, cz_trees *trees) {
 
 static int begin_tree(text *in, piece value) {
     int32_t index;
-    if (!one_whole(in, value, in->tree + 1, in->tree + 1, &index)) return bad(in, "the next Tree has another number");
+    if (!one_whole(value, in->tree + 1, in->tree + 1, &index)) return bad(in, "the next Tree has another number");
     if (!in->has_features) return bad(in, "max_feature_idx is missing");
     in->tree = index;
+    in->begun = in->row;
     in->given = (fields){0};
+    return CZ_OK;
+}
+
+static int end_trees(text *in, const cz_trees *trees) {
+    static const char last[] = "\nend of parameters\n";
+    in->tree = -1;
+    if (!trees->count) return bad(in, "it holds no tree");
+    if (in->sizes.length) return bad(in, "tree_sizes has more sizes than there are trees");
+    if (!memmem(in->row, (size_t)(in->end - in->row), last, sizeof last - 1)) return bad(in, "it is cut short");
     return CZ_OK;
 }
 
@@ -210,7 +228,7 @@ static int read_lines(text *in, cz_trees *trees) {
         bool ends = same(row, "end of trees"), keyed = split_key(row, &key, &value);
         bool next = keyed && same(key, "Tree");
         if ((ends || next) && in->tree >= 0) result = add_tree(in, trees);
-        if (result == CZ_OK && ends) return trees->count ? CZ_OK : bad(in, "it holds no tree");
+        if (result == CZ_OK && ends) return end_trees(in, trees);
         if (result == CZ_OK && next)
             result = begin_tree(in, value);
         else if (result == CZ_OK && row.length && !keyed)
@@ -225,14 +243,11 @@ static int read_lines(text *in, cz_trees *trees) {
 int cz_trees_read(const unsigned char *data, size_t size, int32_t features, const char *where, cz_trees *trees,
                   cz_error *error) {
     text in = {.at = (const char *)data, .end = (const char *)data + size, .where = where, .error = error};
-    in.numbers = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     in.features = features;
     in.tree = -1;
     in.most_leaves = size > INT32_MAX ? INT32_MAX : (int32_t)size;
     *trees = (cz_trees){0};
-    if (!in.numbers) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its trees", where);
     int result = read_lines(&in, trees);
-    freelocale(in.numbers);
     if (result != CZ_OK) cz_trees_free(trees);
     return result;
 }

@@ -36,6 +36,7 @@ struct cz_keys {
     link *links; /* most + 1: the last links the newest and the oldest */
     unsigned char *records;
     uint16_t *rings; /* [most][2][depth] */
+    void *blocks[4]; /* what was allocated for these */
 };
 
 static record *record_of(const cz_keys *keys, uint32_t id) {
@@ -50,8 +51,9 @@ static uint16_t *ring_of(const cz_keys *keys, uint32_t id) {
 
 static uint32_t tag_of(int64_t key) {
     uint64_t run = (uint64_t)key >> RUN_BITS;
-    uint32_t mixed = (uint32_t)((run * 0x9E3779B97F4A7C15ULL) >> 32);
-    return mixed << RUN_BITS | ((uint32_t)key & ((1u << RUN_BITS) - 1));
+    uint64_t mixed = run * 0x9E3779B97F4A7C15ULL;
+    mixed ^= mixed >> 32;
+    return (uint32_t)(mixed ^ mixed >> 16) << RUN_BITS | ((uint32_t)key & ((1u << RUN_BITS) - 1));
 }
 
 static uint32_t find(const cz_keys *keys, int64_t key, uint32_t tag) {
@@ -202,6 +204,13 @@ void cz_keys_access(cz_keys *keys, int64_t first, int64_t n, int64_t bucket, int
 
 /* ---- life ---- */
 
+/* Zeros that begin at a cache line; NULL where there is no memory for them. */
+static void *zeros(size_t count, size_t each, void **block) {
+    if (each && count > (SIZE_MAX - 64) / each) return NULL;
+    *block = calloc(1, count * each + 64);
+    return *block ? (unsigned char *)*block + (64 - (uintptr_t)*block % 64) : NULL;
+}
+
 int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
     *keys = NULL;
     if (most < 1 || most > 1 << 28) return CZ_BAD_CALL;
@@ -214,10 +223,10 @@ int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
     while (made->mask < 2 * made->most) made->mask = 2 * made->mask + 1;
     size_t bytes = sizeof(record) + 2 * (size_t)windows->count * sizeof(uint32_t);
     made->record_bytes = (bytes + 63) / 64 * 64; /* one cache line with up to 6 windows */
-    made->slots = calloc((size_t)made->mask + 1, sizeof *made->slots);
-    made->links = calloc((size_t)most + 1, sizeof *made->links);
-    made->records = calloc((size_t)most, made->record_bytes);
-    made->rings = calloc((size_t)most, 2 * (size_t)made->depth * sizeof *made->rings);
+    made->slots = zeros((size_t)made->mask + 1, sizeof *made->slots, &made->blocks[0]);
+    made->links = zeros((size_t)most + 1, sizeof *made->links, &made->blocks[1]);
+    made->records = zeros((size_t)most, made->record_bytes, &made->blocks[2]);
+    made->rings = zeros((size_t)most, 2 * (size_t)made->depth * sizeof *made->rings, &made->blocks[3]);
     if (!made->slots || !made->links || !made->records || !made->rings) {
         cz_keys_free(made);
         return CZ_NO_MEMORY;
@@ -229,10 +238,7 @@ int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
 
 void cz_keys_free(cz_keys *keys) {
     if (!keys) return;
-    free(keys->slots);
-    free(keys->links);
-    free(keys->records);
-    free(keys->rings);
+    for (size_t i = 0; i < sizeof keys->blocks / sizeof *keys->blocks; i++) free(keys->blocks[i]);
     free(keys);
 }
 

@@ -5,7 +5,8 @@
 #include "bytes.h"
 #include "names.h"
 
-#define BYTES_EACH 64 /* room for texts, by name: process names and volumes are shorter, paths may be longer */
+#define BYTES_EACH 64     /* room for texts, by name: process names and volumes are shorter, paths may be longer */
+#define BYTES_MORE 65536u /* and for few long ones */
 
 typedef struct column {
     int32_t count;
@@ -27,6 +28,8 @@ static uint32_t hash(const char *text) {
     return value ^ (value >> 15);
 }
 
+static size_t room_of(const cz_names *names) { return (size_t)names->room * BYTES_EACH + BYTES_MORE; }
+
 int cz_names_new(int32_t each, cz_names **names) {
     *names = NULL;
     if (each < 1 || each > 1 << 24) return CZ_BAD_CALL;
@@ -40,7 +43,7 @@ int cz_names_new(int32_t each, cz_names **names) {
         column *own = &made->columns[c];
         own->start = calloc((size_t)each, sizeof *own->start);
         own->slots = calloc((size_t)made->mask + 1, sizeof *own->slots);
-        own->texts = calloc((size_t)each, BYTES_EACH);
+        own->texts = calloc(1, room_of(made));
         whole = whole && own->start && own->slots && own->texts;
     }
     if (!whole) {
@@ -68,7 +71,7 @@ int32_t cz_names_intern(cz_names *names, enum cz_column which, const char *text)
         int32_t number = own->slots[slot] - 1;
         if (strcmp(own->texts + own->start[number], text) == 0) return number;
     }
-    size_t bytes = strlen(text) + 1, room = (size_t)names->room * BYTES_EACH;
+    size_t bytes = strlen(text) + 1, room = room_of(names);
     if (own->count == names->room || bytes > room - own->used) return CZ_UNKNOWN;
     memcpy(own->texts + own->used, text, bytes);
     own->start[own->count] = own->used;
@@ -85,8 +88,8 @@ const char *cz_names_text(const cz_names *names, enum cz_column which, int32_t n
 int32_t cz_names_count(const cz_names *names, enum cz_column which) { return names->columns[which].count; }
 
 size_t cz_names_bytes(const cz_names *names) {
-    size_t each = sizeof(uint32_t) + BYTES_EACH, slots = ((size_t)names->mask + 1) * sizeof(int32_t);
-    return sizeof *names + CZ_COLUMNS * ((size_t)names->room * each + slots);
+    size_t starts = (size_t)names->room * sizeof(uint32_t), slots = ((size_t)names->mask + 1) * sizeof(int32_t);
+    return sizeof *names + CZ_COLUMNS * (starts + slots + room_of(names));
 }
 
 size_t cz_names_save(const cz_names *names, unsigned char *buffer) {
