@@ -73,7 +73,7 @@ static int read_manifest(cz_bundle *bundle, cz_error *error) {
         return cz_refuse(store->where, error, CZ_AGAIN,
                          CZ_MANIFEST " does not have the sha256 that %s states", CZ_SEAL);
     return cz_schema_check(cz_json_root(bundle->manifest),
-                           bundle->protocol == 1 ? "manifest.schema.json" : "manifest2.schema.json", place, error);
+                           bundle->protocol == 1 ? "bundle-manifest-1.json" : "bundle-manifest-2.json", place, error);
 }
 
 static const cz_json *listing(const cz_bundle *bundle) {
@@ -220,7 +220,7 @@ static int read_model_document(cz_bundle *bundle, cz_error *error) {
         return cz_refuse(bundle->store.where, error, CZ_AGAIN, "%s has more bytes than any manifest", CZ_MODEL);
     int result = cz_json_read((const char *)file->data, file->size, place, &bundle->model_document, error);
     if (!result)
-        result = cz_schema_check(cz_json_root(bundle->model_document), "model.schema.json", place, error);
+        result = cz_schema_check(cz_json_root(bundle->model_document), "bundle-model-2.json", place, error);
     if (!result)
         result = merge(bundle, error);
     if (result)
