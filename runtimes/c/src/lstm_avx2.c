@@ -1,4 +1,5 @@
 /* The path of CPUs with AVX2. */
+#if defined(__x86_64__)
 #include <immintrin.h>
 
 #define LANES 8
@@ -31,3 +32,6 @@ static inline void int8_dots(const int8_t *weights, const cz_lstm_input *input, 
 }
 
 const cz_lstm_path cz_lstm_avx2 = {LANES, {step32, step16, step8}};
+#else
+typedef int no_path; /* another type of CPU */
+#endif

@@ -1,4 +1,5 @@
 /* The path of CPUs with AVX-512 F, BW, DQ, VL and VNNI. */
+#if defined(__x86_64__)
 #include <immintrin.h>
 
 #define LANES 16
@@ -10,3 +11,6 @@
 #include "lstm_vnni.h"
 
 const cz_lstm_path cz_lstm_avx512 = {LANES, {step32, step16, step8}};
+#else
+typedef int no_path; /* another type of CPU */
+#endif

@@ -1,4 +1,5 @@
 /* The path of CPUs with AVX2 and AVX-VNNI. */
+#if defined(__x86_64__)
 #include <immintrin.h>
 
 #define LANES 8
@@ -10,3 +11,6 @@
 #include "lstm_vnni.h"
 
 const cz_lstm_path cz_lstm_avxvnni = {LANES, {step32, step16, step8}};
+#else
+typedef int no_path; /* another type of CPU */
+#endif
