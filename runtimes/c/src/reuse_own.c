@@ -91,7 +91,7 @@ static void grow(cz_own *own)
         pending[place] = CZ_NONE;
     }
     int64_t n = own->n.grow_end < own->sample ? own->n.grow_end : own->sample;
-    cz_trees_grow(&own->trees, &own->grower, own->rows, own->target, own->reservoir, n);
+    cz_grown_fit(&own->trees, &own->grower, own->rows, own->target, own->reservoir, n);
     own->n.growing++;
     own->n.grow_end = further(own->n.grow_end);
 }
@@ -139,7 +139,7 @@ float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, fl
     page->score = score;
     if (own->n.first < 0)
         return score;
-    float way = cz_trees_score(&own->trees, row) - score;
+    float way = cz_grown_score(&own->trees, row) - score;
     own->ring[i % own->size] = (cz_belief){.way = way, .rest = NOT_WITHIN - score};
     return (float)(score + believe(own, i) * way);
 }

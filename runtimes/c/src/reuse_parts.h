@@ -169,16 +169,16 @@ void cz_past_remember(cz_past *past, cz_page *page, const cz_asked *asked, const
 
 /* ---- a small forest, grown from rows (kernels/reuse/own.py) ---- */
 enum { CZ_DEPTH = 4, CZ_INNER = 15, CZ_LEAVES = 16, CZ_BINS = 32, CZ_LEAST = 20 };
-typedef struct cz_tree {
+typedef struct cz_grown_tree {
     double leaves[CZ_LEAVES];
     float cuts[CZ_INNER];
     int32_t inputs[CZ_INNER];
-} cz_tree;
-typedef struct cz_trees {
-    cz_tree *tree;
+} cz_grown_tree;
+typedef struct cz_grown {
+    cz_grown_tree *tree;
     double base;
     int64_t n;
-} cz_trees;
+} cz_grown;
 typedef struct cz_grower {
     uint8_t *bins, *node;
     double *residuals;
@@ -188,9 +188,9 @@ typedef struct cz_grower {
 } cz_grower;
 void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows);
 /* Grow all trees anew on rows[drawn[0 .. n - 1]]. */
-void cz_trees_grow(cz_trees *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
+void cz_grown_fit(cz_grown *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
                    int64_t n);
-float cz_trees_score(const cz_trees *trees, const float *row);
+float cz_grown_score(const cz_grown *trees, const float *row);
 
 /* ---- the forest of the own past, and how far it is believed ---- */
 enum { CZ_EPOCHS = 8 };
@@ -198,7 +198,7 @@ typedef struct cz_belief {
     float way, rest;
 } cz_belief;
 typedef struct cz_own {
-    cz_trees trees;
+    cz_grown trees;
     cz_grower grower;
     float *rows, *target; /* of accesses that are kept or may be */
     int64_t *access;

@@ -113,7 +113,7 @@ static int best(double (*cells)[CZ_BINS][2], int *last)
 }
 
 /* Split the nodes of a level, and send its rows on. */
-static void split(cz_grower *grower, int64_t n, int first, cz_tree *tree)
+static void split(cz_grower *grower, int64_t n, int first, cz_grown_tree *tree)
 {
     int last[CZ_LEAVES / 2];
     gather(grower, n, first);
@@ -129,7 +129,7 @@ static void split(cz_grower *grower, int64_t n, int first, cz_tree *tree)
     }
 }
 
-static void grow(cz_grower *grower, int64_t n, cz_tree *tree)
+static void grow(cz_grower *grower, int64_t n, cz_grown_tree *tree)
 {
     memset(grower->node, 0, (size_t)n);
     for (int depth = 0; depth < CZ_DEPTH; depth++)
@@ -147,7 +147,7 @@ static void grow(cz_grower *grower, int64_t n, cz_tree *tree)
         grower->residuals[i] -= tree->leaves[grower->node[i] - CZ_INNER];
 }
 
-void cz_trees_grow(cz_trees *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
+void cz_grown_fit(cz_grown *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
                    int64_t n)
 {
     for (int f = 0; f < CZ_INPUTS; f++)
@@ -163,11 +163,11 @@ void cz_trees_grow(cz_trees *trees, cz_grower *grower, const float *rows, const 
         grow(grower, n, &trees->tree[t]);
 }
 
-float cz_trees_score(const cz_trees *trees, const float *row)
+float cz_grown_score(const cz_grown *trees, const float *row)
 {
     double score = trees->base;
     for (int64_t t = 0; t < trees->n; t++) {
-        const cz_tree *tree = &trees->tree[t];
+        const cz_grown_tree *tree = &trees->tree[t];
         int node = 0;
         for (int depth = 0; depth < CZ_DEPTH; depth++)
             node = 2 * node + 1 + (row[tree->inputs[node]] > tree->cuts[node]);
