@@ -110,6 +110,9 @@ typedef struct cz_kind_ops {
     int (*restore)(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error);
     /* Whether a stream of `from` may go on with `to`. */
     int (*may_swap)(const void *from, const void *to, cz_error *error);
+    /* Afterwards stream->model is another: what was computed from the one before is made anew. NULL where nothing was. */
+    void (*swapped)(cz_stream *stream);
+    /* forgotten, keys, bytes and what the kind counts itself; cz_stats adds requests and the bytes of names. */
     void (*stats)(const cz_stream *stream, cz_counters *counters);
 } cz_kind_ops;
 
@@ -123,13 +126,22 @@ struct cz_stream {
     const void *model;
     cz_stream_options options;
     cz_names *names;
-    uint64_t observed;
+    uint64_t observed; /* requests; the kinds count them */
 };
+/* cz_restore reads into a new stream and exchanges the two structs: they must not hold their own address. */
+
 
 int cz_names_new(int32_t each, cz_names **names);
 void cz_names_free(cz_names *names);
 int32_t cz_names_intern(cz_names *names, enum cz_column column, const char *text); /* CZ_UNKNOWN where it is full */
 const char *cz_names_text(const cz_names *names, enum cz_column column, int32_t number);
+
+/* A stream of a model that is not the bundle's own, such as one with the changes of a golden set. */
+int cz_stream_make(const cz_bundle *bundle, const cz_kind_ops *ops, const void *model,
+                   const cz_stream_options *options, cz_stream **stream, cz_error *error);
+/* A stream that has room for a golden set: so many keys, and its names, which get the numbers that they have there. */
+int cz_stream_golden(const cz_bundle *bundle, const cz_kind_ops *ops, const void *model, const cz_golden *golden,
+                     cz_stream_options options, cz_stream **stream, cz_error *error);
 
 const void *cz_bundle_model(const cz_bundle *bundle);
 const cz_kind_ops *cz_bundle_kind(const cz_bundle *bundle);

@@ -1,0 +1,78 @@
+/* Kind admission: a forest says whether what a read missed is worth its flash writes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flash_set.h"
+#include "history.h"
+
+typedef struct admission {
+    cz_history_model history; /* first: streams see it alone */
+    cz_forest *forest;
+    double threshold;
+} admission;
+
+static void model_free(void *given) {
+    admission *model = given;
+    if (!model) return;
+    cz_forest_free(model->forest);
+    free(model);
+}
+
+static int read_model(const cz_bundle *bundle, const cz_values *values, admission *model, cz_error *error) {
+    const cz_file *file = cz_bundle_file(bundle, "model.lgb.txt");
+    int result = cz_history_read(bundle, values, &model->history, error);
+    if (!result) result = cz_values_number(values, "calibration.threshold", &model->threshold, error);
+    if (!result && !file)
+        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: model.lgb.txt is missing; export it again", cz_bundle_where(bundle));
+    if (!result)
+        result = cz_forest_read(file->data, file->size, model->history.features, file->path, &model->forest, error);
+    return result;
+}
+
+static int model_new(const cz_bundle *bundle, const cz_values *values, enum cz_precision precision, void **found,
+                     cz_error *error) {
+    (void)precision; /* of LSTMs */
+    *found = NULL;
+    admission *model = calloc(1, sizeof *model);
+    if (!model) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its model", cz_bundle_where(bundle));
+    int result = read_model(bundle, values, model, error);
+    if (result) model_free(model);
+    else *found = model;
+    return result;
+}
+
+static cz_decision decided(const admission *model, const cz_ticket *ticket, double score) {
+    cz_decision decision = {.category = CZ_UNKNOWN, .output = {score}};
+    decision.admit = ticket->request.op == CZ_READ && score >= model->threshold;
+    return decision;
+}
+
+static int decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision) {
+    const admission *model = stream->model;
+    *decision = decided(model, ticket, cz_forest_score(model->forest, ticket->row));
+    return CZ_OK;
+}
+
+/* ---- golden sets ---- */
+
+static int remake(const cz_bundle *bundle, const void *given, const cz_golden *golden, cz_remade *remade,
+                  cz_error *error) {
+    const admission *model = given;
+    cz_flash_set set;
+    int result = cz_flash_set_new(bundle, &cz_kind_admission, model, &model->history, golden, &set, error);
+    for (int64_t i = 0; !result && i < golden->rows; i++) {
+        cz_ticket ticket;
+        result = cz_flash_set_observe(&set, i, &ticket, remade, error);
+        if (result) break;
+        double score = golden->outputs_given ? (double)golden->outputs[i] : cz_forest_score(model->forest, ticket.row);
+        cz_decision decision = decided(model, &ticket, score);
+        int32_t *row = remade->decisions + i * golden->n_decisions;
+        remade->outputs[i] = (float)score;
+        row[0] = decision.admit;
+        cz_verdict verdict = {.admit = set.admits_all || decision.admit};
+        if (set.flash) cz_flash_set_plain(&set, &ticket, &verdict);
+        result = cz_flash_set_access(&set, &ticket.request, &verdict, row + 1, error);
+    }
+    cz_flash_set_free(&set);
+    return result;
+}
