@@ -4,7 +4,8 @@
 
 #include "reuse_cache.h"
 
-enum { MOST_KEYS = 1 << 20, KEYS_A_PAGE = 16, MOST_NAMES = 4096, NAMES_LIMIT = 65535, UNREAD = 0xFF };
+enum { MOST_NAMES = 65535, UNREAD = 0xFF };
+#define MOST_CAPACITY (INT64_C(1) << 27) /* pages */
 
 typedef struct reuse_stream {
     cz_stream base;
@@ -13,34 +14,6 @@ typedef struct reuse_stream {
     int32_t names;
 } reuse_stream;
 
-static int stream_new(const void *data, const cz_stream_options *options, cz_stream *stream, cz_error *error)
-{
-    const cz_reuse_model *model = data;
-    reuse_stream *own = (reuse_stream *)stream;
-    int64_t capacity = options->capacity, keys = options->max_keys;
-    own->names = options->max_names ? options->max_names : MOST_NAMES;
-    if (capacity < 1 || capacity > INT64_C(1) << 27)
-        return cz_fail(error, CZ_BAD_CALL, "capacity %lld: a model of kind reuse needs one of 1 to %lld pages",
-                       (long long)capacity, 1LL << 27);
-    if (own->names < 1 || own->names > NAMES_LIMIT)
-        return cz_fail(error, CZ_BAD_CALL, "max_names %d: kind reuse takes 1 to %d", own->names, NAMES_LIMIT);
-    int64_t least = cz_reuse_least_keys(model, capacity);
-    if (keys == 0)
-        keys = KEYS_A_PAGE * capacity > MOST_KEYS ? KEYS_A_PAGE * capacity : MOST_KEYS;
-    if (options->max_keys == 0 && keys < least)
-        keys = least;
-    if (keys < least || keys > INT32_MAX / 2)
-        return cz_fail(error, CZ_BAD_CALL, "max_keys %lld: a cache of %lld pages remembers %lld to %d; 0 lets it choose",
-                       (long long)keys, (long long)capacity, (long long)least, INT32_MAX / 2);
-    own->flags = malloc((size_t)own->names);
-    own->cache = cz_reuse_new(model, capacity, keys, own->names + 1);
-    if (!own->cache || !own->flags)
-        return cz_fail(error, CZ_NO_MEMORY, "no memory for a cache of %lld pages that remembers %lld",
-                       (long long)capacity, (long long)keys);
-    memset(own->flags, UNREAD, (size_t)own->names);
-    return CZ_OK;
-}
-
 static void stream_free(cz_stream *stream)
 {
     reuse_stream *own = (reuse_stream *)stream;
@@ -48,6 +21,38 @@ static void stream_free(cz_stream *stream)
     free(own->flags);
     own->cache = NULL;
     own->flags = NULL;
+}
+
+static int check_options(const cz_reuse_model *model, const cz_stream_options *options, cz_error *error)
+{
+    if (options->capacity < 1 || options->capacity > MOST_CAPACITY)
+        return cz_fail(error, CZ_BAD_CALL, "capacity %lld: a model of kind reuse needs one of 1 to %lld pages",
+                       (long long)options->capacity, (long long)MOST_CAPACITY);
+    if (options->max_names < 1 || options->max_names > MOST_NAMES)
+        return cz_fail(error, CZ_BAD_CALL, "max_names %d: kind reuse takes 1 to %d", options->max_names, MOST_NAMES);
+    int64_t least = cz_reuse_least_keys(model, options->capacity);
+    if (options->max_keys < least || options->max_keys > INT32_MAX / 2)
+        return cz_fail(error, CZ_BAD_CALL, "max_keys %lld: a cache of %lld pages remembers %lld to %d pages",
+                       (long long)options->max_keys, (long long)options->capacity, (long long)least, INT32_MAX / 2);
+    return CZ_OK;
+}
+
+static int stream_new(const void *model, const cz_stream_options *options, cz_stream *stream, cz_error *error)
+{
+    reuse_stream *own = (reuse_stream *)stream;
+    int result = check_options(model, options, error);
+    if (result != CZ_OK)
+        return result;
+    own->names = options->max_names;
+    own->flags = malloc((size_t)own->names);
+    own->cache = cz_reuse_new(model, options->capacity, options->max_keys, own->names + 1);
+    if (own->cache == NULL || own->flags == NULL) {
+        stream_free(stream);
+        return cz_fail(error, CZ_NO_MEMORY, "no memory for a cache of %lld pages that remembers %lld",
+                       (long long)options->capacity, (long long)options->max_keys);
+    }
+    memset(own->flags, UNREAD, (size_t)own->names);
+    return CZ_OK;
 }
 
 /* Bits of a request's flags; their text is read once. */
@@ -65,7 +70,9 @@ int cz_reuse_access(cz_stream *stream, const cz_request *request, const cz_reuse
     reuse_stream *own = (reuse_stream *)stream;
     *pages = own->cache->served;
     *n = 0;
-    return cz_reuse_serve(own->cache, stream->model, request, flags_of(own, request->flags), NULL, n);
+    int result = cz_reuse_serve(own->cache, stream->model, request, flags_of(own, request->flags), NULL, n);
+    stream->observed += result == CZ_OK;
+    return result;
 }
 
 int64_t cz_reuse_capacity(const cz_stream *stream)
@@ -79,6 +86,8 @@ static int observe(cz_stream *stream, const cz_request *request, cz_ticket *tick
     reuse_stream *own = (reuse_stream *)stream;
     const cz_reuse_page *pages;
     int64_t n;
+    ticket->number = stream->observed;
+    ticket->request = *request;
     int result = cz_reuse_access(stream, request, &pages, &n);
     if (result != CZ_OK)
         return result;
@@ -138,9 +147,9 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
     const cz_reuse_model *model = data;
     const char *where = cz_bundle_where(bundle);
     const cz_json *stated = cz_json_get(golden->context, "capacity_pages");
-    if (!stated || !stated->whole || stated->integer < 1 || stated->integer > INT64_C(1) << 27)
+    if (!stated || !stated->whole || stated->integer < 1 || stated->integer > MOST_CAPACITY)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context.capacity_pages: give pages, 1 to %lld", where,
-                       1LL << 27);
+                       (long long)MOST_CAPACITY);
     if (golden->n_features != CZ_INPUTS || golden->n_outputs != 1 || golden->n_decisions != 3 ||
         golden->output_rows != golden->feature_rows || golden->decision_rows != golden->feature_rows)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows of kind reuse have %d features, an output and 3 decisions "
@@ -165,7 +174,6 @@ static int restore(cz_stream *stream, const unsigned char *buffer, size_t size, 
 {
     reuse_stream *own = (reuse_stream *)stream;
     cz_reuse *cache = own->cache;
-    memset(own->flags, UNREAD, (size_t)own->names);
     if (!cz_memory_restore(&cache->memory, buffer, size) || !cz_table_index(&cache->table) ||
         !cz_table_index(&cache->past.regions) || !cz_table_index(&cache->past.stretches))
         return cz_fail(error, CZ_BAD_STATE, "the saved cache is damaged, or of other options; begin with a new stream");
@@ -184,7 +192,6 @@ static int may_swap(const void *from, const void *to, cz_error *error)
 static void stats(const cz_stream *stream, cz_counters *counters)
 {
     const cz_reuse *cache = ((const reuse_stream *)stream)->cache;
-    counters->requests = cache->n.requests;
     counters->decisions = counters->units = (uint64_t)cache->n.accesses;
     counters->hits = cache->n.hits;
     counters->admitted = cache->n.admitted;
