@@ -32,7 +32,7 @@ static void find_limits(cz_hazards *hazards)
         }
         hazards->limits[bin] = low;
     }
-    hazards->limits[CZ_AGES - 1] = INT64_MAX;
+    hazards->limits[CZ_AGES - 1] = hazards->limits[CZ_AGES] = INT64_MAX;
     for (int power = 0; power < 64; power++)
         hazards->least[power] = power > 40 ? CZ_AGES - 1 : (int8_t)bin_by_formula(INT64_C(1) << power, first);
 }

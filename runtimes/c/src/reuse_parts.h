@@ -56,7 +56,7 @@ static inline uint32_t cz_draw(uint32_t seed, int64_t number)
     return cz_mix(cz_mix((uint32_t)(number & 0x7FFFFFFF)) ^ cz_mix(seed ^ 0x5BD1E995u));
 }
 
-static inline int64_t cz_scaled(uint32_t value, int64_t size)
+static inline int64_t cz_scaled(uint32_t value, int64_t size) /* below 2^46 */
 {
     return ((int64_t)value * (size >> 16) + ((int64_t)value * (size & 0xFFFF) >> 16)) >> 16;
 }
@@ -182,9 +182,10 @@ typedef struct cz_grown {
 typedef struct cz_grower {
     uint8_t *bins, *node;
     double *residuals;
+    int32_t *order; /* rows by node, in their order within each */
     float *column, *other;
-    double (*cells)[CZ_INPUTS][CZ_BINS][2]; /* of each node of a level: residuals and rows */
     float edges[CZ_INPUTS][CZ_BINS - 1];
+    int varied[CZ_INPUTS], n_varied; /* inputs of more than one bin, and the first */
 } cz_grower;
 void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows);
 /* Grow all trees anew on rows[drawn[0 .. n - 1]]. */
@@ -222,7 +223,7 @@ typedef struct cz_hazards {
     double *events, *risks, *worth; /* [classes][CZ_AGES] */
     uint8_t *classes;               /* ring of the latest accesses */
     uint64_t *again;                /* bit of each: its page was used again */
-    int64_t edges[CZ_AGES + 1], limits[CZ_AGES], capacity, ring;
+    int64_t edges[CZ_AGES + 1], limits[CZ_AGES + 1], capacity, ring;
     int8_t least[64]; /* bin of each power of two */
     int n_classes;
     struct {
@@ -234,12 +235,11 @@ void cz_hazards_new(cz_hazards *hazards, cz_memory *memory, int64_t capacity, in
 /* Access i, of `class`, to a page whose latest access, of class `was`, is `before` (-1: there is none). */
 void cz_hazards_saw(cz_hazards *hazards, int64_t i, int class, int64_t before, int was);
 
+/* Without a branch: the ages of an octave lie in three bins at most. */
 static inline int cz_age_bin(const cz_hazards *hazards, int64_t age)
 {
-    int bin = age > 0 ? hazards->least[63 - __builtin_clzll((unsigned long long)age)] : 0;
-    while (age > hazards->limits[bin])
-        bin++;
-    return bin;
+    int least = hazards->least[63 - __builtin_clzll((unsigned long long)age | 1)];
+    return least + (age > hazards->limits[least]) + (age > hazards->limits[least + 1]);
 }
 
 /* ---- the cache of the forest (kernels/evict/worth.py) ---- */

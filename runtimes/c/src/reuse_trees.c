@@ -10,15 +10,17 @@
 #define LEAST_GAIN 1e-6
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 
+typedef double cell __attribute__((vector_size(16))); /* of the rows of a bin: sum of their residuals, how many */
+
 void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows)
 {
     size_t n = (size_t)rows;
     grower->bins = cz_memory_scratch(memory, n, CZ_INPUTS);
     grower->node = cz_memory_scratch(memory, n, sizeof *grower->node);
     grower->residuals = cz_memory_scratch(memory, n, sizeof *grower->residuals);
+    grower->order = cz_memory_scratch(memory, n, sizeof *grower->order);
     grower->column = cz_memory_scratch(memory, n, sizeof *grower->column);
     grower->other = cz_memory_scratch(memory, n, sizeof *grower->other);
-    grower->cells = cz_memory_scratch(memory, CZ_LEAVES / 2, sizeof *grower->cells);
 }
 
 /* Floats as numbers of the same order. */
@@ -61,30 +63,38 @@ static inline uint8_t bin_of(const float *edges, float value)
     return (uint8_t)below;
 }
 
+/* Bins of all inputs of the drawn rows. An input of one bin splits nothing, so it is left out; the first one stays,
+ * since its sums are those of all rows. */
 static void bin(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        for (int f = 0; f < CZ_INPUTS; f++)
-            grower->bins[i * CZ_INPUTS + f] = bin_of(grower->edges[f], rows[(int64_t)drawn[i] * CZ_INPUTS + f]);
+    uint8_t changed[CZ_INPUTS] = {1};
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t *bins = grower->bins + i * CZ_INPUTS;
+        for (int f = 0; f < CZ_INPUTS; f++) {
+            bins[f] = bin_of(grower->edges[f], rows[(int64_t)drawn[i] * CZ_INPUTS + f]);
+            changed[f] |= bins[f] ^ grower->bins[f];
+        }
+    }
+    grower->n_varied = 0;
+    for (int f = 0; f < CZ_INPUTS; f++)
+        if (changed[f])
+            grower->varied[grower->n_varied++] = f;
 }
 
-/* Sum up the rows of the level whose first node is `first`. */
-static void gather(cz_grower *grower, int64_t n, int first)
+/* Sum up some rows by input and bin. */
+static void gather(const cz_grower *grower, const int32_t *order, int64_t n, cell cells[CZ_INPUTS][CZ_BINS])
 {
-    memset(grower->cells, 0, (size_t)(first + 1) * sizeof *grower->cells);
-    for (int64_t i = 0; i < n; i++) {
-        double (*cells)[CZ_BINS][2] = grower->cells[grower->node[i] - first], rest = grower->residuals[i];
-        const uint8_t *bins = grower->bins + i * CZ_INPUTS;
-        for (int f = 0; f < CZ_INPUTS; f++) {
-            double *cell = cells[f][bins[f]];
-            cell[0] += rest;
-            cell[1] += 1;
-        }
+    memset(cells, 0, CZ_INPUTS * sizeof *cells);
+    for (int64_t k = 0; k < n; k++) {
+        const uint8_t *bins = grower->bins + (int64_t)order[k] * CZ_INPUTS;
+        cell one = {grower->residuals[order[k]], 1};
+        for (int v = 0; v < grower->n_varied; v++)
+            cells[grower->varied[v]][bins[grower->varied[v]]] += one;
     }
 }
 
 /* The input and the last bin below the cut that lower the squared error most; input -1 if none does. */
-static int best(double (*cells)[CZ_BINS][2], int *last)
+static int best(const cz_grower *grower, cell cells[CZ_INPUTS][CZ_BINS], int *last)
 {
     double all_rows = 0.0, all_rest = 0.0, most = LEAST_GAIN;
     int input = -1;
@@ -93,7 +103,8 @@ static int best(double (*cells)[CZ_BINS][2], int *last)
         all_rest += cells[0][k][0];
         all_rows += cells[0][k][1];
     }
-    for (int f = 0; f < CZ_INPUTS; f++) {
+    for (int v = 0; v < grower->n_varied; v++) {
+        int f = grower->varied[v];
         double low = 0.0, below = 0.0;
         for (int k = 0; k < CZ_BINS - 1; k++) {
             below += cells[f][k][0];
@@ -112,20 +123,38 @@ static int best(double (*cells)[CZ_BINS][2], int *last)
     return input;
 }
 
+/* Order the rows by node; `ends` past the last of each node of the level. */
+static void sort(cz_grower *grower, int64_t n, int first, int64_t *ends)
+{
+    for (int node = 0; node <= first; node++)
+        ends[node] = 0;
+    for (int64_t i = 0; i < n; i++)
+        ends[grower->node[i] - first]++;
+    for (int64_t node = 0, before = 0; node <= first; node++) {
+        int64_t rows = ends[node];
+        ends[node] = before;
+        before += rows;
+    }
+    for (int64_t i = 0; i < n; i++)
+        grower->order[ends[grower->node[i] - first]++] = (int32_t)i;
+}
+
 /* Split the nodes of a level, and send its rows on. */
 static void split(cz_grower *grower, int64_t n, int first, cz_grown_tree *tree)
 {
-    int last[CZ_LEAVES / 2];
-    gather(grower, n, first);
+    int64_t ends[CZ_LEAVES / 2], from = 0;
+    sort(grower, n, first, ends);
     for (int node = 0; node <= first; node++) {
-        int input = best(grower->cells[node], &last[node]);
-        tree->inputs[first + node] = input < 0 ? 0 : input;
-        tree->cuts[first + node] = input < 0 ? INFINITY : grower->edges[input][last[node]];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        int node = grower->node[i];
-        int high = grower->bins[i * CZ_INPUTS + tree->inputs[node]] > last[node - first];
-        grower->node[i] = (uint8_t)(2 * node + 1 + high);
+        cell cells[CZ_INPUTS][CZ_BINS];
+        int last;
+        gather(grower, grower->order + from, ends[node] - from, cells);
+        int input = best(grower, cells, &last), at = first + node, column = input < 0 ? 0 : input;
+        tree->inputs[at] = column;
+        tree->cuts[at] = input < 0 ? INFINITY : grower->edges[input][last];
+        for (; from < ends[node]; from++) {
+            int32_t i = grower->order[from];
+            grower->node[i] = (uint8_t)(2 * at + 1 + (grower->bins[(int64_t)i * CZ_INPUTS + column] > last));
+        }
     }
 }
 
