@@ -113,7 +113,7 @@ static int check_listing(const cz_bundle *bundle, cz_error *error) {
         if (result)
             return result;
     }
-    return bundle->protocol == 1 ? CZ_OK : must_list(bundle, CZ_MODEL, "", error);
+    return bundle->protocol == 1 ? CZ_OK : must_list(bundle, CZ_ACTS, "", error);
 }
 
 static int compare_names(const cz_bundle *bundle, cz_error *error) {
@@ -200,7 +200,7 @@ static int merge(cz_bundle *bundle, cz_error *error) {
         for (size_t i = 0; i < parts[part]->length; i++) {
             if (part == 1 && cz_json_member(parts[0], parts[1]->keys[i], strlen(parts[1]->keys[i])))
                 return cz_refuse(bundle->store.where, error, CZ_AGAIN,
-                                 "'%.80s' stands in both " CZ_MANIFEST " and " CZ_MODEL, parts[1]->keys[i]);
+                                 "'%.80s' stands in both " CZ_MANIFEST " and " CZ_ACTS, parts[1]->keys[i]);
             keys[used] = parts[part]->keys[i];
             items[used++] = parts[part]->items[i];
         }
@@ -214,10 +214,10 @@ static int read_model_document(cz_bundle *bundle, cz_error *error) {
         memcpy(bundle->model_digest, bundle->digest, sizeof bundle->digest);
         return CZ_OK;
     }
-    const cz_file *file = cz_bundle_file(bundle, CZ_MODEL);
-    snprintf(place, sizeof place, "%.380s/" CZ_MODEL, bundle->store.where);
+    const cz_file *file = cz_bundle_file(bundle, CZ_ACTS);
+    snprintf(place, sizeof place, "%.380s/" CZ_ACTS, bundle->store.where);
     if (file->size > CZ_MOST_MANIFEST)
-        return cz_refuse(bundle->store.where, error, CZ_AGAIN, "%s has more bytes than any manifest", CZ_MODEL);
+        return cz_refuse(bundle->store.where, error, CZ_AGAIN, "%s has more bytes than any manifest", CZ_ACTS);
     int result = cz_json_read((const char *)file->data, file->size, place, &bundle->model_document, error);
     if (!result)
         result = cz_schema_check(cz_json_root(bundle->model_document), "bundle-model-2.json", place, error);

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 #define CZ_MANIFEST "manifest.json"
-#define CZ_MODEL "model.json"
+#define CZ_ACTS "model.json"
 #define CZ_SEAL "manifest.sha256"
 #define CZ_REFUSED "REFUSED.json"
 #define CZ_MOST_MANIFEST ((uint64_t)16 << 20)
