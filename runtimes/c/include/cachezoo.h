@@ -144,7 +144,9 @@ typedef struct cz_cache_options {
     int64_t capacity;    /* units: pages, or segments in a flash cache */
     int64_t unit_bytes;  /* CZ_LRU, CZ_REJECTX: of a unit; CZ_MODEL: 0, the bundle's */
     int64_t block_bytes; /* likewise; a prefetch stays within a block */
-    int64_t window;      /* CZ_REJECTX: requests within which a second miss admits */
+    int64_t window;      /* CZ_REJECTX: requests within which a second miss admits, at least 0 */
+    int64_t max_misses;  /* CZ_REJECTX: units remembered that missed; the oldest is forgotten; 0: 1 << 20 */
+    int64_t max_request; /* bytes of one request or drop at most; 0: 64 MiB */
     const char *prefetch; /* NULL: the bundle's; else none, all_on_miss, all_on_partial, next(n), ml_range(_when) */
 } cz_cache_options;
 
@@ -158,12 +160,18 @@ typedef struct cz_unit {
     uint8_t prefetched;
 } cz_unit;
 
-/* What became of one request; arrays are the cache's own, valid until its next call. */
+/* What became of one request; arrays are the cache's own, valid until its next call. Read the slots of hits before
+ * you write those of admitted units: one access may give the slot of a hit away. A unit that entered and left in one
+ * access has slot -1, and is a victim as well. */
 typedef struct cz_access {
-    int32_t hits, misses;
+    int32_t hits, misses;   /* units of the request; in a flash cache those of reads */
+    int32_t io_units;       /* flash caches: units of the one I/O to the disk that a read needs, prefetch included */
+    int32_t written;        /* units that entered, prefetched ones included */
+    int32_t prefetched;     /* these alone */
+    int32_t evicted;        /* units evicted for room */
     const cz_unit *units;   /* one for each unit of the request, in rising address; then those prefetched */
     int64_t n_units;
-    const cz_unit *victims; /* evicted for room, and units that a write made invalid (flash caches) */
+    const cz_unit *victims; /* evicted for room, and units that a write or drop made invalid (flash caches) */
     int64_t n_victims;
     cz_decision decision;   /* of the model, where it was asked */
     int32_t asked;
@@ -176,6 +184,8 @@ CZ_API void cz_cache_free(cz_cache *cache);
 CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access);
 /* Units that a write or trim has made invalid leave a flash cache without being counted as requests. */
 CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
+/* A flash cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. */
+CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
 
 /* ---- state, counters, log ---- */
 

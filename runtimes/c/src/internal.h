@@ -9,11 +9,30 @@
 /* ---- errors: one line, always returns `code` ---- */
 int cz_fail(cz_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* ---- numbers and texts ---- */
+/* A decimal number at the beginning of a text that ends with 0, as Python's float() and C's strtod read it, under every
+ * locale. False where none stands there; infinite where it is too large. */
+bool cz_decimal(const char *text, const char **end, double *found);
+/* A text that is a whole number and nothing else; false too where an int64 does not hold it. */
+bool cz_whole(const char *text, size_t length, int64_t *found);
+bool cz_is_utf8(const void *data, size_t size);
+size_t cz_characters(const char *text); /* of UTF-8 */
+
+typedef struct cz_sha256 {
+    uint32_t state[8];
+    uint64_t size;
+    unsigned char block[64];
+} cz_sha256;
+void cz_sha256_start(cz_sha256 *sum);
+void cz_sha256_add(cz_sha256 *sum, const void *data, size_t size);
+void cz_sha256_end(cz_sha256 *sum, char text[65]);
+void cz_sha256_of(const void *data, size_t size, char text[65]);
+
 /* ---- JSON: a document of finite numbers and unique keys, read once, freed whole ---- */
 enum cz_json_type { CZ_JSON_NULL, CZ_JSON_BOOL, CZ_JSON_NUMBER, CZ_JSON_TEXT, CZ_JSON_LIST, CZ_JSON_OBJECT };
 typedef struct cz_json {
     enum cz_json_type type;
-    bool truth, whole;      /* whole: a number written without point or exponent that an int64 holds */
+    bool truth, integral, whole; /* a number without point or exponent; and an int64 holds it */
     double number;
     int64_t integer;
     const char *text;       /* UTF-8, ends with 0, holds no 0 */
@@ -27,6 +46,7 @@ void cz_json_free(cz_json_document *document);
 const cz_json *cz_json_root(const cz_json_document *document);
 /* "policy.history.windows": NULL where there is none; a list's entry is asked by items[i]. */
 const cz_json *cz_json_get(const cz_json *value, const char *path);
+const cz_json *cz_json_member(const cz_json *object, const char *key, size_t length); /* of a key that may hold points */
 
 /* ---- a bundle's bytes, checked ---- */
 typedef struct cz_file {
@@ -90,6 +110,9 @@ typedef struct cz_kind_ops {
     int (*restore)(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error);
     /* Whether a stream of `from` may go on with `to`. */
     int (*may_swap)(const void *from, const void *to, cz_error *error);
+    /* Afterwards stream->model is another: what was computed from the one before is made anew. NULL where nothing was. */
+    void (*swapped)(cz_stream *stream);
+    /* forgotten, keys, bytes and what the kind counts itself; cz_stats adds requests and the bytes of names. */
     void (*stats)(const cz_stream *stream, cz_counters *counters);
 } cz_kind_ops;
 
@@ -103,13 +126,22 @@ struct cz_stream {
     const void *model;
     cz_stream_options options;
     cz_names *names;
-    uint64_t observed;
+    uint64_t observed; /* requests; the kinds count them */
 };
+/* cz_restore reads into a new stream and exchanges the two structs: they must not hold their own address. */
+
 
 int cz_names_new(int32_t each, cz_names **names);
 void cz_names_free(cz_names *names);
 int32_t cz_names_intern(cz_names *names, enum cz_column column, const char *text); /* CZ_UNKNOWN where it is full */
 const char *cz_names_text(const cz_names *names, enum cz_column column, int32_t number);
+
+/* A stream of a model that is not the bundle's own, such as one with the changes of a golden set. */
+int cz_stream_make(const cz_bundle *bundle, const cz_kind_ops *ops, const void *model,
+                   const cz_stream_options *options, cz_stream **stream, cz_error *error);
+/* A stream that has room for a golden set: so many keys, and its names, which get the numbers that they have there. */
+int cz_stream_golden(const cz_bundle *bundle, const cz_kind_ops *ops, const void *model, const cz_golden *golden,
+                     cz_stream_options options, cz_stream **stream, cz_error *error);
 
 const void *cz_bundle_model(const cz_bundle *bundle);
 const cz_kind_ops *cz_bundle_kind(const cz_bundle *bundle);

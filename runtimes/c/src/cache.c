@@ -1,0 +1,277 @@
+/* cz_cache: a flash cache by LRU, by RejectX or by a model; or the page cache that belongs to a model. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flash.h"
+#include "pages.h"
+
+#define DEFAULT_MISSES ((int64_t)1 << 20)
+#define DEFAULT_REQUEST ((int64_t)64 << 20)
+
+struct cz_cache {
+    cz_cache_options options;
+    cz_stream *admission, *ranges; /* CZ_MODEL of kind admission, and the prefetch model beside it */
+    cz_prefetch_mode mode;
+    double threshold, worth;
+    int64_t unit_bytes, per_block, max_request;
+    cz_flash *flash; /* or */
+    cz_pages *pages;
+    uint64_t asked;
+};
+
+static int number_of(const cz_stream *stream, const char *place, double *found, cz_error *error)
+{
+    const cz_json *value = cz_json_get(cz_bundle_json(stream->bundle), place);
+    if (!value || value->type != CZ_JSON_NUMBER)
+        return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s is missing", cz_bundle_where(stream->bundle), place);
+    *found = value->number;
+    return CZ_OK;
+}
+
+static const char *text_of(const cz_stream *stream, const char *place)
+{
+    const cz_json *value = cz_json_get(cz_bundle_json(stream->bundle), place);
+    return value && value->type == CZ_JSON_TEXT ? value->text : NULL;
+}
+
+/* The mode that the bundles deploy: the prefetch model's, else the one validation chose for the admission. */
+static const char *deployed(const cz_cache *cache)
+{
+    if (!cache->admission)
+        return "none";
+    return cache->ranges ? text_of(cache->ranges, "policy.mode")
+                         : text_of(cache->admission, "calibration.with_prefetch.mode");
+}
+
+static int choose_mode(cz_cache *cache, cz_error *error)
+{
+    const char *text = cache->options.prefetch ? cache->options.prefetch : deployed(cache);
+    if (!text)
+        return cz_fail(error, CZ_BAD_BUNDLE, "the bundle names no prefetch mode; give one, such as none");
+    if (!cz_prefetch_parse(text, &cache->mode))
+        return cz_fail(error, CZ_BAD_CALL,
+                       "prefetch mode %s is unknown; known are none, all_on_miss, all_on_partial, next(n), ml_range "
+                       "and ml_range_when",
+                       text);
+    if (cache->mode.kind >= CZ_ML_RANGE && !cache->ranges)
+        return cz_fail(error, CZ_BAD_CALL, "prefetch mode %s needs a prefetch bundle beside the admission's", text);
+    return CZ_OK;
+}
+
+/* A threshold belongs to a mode: what is prefetched is written too, and both must keep to the write budget. */
+static int choose_threshold(cz_cache *cache, cz_error *error)
+{
+    const char *plain = text_of(cache->admission, "calibration.with_prefetch.mode");
+    cz_prefetch_mode with = {CZ_NO_PREFETCH, 0};
+    if (cache->ranges) {
+        int code = number_of(cache->ranges, "calibration.threshold", &cache->threshold, error);
+        return code != CZ_OK ? code : number_of(cache->ranges, "calibration.worth", &cache->worth, error);
+    }
+    bool same = plain && cz_prefetch_parse(plain, &with) && with.kind == cache->mode.kind &&
+                with.ahead == cache->mode.ahead && with.kind != CZ_NO_PREFETCH;
+    return number_of(cache->admission, same ? "calibration.with_prefetch.threshold" : "calibration.threshold",
+                     &cache->threshold, error);
+}
+
+static int sizes(cz_cache *cache, cz_error *error)
+{
+    const cz_cache_options *options = &cache->options;
+    int64_t unit = options->unit_bytes, block = options->block_bytes;
+    if (cache->admission) {
+        cz_info info;
+        cz_bundle_info(cache->admission->bundle, &info);
+        if ((unit && unit != info.segment_bytes) || (block && block != info.block_bytes))
+            return cz_fail(error, CZ_BAD_CALL, "cache: the bundle's segments have %lld bytes and its blocks %lld",
+                           (long long)info.segment_bytes, (long long)info.block_bytes);
+        unit = info.segment_bytes;
+        block = info.block_bytes;
+    }
+    if (unit < 1 || block < unit || block % unit)
+        return cz_fail(error, CZ_BAD_CALL, "cache: units of %lld bytes in blocks of %lld: a block holds whole units",
+                       (long long)unit, (long long)block);
+    cache->unit_bytes = unit;
+    cache->per_block = block / unit;
+    return CZ_OK;
+}
+
+static int open_flash(cz_cache *cache, cz_error *error)
+{
+    const cz_cache_options *options = &cache->options;
+    int code = sizes(cache, error);
+    if (code == CZ_OK)
+        code = choose_mode(cache, error);
+    if (code == CZ_OK && cache->admission)
+        code = choose_threshold(cache, error);
+    if (code != CZ_OK)
+        return code;
+    if (options->mode == CZ_REJECTX && options->window < 0)
+        return cz_fail(error, CZ_BAD_CALL, "cache: RejectX's window is %lld requests; it must be at least 0",
+                       (long long)options->window);
+    /* A request need not begin with a unit, so it may touch one more than its size holds. */
+    cz_flash_options flash = {.capacity = options->capacity,
+                              .per_block = cache->per_block,
+                              .max_units = cache->max_request / cache->unit_bytes + 2,
+                              .window = options->mode == CZ_REJECTX ? options->window : CZ_BY_VERDICT,
+                              .max_misses = options->max_misses ? options->max_misses : DEFAULT_MISSES};
+    return cz_flash_new(&flash, &cache->flash, error);
+}
+
+static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
+{
+    cz_stream *first = streams ? streams[0] : NULL, *second = streams ? streams[1] : NULL;
+    if (cache->options.mode != CZ_MODEL) {
+        if (first || second)
+            return cz_fail(error, CZ_BAD_CALL, "cache: only CZ_MODEL takes streams");
+        return CZ_OK;
+    }
+    if (!first)
+        return cz_fail(error, CZ_BAD_CALL, "cache: CZ_MODEL needs the stream of a bundle");
+    enum cz_kind kind = first->ops->kind;
+    if (second && (kind != CZ_ADMISSION || second->ops->kind != CZ_PREFETCH))
+        return cz_fail(error, CZ_BAD_CALL, "cache: a second stream is of a prefetch bundle, beside an admission's");
+    if (kind != CZ_ADMISSION && kind != CZ_CACHING && kind != CZ_REUSE)
+        return cz_fail(error, CZ_BAD_CALL, "cache: a bundle of kind %s decides nothing about a cache alone",
+                       first->ops->name);
+    if (kind == CZ_ADMISSION) {
+        cache->admission = first;
+        cache->ranges = second;
+    }
+    return CZ_OK;
+}
+
+int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error)
+{
+    *cache = NULL;
+    if (options->mode != CZ_LRU && options->mode != CZ_REJECTX && options->mode != CZ_MODEL)
+        return cz_fail(error, CZ_BAD_CALL, "cache: mode %d is unknown", (int)options->mode);
+    if (options->max_request < 0 || options->max_request > (int64_t)1 << 40)
+        return cz_fail(error, CZ_BAD_CALL, "cache: requests of %lld bytes at most; give 0 to 1 TiB",
+                       (long long)options->max_request);
+    cz_cache *made = calloc(1, sizeof *made);
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
+    made->options = *options;
+    made->max_request = options->max_request ? options->max_request : DEFAULT_REQUEST;
+    int code = take_streams(made, streams, error);
+    if (code == CZ_OK && options->mode == CZ_MODEL && !made->admission)
+        code = cz_pages_new(options, streams[0], &made->pages, error);
+    else if (code == CZ_OK)
+        code = open_flash(made, error);
+    made->options.prefetch = NULL; /* the caller's text, parsed by now */
+    if (code != CZ_OK) {
+        cz_cache_free(made);
+        return code;
+    }
+    *cache = made;
+    return CZ_OK;
+}
+
+void cz_cache_free(cz_cache *cache)
+{
+    if (!cache)
+        return;
+    cz_flash_free(cache->flash);
+    cz_pages_free(cache->pages);
+    free(cache);
+}
+
+/* Segments of a byte range; false where it is none or too large. */
+static bool segments(const cz_cache *cache, int64_t offset, int64_t size, int64_t *first, int64_t *count)
+{
+    if (offset < 0 || size < 1 || size > cache->max_request || offset > INT64_MAX - size)
+        return false;
+    *first = offset / cache->unit_bytes;
+    *count = (offset + size - 1) / cache->unit_bytes - *first + 1;
+    return true;
+}
+
+/* What the prefetch model asks for; cz_decide's ranges do not depend on the mode, its `fetch` does. */
+static void range_verdict(const cz_cache *cache, const cz_decision *ranges, int64_t in_block, int64_t last,
+                          cz_verdict *verdict)
+{
+    int64_t end = last + 1 < cache->per_block ? last + 1 : cache->per_block;
+    bool wider = ranges->high - ranges->low > end - in_block;
+    bool worth = cache->mode.kind == CZ_ML_RANGE || ranges->output[2] >= cache->worth;
+    if (wider && worth) {
+        verdict->low = ranges->low;
+        verdict->high = ranges->high;
+    }
+}
+
+static int decide(cz_cache *cache, const cz_ticket tickets[2], int64_t first, int64_t count, cz_verdict *verdict,
+                  cz_access *access)
+{
+    int64_t in_block = first % cache->per_block, last = in_block + count - 1;
+    verdict->admit = true;
+    if (cache->mode.kind < CZ_ML_RANGE)
+        cz_prefetch_plain(&cache->mode, last, cache->per_block, verdict);
+    if (!cache->admission)
+        return CZ_OK;
+    int code = cz_decide(cache->admission, &tickets[0], &access->decision);
+    if (code != CZ_OK)
+        return code;
+    access->asked = 1;
+    cache->asked++;
+    verdict->admit = access->decision.output[0] >= cache->threshold;
+    access->decision.admit = verdict->admit;
+    if (cache->mode.kind < CZ_ML_RANGE || !verdict->admit)
+        return CZ_OK;
+    cz_decision ranges;
+    code = cz_decide(cache->ranges, &tickets[1], &ranges);
+    if (code != CZ_OK)
+        return code;
+    range_verdict(cache, &ranges, in_block, last, verdict);
+    access->decision.low = ranges.low;
+    access->decision.high = ranges.high;
+    access->decision.fetch = verdict->low < verdict->high;
+    return CZ_OK;
+}
+
+static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *access)
+{
+    int64_t first, count;
+    cz_ticket tickets[2];
+    if (!segments(cache, request->offset, request->size, &first, &count) ||
+        (request->op != CZ_READ && request->op != CZ_WRITE) || request->volume < 0)
+        return CZ_BAD_CALL;
+    int code = cache->admission ? cz_observe(cache->admission, request, &tickets[0]) : CZ_OK;
+    if (code == CZ_OK && cache->ranges)
+        code = cz_observe(cache->ranges, request, &tickets[1]);
+    if (code == CZ_OK)
+        code = cz_flash_look(cache->flash, (enum cz_op)request->op, request->volume, first, count, access);
+    if (code != CZ_OK || access->misses == 0)
+        return code;
+    cz_verdict verdict = {0};
+    code = decide(cache, tickets, first, count, &verdict, access);
+    if (code == CZ_OK)
+        cz_flash_fill(cache->flash, &verdict, access);
+    return code;
+}
+
+int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access)
+{
+    return cache->flash ? serve_flash(cache, request, access) : cz_pages_access(cache->pages, request, access);
+}
+
+int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access)
+{
+    int64_t first, count;
+    if (!cache->flash || !segments(cache, offset, size, &first, &count))
+        return CZ_BAD_CALL;
+    return cz_flash_drop(cache->flash, volume, first, count, access);
+}
+
+int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot)
+{
+    return cache->flash ? cz_flash_put(cache->flash, volume, number, slot) : CZ_BAD_CALL;
+}
+
+void cz_cache_stats(const cz_cache *cache, cz_counters *counters)
+{
+    if (cache->flash) {
+        cz_flash_stats(cache->flash, counters);
+        counters->decisions = cache->asked;
+    } else {
+        cz_pages_stats(cache->pages, counters);
+    }
+}

@@ -1,0 +1,14 @@
+/* The page cache that belongs to a model of kind caching or reuse: glue between cz_cache and the kind's own cache. */
+#ifndef CZ_PAGES_H
+#define CZ_PAGES_H
+
+#include "internal.h"
+
+typedef struct cz_pages cz_pages;
+
+int cz_pages_new(const cz_cache_options *options, cz_stream *stream, cz_pages **pages, cz_error *error);
+void cz_pages_free(cz_pages *pages);
+int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *access);
+void cz_pages_stats(const cz_pages *pages, cz_counters *counters);
+
+#endif

@@ -1,0 +1,225 @@
+/* Checks documents of a bundle against the published JSON Schemas, which are compiled in.
+ *
+ * The words are those that src/cachezoo/bundles/schema.py knows; a schema with another one is refused. */
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store.h"
+
+typedef struct check {
+    const cz_json *schema;
+    const char *problem; /* what a place breaks; its text is in `text` */
+    char place[160], text[160];
+} check;
+
+static bool obeys(check *on, const cz_json *value, const cz_json *rules, size_t place);
+
+static bool breaks(check *on, const char *format, const char *what) {
+    snprintf(on->text, sizeof on->text, format, what);
+    on->problem = on->text;
+    return false;
+}
+
+static bool is_of(const cz_json *value, const char *name) {
+    static const struct {
+        const char *name;
+        enum cz_json_type type;
+    } plain[] = {{"object", CZ_JSON_OBJECT}, {"array", CZ_JSON_LIST},   {"string", CZ_JSON_TEXT},
+                 {"boolean", CZ_JSON_BOOL},  {"null", CZ_JSON_NULL},    {"number", CZ_JSON_NUMBER}};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(plain[i].name, name) == 0)
+            return value->type == plain[i].type;
+    return strcmp(name, "integer") == 0 && value->type == CZ_JSON_NUMBER && value->integral;
+}
+
+static bool type_holds(check *on, const cz_json *value, const cz_json *type) {
+    char names[100] = "";
+    bool one = type->type == CZ_JSON_TEXT;
+    for (size_t i = 0; i < (one ? 1 : type->length); i++) {
+        const char *name = one ? type->text : type->items[i].text;
+        if (is_of(value, name))
+            return true;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? " or " : "", name);
+    }
+    return breaks(on, "is not of type %s", names);
+}
+
+/* JSON Schema writes \s within brackets where POSIX has [:space:]; all else that the schemas use is alike. */
+static bool pattern_holds(const char *pattern, const char *text) {
+    char posix[512];
+    size_t used = 0;
+    for (; *pattern && used + 12 < sizeof posix; pattern++) {
+        if (pattern[0] == '\\' && pattern[1] == 's') {
+            memcpy(posix + used, "[:space:]", 9);
+            used += 9;
+            pattern++;
+        } else {
+            posix[used++] = *pattern;
+        }
+    }
+    posix[used] = 0;
+    regex_t compiled;
+    if (*pattern || regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB) != 0)
+        return false;
+    bool found = regexec(&compiled, text, 0, NULL, 0) == 0;
+    regfree(&compiled);
+    return found;
+}
+
+/* Of texts, numbers, truths and nulls, which the schemas name. */
+static bool same_value(const cz_json *value, const cz_json *wanted) {
+    if (value->type != wanted->type)
+        return false;
+    if (wanted->type == CZ_JSON_TEXT)
+        return strcmp(value->text, wanted->text) == 0;
+    return value->number == wanted->number && value->truth == wanted->truth;
+}
+
+static bool among(const cz_json *value, const cz_json *list) {
+    for (size_t i = 0; i < list->length; i++)
+        if (same_value(value, &list->items[i]))
+            return true;
+    return false;
+}
+
+/* Whether a limit is kept; words that limit nothing keep all. Lengths are asked before patterns. */
+static bool limit_holds(const char *word, const cz_json *value, const cz_json *limit) {
+    if (strcmp(word, "const") == 0)
+        return same_value(value, limit);
+    if (strcmp(word, "enum") == 0)
+        return among(value, limit);
+    if (strcmp(word, "maxLength") == 0)
+        return value->type != CZ_JSON_TEXT || cz_characters(value->text) <= (size_t)limit->integer;
+    if (strcmp(word, "pattern") == 0)
+        return value->type != CZ_JSON_TEXT || pattern_holds(limit->text, value->text);
+    if (strcmp(word, "minItems") == 0)
+        return value->type != CZ_JSON_LIST || value->length >= (size_t)limit->integer;
+    if (strcmp(word, "maxItems") == 0)
+        return value->type != CZ_JSON_LIST || value->length <= (size_t)limit->integer;
+    if (strcmp(word, "minProperties") == 0)
+        return value->type != CZ_JSON_OBJECT || value->length >= (size_t)limit->integer;
+    if (strcmp(word, "maxProperties") == 0)
+        return value->type != CZ_JSON_OBJECT || value->length <= (size_t)limit->integer;
+    if (strcmp(word, "minimum") == 0)
+        return value->type != CZ_JSON_NUMBER || value->number >= limit->number;
+    if (strcmp(word, "maximum") == 0)
+        return value->type != CZ_JSON_NUMBER || value->number <= limit->number;
+    return value->type != CZ_JSON_NUMBER || value->number > limit->number; /* exclusiveMinimum */
+}
+
+static const char *const LIMITS[] = {"const",    "enum",          "maxLength",     "pattern", "minItems",
+                                     "maxItems", "minProperties", "maxProperties", "minimum", "maximum",
+                                     "exclusiveMinimum"};
+static const char *const OTHERS[] = {"type",  "$ref", "required", "properties", "additionalProperties",
+                                     "items", "allOf", "if",      "then",       "$schema",
+                                     "$id",   "$defs", "title",   "description"};
+
+static bool listed(const char *word, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, list[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool words_known(check *on, const cz_json *rules) {
+    for (size_t i = 0; i < rules->length; i++)
+        if (!listed(rules->keys[i], LIMITS, sizeof LIMITS / sizeof *LIMITS) &&
+            !listed(rules->keys[i], OTHERS, sizeof OTHERS / sizeof *OTHERS))
+            return breaks(on, "cannot be checked: this library does not know the schema word %.60s", rules->keys[i]);
+    return true;
+}
+
+/* Write the place of a part behind that of the whole, which ends at `place`; what is too long is cut. */
+static size_t go_to(check *on, size_t place, const char *name, size_t number) {
+    size_t room = sizeof on->place - place;
+    int written = name ? snprintf(on->place + place, room, ".%.60s", name)
+                       : snprintf(on->place + place, room, "[%zu]", number);
+    size_t end = place + (written > 0 ? (size_t)written : 0);
+    return end < sizeof on->place ? end : sizeof on->place - 1;
+}
+
+static bool object_holds(check *on, const cz_json *value, const cz_json *rules, size_t place) {
+    const cz_json *required = cz_json_get(rules, "required"), *properties = cz_json_get(rules, "properties"),
+                  *others = cz_json_get(rules, "additionalProperties");
+    for (size_t i = 0; required && i < required->length; i++) {
+        const char *name = required->items[i].text;
+        if (!cz_json_member(value, name, strlen(name))) {
+            go_to(on, place, name, 0);
+            return breaks(on, "%s", "is missing");
+        }
+    }
+    for (size_t i = 0; i < value->length; i++) {
+        const cz_json *inner = cz_json_member(properties, value->keys[i], strlen(value->keys[i]));
+        inner = inner ? inner : others;
+        if (!inner || (inner->type == CZ_JSON_BOOL && inner->truth))
+            continue;
+        size_t end = go_to(on, place, value->keys[i], 0);
+        if (inner->type == CZ_JSON_BOOL)
+            return breaks(on, "%s", "is unknown");
+        if (!obeys(on, &value->items[i], inner, end))
+            return false;
+        on->place[place] = 0;
+    }
+    return true;
+}
+
+/* What allOf and if ask for besides. */
+static bool further_holds(check *on, const cz_json *value, const cz_json *rules, size_t place) {
+    const cz_json *all = cz_json_get(rules, "allOf"), *when = cz_json_get(rules, "if"),
+                  *then = cz_json_get(rules, "then");
+    for (size_t i = 0; all && i < all->length; i++)
+        if (!obeys(on, value, &all->items[i], place))
+            return false;
+    if (!when || !then)
+        return true;
+    check tried = *on;
+    return !obeys(&tried, value, when, place) || obeys(on, value, then, place);
+}
+
+static bool obeys(check *on, const cz_json *value, const cz_json *rules, size_t place) {
+    if (!words_known(on, rules))
+        return false;
+    const cz_json *reference = cz_json_get(rules, "$ref"), *type = cz_json_get(rules, "type"),
+                  *items = cz_json_get(rules, "items");
+    if (reference) {
+        const char *name = strrchr(reference->text, '/') + 1;
+        return obeys(on, value, cz_json_member(cz_json_get(on->schema, "$defs"), name, strlen(name)), place);
+    }
+    if (type && !type_holds(on, value, type))
+        return false;
+    for (size_t i = 0; i < sizeof LIMITS / sizeof *LIMITS; i++) {
+        const cz_json *limit = cz_json_get(rules, LIMITS[i]);
+        if (limit && !limit_holds(LIMITS[i], value, limit))
+            return breaks(on, "breaks %s", LIMITS[i]);
+    }
+    if (value->type == CZ_JSON_OBJECT && !object_holds(on, value, rules, place))
+        return false;
+    for (size_t i = 0; items && value->type == CZ_JSON_LIST && i < value->length; i++) {
+        size_t end = go_to(on, place, NULL, i);
+        if (!obeys(on, &value->items[i], items, end))
+            return false;
+        on->place[place] = 0;
+    }
+    return further_holds(on, value, rules, place);
+}
+
+int cz_schema_check(const cz_json *value, const char *schema, const char *where, cz_error *error) {
+    for (size_t i = 0; i < cz_n_schemas; i++) {
+        cz_json_document *document;
+        if (strcmp(cz_schemas[i].id, schema) != 0)
+            continue;
+        int result = cz_json_read((const char *)cz_schemas[i].data, cz_schemas[i].size, schema, &document, error);
+        if (result)
+            return result;
+        check on = {.schema = cz_json_root(document), .place = "$"};
+        if (!obeys(&on, value, on.schema, 1))
+            result = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s %s; the bundle breaks the manifest's schema, export it again",
+                             where, on.place, on.problem);
+        cz_json_free(document);
+        return result;
+    }
+    return cz_fail(error, CZ_BAD_BUNDLE, "%s: this library was built without %s; use one that knows it", where, schema);
+}
