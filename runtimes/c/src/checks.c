@@ -30,7 +30,7 @@ static int refused_reason(const cz_store *store, cz_error *error) {
         return result;
     if (!cz_json_read((const char *)entry->data, (size_t)entry->size, store->where, &document, NULL))
         reason = cz_json_get(cz_json_root(document), "reason");
-    cz_refuse(store->where, error, "it has no bundle", "export refused this model: %.200s",
+    cz_refuse(store->where, error, "it has no bundle", "export refused this model: %.300s",
               reason && reason->type == CZ_JSON_TEXT ? reason->text : "no reason given");
     cz_json_free(document);
     return CZ_BAD_BUNDLE;
@@ -73,7 +73,7 @@ static int read_manifest(cz_bundle *bundle, cz_error *error) {
         return cz_refuse(store->where, error, CZ_AGAIN,
                          CZ_MANIFEST " does not have the sha256 that %s states", CZ_SEAL);
     return cz_schema_check(cz_json_root(bundle->manifest),
-                           bundle->protocol == 1 ? "manifest.schema.json" : "manifest2.schema.json", place, error);
+                           bundle->protocol == 1 ? "bundle-manifest-1.json" : "bundle-manifest-2.json", place, error);
 }
 
 static const cz_json *listing(const cz_bundle *bundle) {
@@ -113,7 +113,7 @@ static int check_listing(const cz_bundle *bundle, cz_error *error) {
         if (result)
             return result;
     }
-    return bundle->protocol == 1 ? CZ_OK : must_list(bundle, CZ_MODEL, "", error);
+    return bundle->protocol == 1 ? CZ_OK : must_list(bundle, CZ_ACTS, "", error);
 }
 
 static int compare_names(const cz_bundle *bundle, cz_error *error) {
@@ -200,7 +200,7 @@ static int merge(cz_bundle *bundle, cz_error *error) {
         for (size_t i = 0; i < parts[part]->length; i++) {
             if (part == 1 && cz_json_member(parts[0], parts[1]->keys[i], strlen(parts[1]->keys[i])))
                 return cz_refuse(bundle->store.where, error, CZ_AGAIN,
-                                 "'%.80s' stands in both " CZ_MANIFEST " and " CZ_MODEL, parts[1]->keys[i]);
+                                 "'%.80s' stands in both " CZ_MANIFEST " and " CZ_ACTS, parts[1]->keys[i]);
             keys[used] = parts[part]->keys[i];
             items[used++] = parts[part]->items[i];
         }
@@ -214,13 +214,13 @@ static int read_model_document(cz_bundle *bundle, cz_error *error) {
         memcpy(bundle->model_digest, bundle->digest, sizeof bundle->digest);
         return CZ_OK;
     }
-    const cz_file *file = cz_bundle_file(bundle, CZ_MODEL);
-    snprintf(place, sizeof place, "%.380s/" CZ_MODEL, bundle->store.where);
+    const cz_file *file = cz_bundle_file(bundle, CZ_ACTS);
+    snprintf(place, sizeof place, "%.380s/" CZ_ACTS, bundle->store.where);
     if (file->size > CZ_MOST_MANIFEST)
-        return cz_refuse(bundle->store.where, error, CZ_AGAIN, "%s has more bytes than any manifest", CZ_MODEL);
+        return cz_refuse(bundle->store.where, error, CZ_AGAIN, "%s has more bytes than any manifest", CZ_ACTS);
     int result = cz_json_read((const char *)file->data, file->size, place, &bundle->model_document, error);
     if (!result)
-        result = cz_schema_check(cz_json_root(bundle->model_document), "model.schema.json", place, error);
+        result = cz_schema_check(cz_json_root(bundle->model_document), "bundle-model-2.json", place, error);
     if (!result)
         result = merge(bundle, error);
     if (result)

@@ -12,7 +12,8 @@ done
 printf '\nconst cz_embedded cz_schemas[] = {\n'
 number=0
 for file in "$@"; do
-    printf '    {"%s", SCHEMA%d, sizeof SCHEMA%d},\n' "${file##*/}" "$number" "$number"
+    id=$(sed -n 's|^ *"$id": ".*/\(.*\)",$|\1|p' "$file")
+    printf '    {"%s", SCHEMA%d, sizeof SCHEMA%d},\n' "$id" "$number" "$number"
     number=$((number + 1))
 done
 printf '};\nconst size_t cz_n_schemas = sizeof cz_schemas / sizeof *cz_schemas;\n'

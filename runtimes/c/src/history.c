@@ -109,46 +109,51 @@ int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history
     return result;
 }
 
-bool cz_history_same(const cz_history_model *from, const cz_history_model *to) {
-    return from->segment_bytes == to->segment_bytes && from->per_block == to->per_block &&
-           from->bucket_requests == to->bucket_requests && from->features == to->features &&
-           memcmp(&from->windows, &to->windows, sizeof from->windows) == 0 &&
-           memcmp(from->column, to->column, sizeof from->column) == 0;
+int cz_history_may_swap(const void *from, const void *to, cz_error *error) {
+    const cz_history_model *a = from, *b = to;
+    if (a->segment_bytes == b->segment_bytes && a->per_block == b->per_block &&
+        a->bucket_requests == b->bucket_requests && a->features == b->features &&
+        memcmp(&a->windows, &b->windows, sizeof a->windows) == 0 && memcmp(a->column, b->column, sizeof a->column) == 0)
+        return CZ_OK;
+    return cz_fail(error, CZ_BAD_CALL, "the bundles differ in geometry, policy.history or features; begin a new stream");
 }
 
 /* ---- the history ---- */
 
-int cz_history_new(const cz_history_model *model, const cz_stream_options *options, cz_history *history,
-                   cz_error *error) {
+void cz_history_swapped(cz_stream *stream) {
+    cz_history *history = (cz_history *)stream;
+    const cz_history_model *model = stream->model;
+    cz_codes_use(&history->volumes, model->namespaces);
+    cz_codes_use(&history->namespaces, model->namespaces);
+    cz_codes_use(&history->users, model->users);
+}
+
+void cz_history_free(cz_stream *stream) {
+    cz_history *history = (cz_history *)stream;
+    cz_keys_free(history->segments);
+    cz_keys_free(history->blocks);
+    cz_codes_free(&history->volumes);
+    cz_codes_free(&history->namespaces);
+    cz_codes_free(&history->users);
+}
+
+int cz_history_new(const void *given, const cz_stream_options *options, cz_stream *stream, cz_error *error) {
+    const cz_history_model *model = given;
+    cz_history *history = (cz_history *)stream;
     int64_t most = options->max_keys;
-    if (most < 1 || most > 1 << 28)
-        return cz_fail(error, CZ_BAD_CALL, "max_keys %lld: it is 1 to %d", (long long)most, 1 << 28);
+    if (most < 1 || most > CZ_MOST_KEYS)
+        return cz_fail(error, CZ_BAD_CALL, "max_keys %lld: it is 1 to %d", (long long)most, CZ_MOST_KEYS);
     int result = cz_keys_new(&model->windows, most, &history->segments);
     if (!result) result = cz_keys_new(&model->windows, most, &history->blocks);
     if (!result) result = cz_codes_new(&history->volumes, CZ_VOLUME, false, options->max_names);
     if (!result) result = cz_codes_new(&history->namespaces, CZ_NAMESPACE, false, options->max_names);
     if (!result) result = cz_codes_new(&history->users, CZ_USER, true, options->max_names);
     if (result) {
-        cz_history_free(history);
+        cz_history_free(stream);
         return cz_fail(error, result, "no memory for a history of %lld keys; give a lower max_keys", (long long)most);
     }
-    cz_history_use(history, model);
+    cz_history_swapped(stream);
     return CZ_OK;
-}
-
-void cz_history_free(cz_history *history) {
-    cz_keys_free(history->segments);
-    cz_keys_free(history->blocks);
-    cz_codes_free(&history->volumes);
-    cz_codes_free(&history->namespaces);
-    cz_codes_free(&history->users);
-    history->segments = history->blocks = NULL;
-}
-
-void cz_history_use(cz_history *history, const cz_history_model *model) {
-    cz_codes_use(&history->volumes, model->namespaces);
-    cz_codes_use(&history->namespaces, model->namespaces);
-    cz_codes_use(&history->users, model->users);
 }
 
 static bool known(const cz_history *history, enum cz_column column, int32_t number) {
@@ -166,15 +171,16 @@ static bool is_request(const cz_history *history, const cz_history_model *model,
 
 static float capped(int64_t value) { return (float)(value < CZ_MAX_FEATURE ? value : CZ_MAX_FEATURE); }
 
-int cz_history_observe(cz_history *history, const cz_history_model *model, const cz_request *request,
-                       cz_ticket *ticket) {
+int cz_history_observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket) {
+    cz_history *history = (cz_history *)stream;
+    const cz_history_model *model = stream->model;
     if (!is_request(history, model, request)) return CZ_BAD_CALL;
-    const cz_names *names = history->stream.names;
+    const cz_names *names = stream->names;
     int32_t windows = model->windows.count, volume = request->volume;
     uint32_t sums[STATIC + 4 * CZ_MAX_WINDOWS];
     int64_t first = request->offset / model->segment_bytes, block = first / model->per_block;
     int64_t touched = (request->offset + request->size - 1) / model->segment_bytes - first + 1;
-    int64_t bucket = (int64_t)(history->stream.observed / (uint64_t)model->bucket_requests);
+    int64_t bucket = (int64_t)(stream->observed / (uint64_t)model->bucket_requests);
     int64_t start = first - block * model->per_block, high = (int64_t)volume << SEGMENT_BITS;
     memset(sums + STATIC, 0, 4 * (size_t)windows * sizeof *sums);
     cz_keys_access(history->blocks, high + block, 1, bucket, request->op, sums + STATIC);
@@ -193,32 +199,35 @@ int cz_history_observe(cz_history *history, const cz_history_model *model, const
         int32_t place = model->column[i];
         ticket->row[i] = place < STATIC ? given[place] : (float)sums[place];
     }
-    ticket->number = history->stream.observed++;
+    ticket->number = stream->observed++;
     ticket->request = *request;
     return CZ_OK;
 }
 
 /* ---- state ---- */
 
-size_t cz_history_save(const cz_history *history, unsigned char *buffer) {
+size_t cz_history_save(const cz_stream *stream, unsigned char *buffer) {
+    const cz_history *history = (const cz_history *)stream;
     cz_writer out = {buffer, 0};
     cz_keys_save(history->blocks, &out);
     cz_keys_save(history->segments, &out);
     return out.size;
 }
 
-int cz_history_restore(cz_history *history, const cz_history_model *model, const unsigned char *buffer, size_t size,
-                       cz_error *error) {
+int cz_history_restore(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error) {
+    cz_history *history = (cz_history *)stream;
+    const cz_history_model *model = stream->model;
     cz_bytes in = {buffer, size, false};
-    int64_t latest = (int64_t)(history->stream.observed / (uint64_t)model->bucket_requests);
+    int64_t latest = (int64_t)(stream->observed / (uint64_t)model->bucket_requests);
     if (cz_keys_restore(history->blocks, &in, latest) && cz_keys_restore(history->segments, &in, latest) && !in.left)
         return CZ_OK;
     return cz_fail(error, CZ_BAD_STATE, "its history is damaged");
 }
 
-void cz_history_stats(const cz_history *history, cz_counters *counters) {
+void cz_history_stats(const cz_stream *stream, cz_counters *counters) {
+    const cz_history *history = (const cz_history *)stream;
     counters->forgotten = cz_keys_forgotten(history->blocks) + cz_keys_forgotten(history->segments);
     counters->keys = (uint64_t)(cz_keys_count(history->blocks) + cz_keys_count(history->segments));
-    size_t codes = 3 * (size_t)history->stream.options.max_names * sizeof(int32_t);
+    size_t codes = 3 * (size_t)stream->options.max_names * sizeof(int32_t);
     counters->bytes = cz_keys_bytes(history->blocks) + cz_keys_bytes(history->segments) + codes + sizeof *history;
 }

@@ -14,7 +14,7 @@ typedef struct cz_history_model {
     const cz_json *namespaces, *users; /* encodings, NULL where there is none */
 } cz_history_model;
 
-/* A stream of any such model begins with this. */
+/* A stream of any such model. */
 typedef struct cz_history {
     struct cz_stream stream;
     cz_keys *segments, *blocks;
@@ -22,18 +22,15 @@ typedef struct cz_history {
 } cz_history;
 
 int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history_model *model, cz_error *error);
-bool cz_history_same(const cz_history_model *from, const cz_history_model *to); /* a history goes on with both */
 
-int cz_history_new(const cz_history_model *model, const cz_stream_options *options, cz_history *history,
-                   cz_error *error);
-void cz_history_free(cz_history *history);
-void cz_history_use(cz_history *history, const cz_history_model *model); /* codes of another model */
-/* CZ_BAD_CALL where it is no request; then nothing changes. */
-int cz_history_observe(cz_history *history, const cz_history_model *model, const cz_request *request,
-                       cz_ticket *ticket);
-size_t cz_history_save(const cz_history *history, unsigned char *buffer);
-int cz_history_restore(cz_history *history, const cz_history_model *model, const unsigned char *buffer, size_t size,
-                       cz_error *error);
-void cz_history_stats(const cz_history *history, cz_counters *counters);
+/* What kinds do with such streams: stream->model begins with a cz_history_model; see cz_kind_ops. */
+int cz_history_new(const void *model, const cz_stream_options *options, cz_stream *stream, cz_error *error);
+void cz_history_free(cz_stream *stream);
+int cz_history_observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket);
+size_t cz_history_save(const cz_stream *stream, unsigned char *buffer);
+int cz_history_restore(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error);
+int cz_history_may_swap(const void *from, const void *to, cz_error *error);
+void cz_history_swapped(cz_stream *stream);
+void cz_history_stats(const cz_stream *stream, cz_counters *counters);
 
 #endif

@@ -213,7 +213,7 @@ static void *zeros(size_t count, size_t each, void **block) {
 
 int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
     *keys = NULL;
-    if (most < 1 || most > 1 << 28) return CZ_BAD_CALL;
+    if (most < 1 || most > CZ_MOST_KEYS) return CZ_BAD_CALL;
     cz_keys *made = calloc(1, sizeof *made);
     if (!made) return CZ_NO_MEMORY;
     made->windows = *windows;

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "internal.h"
 
+#define CZ_MOST_KEYS (1 << 28)
 #define CZ_MAX_WINDOWS 64
 #define CZ_MAX_COUNT 65535         /* counts of a bucket stop here */
 #define CZ_MAX_FEATURE (1u << 22)  /* features stop here: float32 holds them and the halves between them */

@@ -6,7 +6,7 @@
 #include "history.h"
 
 typedef struct admission {
-    cz_history_model history; /* first: streams see it alone */
+    cz_history_model history; /* first: streams know no more */
     cz_forest *forest;
     double threshold;
 } admission;
@@ -59,20 +59,44 @@ static int remake(const cz_bundle *bundle, const void *given, const cz_golden *g
                   cz_error *error) {
     const admission *model = given;
     cz_flash_set set;
-    int result = cz_flash_set_new(bundle, &cz_kind_admission, model, &model->history, golden, &set, error);
+    int result =
+        cz_flash_set_new(bundle, &cz_kind_admission, model, &model->history, golden, 1, 1, &set, error);
     for (int64_t i = 0; !result && i < golden->rows; i++) {
+        const cz_request *request = &golden->requests[i];
         cz_ticket ticket;
         result = cz_flash_set_observe(&set, i, &ticket, remade, error);
         if (result) break;
         double score = golden->outputs_given ? (double)golden->outputs[i] : cz_forest_score(model->forest, ticket.row);
-        cz_decision decision = decided(model, &ticket, score);
         int32_t *row = remade->decisions + i * golden->n_decisions;
+        cz_verdict verdict = {0};
         remade->outputs[i] = (float)score;
-        row[0] = decision.admit;
-        cz_verdict verdict = {.admit = set.admits_all || decision.admit};
-        if (set.flash) cz_flash_set_plain(&set, &ticket, &verdict);
-        result = cz_flash_set_access(&set, &ticket.request, &verdict, row + 1, error);
+        row[0] = decided(model, &ticket, score).admit;
+        if (set.flash) {
+            int64_t first, count = cz_history_segments(&model->history, request, &first);
+            cz_prefetch_plain(&set.mode, first % model->history.per_block + count - 1, model->history.per_block,
+                              &verdict);
+        }
+        verdict.admit = set.admits_all || row[0];
+        result = cz_flash_set_access(&set, request, &verdict, row + 1, error);
     }
     cz_flash_set_free(&set);
     return result;
 }
+
+const cz_kind_ops cz_kind_admission = {
+    .name = "admission",
+    .kind = CZ_ADMISSION,
+    .stream_bytes = sizeof(cz_history),
+    .model_new = model_new,
+    .model_free = model_free,
+    .stream_new = cz_history_new,
+    .stream_free = cz_history_free,
+    .observe = cz_history_observe,
+    .decide = decide,
+    .remake = remake,
+    .save = cz_history_save,
+    .restore = cz_history_restore,
+    .may_swap = cz_history_may_swap,
+    .swapped = cz_history_swapped,
+    .stats = cz_history_stats,
+};

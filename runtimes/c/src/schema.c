@@ -69,10 +69,13 @@ static bool pattern_holds(const char *pattern, const char *text) {
     return found;
 }
 
+/* Of texts, numbers, truths and nulls, which the schemas name. */
 static bool same_value(const cz_json *value, const cz_json *wanted) {
     if (value->type != wanted->type)
         return false;
-    return wanted->type == CZ_JSON_TEXT ? strcmp(value->text, wanted->text) == 0 : value->number == wanted->number;
+    if (wanted->type == CZ_JSON_TEXT)
+        return strcmp(value->text, wanted->text) == 0;
+    return value->number == wanted->number && value->truth == wanted->truth;
 }
 
 static bool among(const cz_json *value, const cz_json *list) {
@@ -82,7 +85,7 @@ static bool among(const cz_json *value, const cz_json *list) {
     return false;
 }
 
-/* Whether a limit is kept; words that limit nothing keep all. Lengths come before patterns: see cz_schema_check. */
+/* Whether a limit is kept; words that limit nothing keep all. Lengths are asked before patterns. */
 static bool limit_holds(const char *word, const cz_json *value, const cz_json *limit) {
     if (strcmp(word, "const") == 0)
         return same_value(value, limit);
@@ -98,6 +101,8 @@ static bool limit_holds(const char *word, const cz_json *value, const cz_json *l
         return value->type != CZ_JSON_LIST || value->length <= (size_t)limit->integer;
     if (strcmp(word, "minProperties") == 0)
         return value->type != CZ_JSON_OBJECT || value->length >= (size_t)limit->integer;
+    if (strcmp(word, "maxProperties") == 0)
+        return value->type != CZ_JSON_OBJECT || value->length <= (size_t)limit->integer;
     if (strcmp(word, "minimum") == 0)
         return value->type != CZ_JSON_NUMBER || value->number >= limit->number;
     if (strcmp(word, "maximum") == 0)
@@ -105,10 +110,12 @@ static bool limit_holds(const char *word, const cz_json *value, const cz_json *l
     return value->type != CZ_JSON_NUMBER || value->number > limit->number; /* exclusiveMinimum */
 }
 
-static const char *const LIMITS[] = {"const",         "enum",    "maxLength", "pattern",         "minItems", "maxItems",
-                                     "minProperties", "minimum", "maximum",   "exclusiveMinimum"};
-static const char *const OTHERS[] = {"type",  "$ref",    "required", "properties", "additionalProperties",
-                                     "items", "$schema", "$id",      "$defs",      "title", "description"};
+static const char *const LIMITS[] = {"const",    "enum",          "maxLength",     "pattern", "minItems",
+                                     "maxItems", "minProperties", "maxProperties", "minimum", "maximum",
+                                     "exclusiveMinimum"};
+static const char *const OTHERS[] = {"type",  "$ref", "required", "properties", "additionalProperties",
+                                     "items", "allOf", "if",      "then",       "$schema",
+                                     "$id",   "$defs", "title",   "description"};
 
 static bool listed(const char *word, const char *const *list, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -159,6 +166,19 @@ static bool object_holds(check *on, const cz_json *value, const cz_json *rules, 
     return true;
 }
 
+/* What allOf and if ask for besides. */
+static bool further_holds(check *on, const cz_json *value, const cz_json *rules, size_t place) {
+    const cz_json *all = cz_json_get(rules, "allOf"), *when = cz_json_get(rules, "if"),
+                  *then = cz_json_get(rules, "then");
+    for (size_t i = 0; all && i < all->length; i++)
+        if (!obeys(on, value, &all->items[i], place))
+            return false;
+    if (!when || !then)
+        return true;
+    check tried = *on;
+    return !obeys(&tried, value, when, place) || obeys(on, value, then, place);
+}
+
 static bool obeys(check *on, const cz_json *value, const cz_json *rules, size_t place) {
     if (!words_known(on, rules))
         return false;
@@ -175,21 +195,21 @@ static bool obeys(check *on, const cz_json *value, const cz_json *rules, size_t 
         if (limit && !limit_holds(LIMITS[i], value, limit))
             return breaks(on, "breaks %s", LIMITS[i]);
     }
-    if (value->type == CZ_JSON_OBJECT)
-        return object_holds(on, value, rules, place);
+    if (value->type == CZ_JSON_OBJECT && !object_holds(on, value, rules, place))
+        return false;
     for (size_t i = 0; items && value->type == CZ_JSON_LIST && i < value->length; i++) {
         size_t end = go_to(on, place, NULL, i);
         if (!obeys(on, &value->items[i], items, end))
             return false;
         on->place[place] = 0;
     }
-    return true;
+    return further_holds(on, value, rules, place);
 }
 
 int cz_schema_check(const cz_json *value, const char *schema, const char *where, cz_error *error) {
     for (size_t i = 0; i < cz_n_schemas; i++) {
         cz_json_document *document;
-        if (strcmp(cz_schemas[i].name, schema) != 0)
+        if (strcmp(cz_schemas[i].id, schema) != 0)
             continue;
         int result = cz_json_read((const char *)cz_schemas[i].data, cz_schemas[i].size, schema, &document, error);
         if (result)

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 #define CZ_MANIFEST "manifest.json"
-#define CZ_MODEL "model.json"
+#define CZ_ACTS "model.json"
 #define CZ_SEAL "manifest.sha256"
 #define CZ_REFUSED "REFUSED.json"
 #define CZ_MOST_MANIFEST ((uint64_t)16 << 20)
@@ -44,12 +44,12 @@ int cz_refuse(const char *where, cz_error *error, const char *fix, const char *f
 /* Check what was found, and make the model of it; takes the store over. */
 int cz_open_store(cz_store *store, enum cz_precision precision, cz_bundle **bundle, cz_error *error);
 
-/* Hold a document against a schema, by the name of its file. */
+/* Hold a document against a schema, by the last part of its $id. */
 int cz_schema_check(const cz_json *value, const char *schema, const char *where, cz_error *error);
 
 /* Texts of src/cachezoo/bundles/ *.schema.json, compiled in. */
 typedef struct cz_embedded {
-    const char *name;
+    const char *id; /* the last part of its $id */
     const unsigned char *data;
     size_t size;
 } cz_embedded;

@@ -1,0 +1,305 @@
+/* nbdkit filter: a read cache on a file or block device, decided by a bundle of the cachezoo model zoo. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <nbdkit-filter.h>
+
+#include "config.h"
+
+static config options;
+static opened all;
+static pthread_t reporter;
+static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t report_end;
+static bool is_open, reporting, ending;
+static char *export_name; /* of the export that the tier is of */
+
+/* One connection. */
+typedef struct handle {
+    backend backend;
+    bool bypass;   /* of another export than the tier's: its reads go to the plugin */
+    bool counted;  /* in served.connections */
+    bool flushes;  /* the plugin can flush: what it has not flushed may be undone by a crash */
+} handle;
+
+static void cz_load(void)
+{
+    config_start(&options);
+}
+
+static void report(void)
+{
+    served *served = &all.served;
+    stats_about about = {.mode = config_mode(&options),
+                         .prefetch = options.prefetch ? options.prefetch : all.bundles[0] ? all.info.prefetch : "none",
+                         .bundle = all.bundles[0] ? all.info.id : "",
+                         .digest = all.bundles[0] ? all.info.model_digest : "",
+                         .volume = options.volume,
+                         .units = served->n_slots,
+                         .unit_bytes = served->unit_bytes};
+    cz_counters counters;
+    pthread_mutex_lock(&served->lock);
+    stats now = served->stats;
+    cz_cache_stats(served->cache, &counters);
+    about.resident = (int64_t)counters.keys;
+    about.backend_bytes = served->backend_bytes;
+    about.bypassed = served->failed;
+    pthread_mutex_unlock(&served->lock);
+    int failed = stats_write(&now, &about, options.stats);
+    if (failed)
+        nbdkit_error("cachezoo: %s: %s", options.stats, strerror(failed));
+}
+
+static void *report_now_and_then(void *nothing)
+{
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    pthread_mutex_lock(&report_lock);
+    while (!ending) {
+        next.tv_sec += options.stats_s;
+        int woken = 0;
+        while (!ending && woken != ETIMEDOUT)
+            woken = pthread_cond_timedwait(&report_end, &report_lock, &next);
+        pthread_mutex_unlock(&report_lock);
+        report();
+        pthread_mutex_lock(&report_lock);
+    }
+    pthread_mutex_unlock(&report_lock);
+    return nothing;
+}
+
+static int cz_config(nbdkit_next_config *next, nbdkit_backend *nxdata, const char *key, const char *value)
+{
+    int taken = config_take(&options, key, value);
+    return taken == 1 ? next(nxdata, key, value) : taken;
+}
+
+static int cz_config_complete(nbdkit_next_config_complete *next, nbdkit_backend *nxdata)
+{
+    return config_check(&options) ? -1 : next(nxdata);
+}
+
+/* Before nbdkit goes to the background, so that errors reach the terminal. */
+static int cz_get_ready(int thread_model)
+{
+    (void)thread_model;
+    if (open_all(&options, &all))
+        return -1;
+    is_open = true;
+    return 0;
+}
+
+static int cz_after_fork(nbdkit_backend *backend)
+{
+    (void)backend;
+    if (!options.stats)
+        return 0;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&report_end, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int failed = pthread_create(&reporter, NULL, report_now_and_then, NULL);
+    if (failed)
+        nbdkit_error("cachezoo: %s", strerror(failed));
+    reporting = !failed;
+    return failed ? -1 : 0;
+}
+
+static void end_all(void)
+{
+    if (reporting) {
+        pthread_mutex_lock(&report_lock);
+        ending = true;
+        pthread_cond_signal(&report_end);
+        pthread_mutex_unlock(&report_lock);
+        pthread_join(reporter, NULL); /* which writes a last report */
+        reporting = false;
+    }
+    if (is_open)
+        close_all(&all);
+    is_open = false;
+}
+
+static void cz_cleanup(nbdkit_backend *backend)
+{
+    (void)backend;
+    end_all();
+}
+
+static void cz_unload(void)
+{
+    end_all();
+    config_free(&options);
+    free(export_name);
+}
+
+static int cz_thread_model(void)
+{
+    return NBDKIT_THREAD_MODEL_PARALLEL;
+}
+
+/* The tier is of the export that is opened first. */
+static int choose_export(const char *name, bool *bypass)
+{
+    pthread_mutex_lock(&all.served.lock);
+    if (!export_name)
+        export_name = strdup(name);
+    int failed = export_name ? 0 : -1;
+    *bypass = !failed && strcmp(export_name, name) != 0;
+    pthread_mutex_unlock(&all.served.lock);
+    return failed;
+}
+
+static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *exportname,
+                            int is_tls)
+{
+    (void)is_tls;
+    handle *made = calloc(1, sizeof *made);
+    if (!made || choose_export(exportname, &made->bypass)) {
+        nbdkit_error("cachezoo: no memory");
+        free(made);
+        return NULL;
+    }
+    if (made->bypass)
+        nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of \"%s\"", exportname, export_name);
+    if (next(context, readonly, exportname) == 0)
+        return made;
+    free(made);
+    return NULL;
+}
+
+static int read_next(void *next, void *data, uint32_t count, uint64_t offset, int *err)
+{
+    nbdkit_next *plugin = next;
+    return plugin->pread(plugin, data, count, offset, 0, err);
+}
+
+/* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */
+static int cz_prepare(nbdkit_next *next, void *data, int readonly)
+{
+    (void)readonly;
+    handle *self = data;
+    int64_t size = next->get_size(next);
+    int multi = next->can_multi_conn(next), flush = next->can_flush(next), err;
+    if (size < 0 || multi < 0 || flush < 0)
+        return -1;
+    self->backend = (backend){.read = read_next, .sees_all = multi == 1};
+    self->flushes = flush == 1;
+    if (!self->bypass) {
+        served_attach(&all.served, size);
+        bool covers = served_flush_begin(&all.served);
+        bool done = flush != 1 || next->flush(next, 0, &err) == 0;
+        served_flush_end(&all.served, covers, done);
+        self->bypass = size != all.served.backend_bytes;
+    }
+    pthread_mutex_lock(&all.served.lock);
+    all.served.connections++;
+    self->counted = true;
+    pthread_mutex_unlock(&all.served.lock);
+    return 0;
+}
+
+static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err)
+{
+    (void)data;
+    bool covers = served_flush_begin(&all.served);
+    int failed = next->flush(next, flags, err);
+    served_flush_end(&all.served, covers, failed == 0);
+    return failed;
+}
+
+/* The last client's writes are flushed, so that a restart finds what was cached of them. */
+static int cz_finalize(nbdkit_next *next, void *data)
+{
+    handle *self = data;
+    int err;
+    if (self->flushes && !self->bypass && cz_flush(next, data, 0, &err) < 0)
+        nbdkit_error("cachezoo: the last flush failed: %s", strerror(err));
+    return 0;
+}
+
+static void cz_close_handle(void *data)
+{
+    handle *self = data;
+    if (self->counted) {
+        pthread_mutex_lock(&all.served.lock);
+        all.served.connections--;
+        pthread_mutex_unlock(&all.served.lock);
+    }
+    free(self);
+}
+
+static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count, uint64_t offset, uint32_t flags,
+                    int *err)
+{
+    handle *self = data;
+    if (self->bypass)
+        return next->pread(next, buffer, count, offset, flags, err);
+    backend plugin = self->backend;
+    plugin.next = next;
+    return served_read(&all.served, &plugin, buffer, count, offset, err);
+}
+
+/* A write of another export invalidates too: a plugin may show one disk under several names. */
+static bool is_durable(const handle *self, uint32_t flags, int failed)
+{
+    return !failed && ((flags & NBDKIT_FLAG_FUA) || !self->flushes);
+}
+
+static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t count, uint64_t offset,
+                     uint32_t flags, int *err)
+{
+    handle *self = data;
+    writing now;
+    served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN);
+    int failed = next->pwrite(next, buffer, count, offset, flags, err);
+    served_write_end(&all.served, &now, is_durable(self, flags, failed));
+    return failed;
+}
+
+static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err)
+{
+    writing now;
+    served_write_begin(&all.served, &now, count, offset, ZEROED);
+    int failed = next->zero(next, count, offset, flags, err);
+    served_write_end(&all.served, &now, is_durable(data, flags, failed));
+    return failed;
+}
+
+static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err)
+{
+    writing now;
+    served_write_begin(&all.served, &now, count, offset, TRIMMED);
+    int failed = next->trim(next, count, offset, flags, err);
+    served_write_end(&all.served, &now, is_durable(data, flags, failed));
+    return failed;
+}
+
+static struct nbdkit_filter filter = {
+    .name = "cachezoo",
+    .longname = "cachezoo read cache",
+    .description = "A read cache on flash, decided by a bundle of the cachezoo model zoo.",
+    .load = cz_load,
+    .unload = cz_unload,
+    .config = cz_config,
+    .config_complete = cz_config_complete,
+    .config_help = config_help,
+    .thread_model = cz_thread_model,
+    .get_ready = cz_get_ready,
+    .after_fork = cz_after_fork,
+    .cleanup = cz_cleanup,
+    .open = cz_open_handle,
+    .close = cz_close_handle,
+    .prepare = cz_prepare,
+    .finalize = cz_finalize,
+    .pread = cz_pread,
+    .pwrite = cz_pwrite,
+    .flush = cz_flush,
+    .zero = cz_zero,
+    .trim = cz_trim,
+};
+
+NBDKIT_REGISTER_FILTER(filter)

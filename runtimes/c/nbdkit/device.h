@@ -1,0 +1,11 @@
+/* Whole reads and writes at an offset: 0, or -1 where the device fails or ends. */
+#ifndef CZ_DEVICE_H
+#define CZ_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int device_read(int fd, void *data, size_t size, int64_t at);
+int device_write(int fd, const void *data, size_t size, int64_t at);
+
+#endif

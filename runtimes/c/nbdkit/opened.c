@@ -1,0 +1,145 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nbdkit-filter.h>
+
+#include "config.h"
+#include "fills.h"
+
+#define UNIT_BYTES 4096
+#define BLOCK_BYTES 262144
+
+static int open_bundle(const char *path, int kind, const char *wanted, cz_bundle **bundle, cz_stream **stream,
+                       cz_error *error)
+{
+    int code = cz_open(path, CZ_FP32, bundle, error);
+    if (code != CZ_OK)
+        return code;
+    cz_info info;
+    cz_bundle_info(*bundle, &info);
+    if (info.kind != kind) {
+        *error = (cz_error){.code = CZ_BAD_CALL};
+        snprintf(error->text, sizeof error->text, "%s: not a bundle of kind %s", path, wanted);
+        return CZ_BAD_CALL;
+    }
+    cz_stream_options options = {0};
+    return cz_stream_new(*bundle, &options, stream, error);
+}
+
+static int open_bundles(const config *config, opened *opened, cz_error *error)
+{
+    int code = CZ_OK;
+    if (config->bundle)
+        code = open_bundle(config->bundle, CZ_ADMISSION, "admission", &opened->bundles[0], &opened->streams[0], error);
+    if (code == CZ_OK && config->prefetch_bundle)
+        code = open_bundle(config->prefetch_bundle, CZ_PREFETCH, "prefetch", &opened->bundles[1], &opened->streams[1],
+                           error);
+    if (code == CZ_OK && opened->bundles[0])
+        cz_bundle_info(opened->bundles[0], &opened->info);
+    return code;
+}
+
+/* Both streams must know the volume by one number; each has its first name. */
+static int name_volume(const config *config, opened *opened, cz_error *error)
+{
+    for (int k = 0; k < 2; k++) {
+        int32_t number = opened->streams[k] ? cz_intern(opened->streams[k], CZ_VOLUME, config->volume) : 0;
+        if (k == 0)
+            opened->served.volume = number;
+        if (number < 0 || number != opened->served.volume) {
+            *error = (cz_error){.code = CZ_BAD_CALL};
+            snprintf(error->text, sizeof error->text, "cz-volume=%.64s cannot be interned", config->volume);
+            return CZ_BAD_CALL;
+        }
+    }
+    return CZ_OK;
+}
+
+static int open_cache(const config *config, opened *opened, cz_error *error)
+{
+    served *served = &opened->served;
+    bool model = config->mode == CZ_MODEL;
+    served->unit_bytes = model ? opened->info.segment_bytes : config->unit_bytes ? config->unit_bytes : UNIT_BYTES;
+    int64_t block = model ? opened->info.block_bytes : config->block_bytes ? config->block_bytes : BLOCK_BYTES;
+    if (served->unit_bytes < 1 || served->unit_bytes % 512 || block % served->unit_bytes) {
+        *error = (cz_error){.code = CZ_BAD_CALL};
+        snprintf(error->text, sizeof error->text,
+                 "segments of %lld bytes in blocks of %lld: whole sectors of 512 bytes, and whole segments to a block",
+                 (long long)served->unit_bytes, (long long)block);
+        return CZ_BAD_CALL;
+    }
+    served->per_block = block / served->unit_bytes;
+    served->n_slots = config->size / served->unit_bytes;
+    cz_cache_options options = {.mode = (enum cz_mode)config->mode,
+                                .capacity = served->n_slots,
+                                .unit_bytes = served->unit_bytes,
+                                .block_bytes = block,
+                                .window = config->window,
+                                .max_misses = config->max_misses,
+                                .prefetch = config->prefetch ? config->prefetch : model ? NULL : "none"};
+    int code = cz_cache_new(&options, opened->streams, &served->cache, error);
+    if (code != CZ_OK)
+        return code;
+    served->slots = calloc((size_t)served->n_slots, sizeof *served->slots);
+    served->later = calloc((size_t)served->n_slots, sizeof *served->later);
+    if (served->slots && served->later)
+        return CZ_OK;
+    *error = (cz_error){.code = CZ_NO_MEMORY, .text = "no memory"};
+    return CZ_NO_MEMORY;
+}
+
+static int open_tier(const config *config, opened *opened, cz_error *error)
+{
+    served *served = &opened->served;
+    tier_options options = {.path = config->ssd,
+                            .slots = served->n_slots,
+                            .unit_bytes = served->unit_bytes,
+                            .volume = config->volume,
+                            .digest = opened->bundles[0] ? opened->info.model_digest : "",
+                            .sync = config->sync};
+    int code = tier_open(&options, &served->tier, error);
+    if (code == CZ_OK && config->log)
+        code = cz_log_open(config->log, opened->streams[0], &served->log, error);
+    return code;
+}
+
+int open_all(const config *config, opened *opened)
+{
+    cz_error error = {0};
+    memset(opened, 0, sizeof *opened);
+    pthread_mutex_init(&opened->served.lock, NULL);
+    opened->served.sync = config->sync;
+    opened->served.start_us = now_ns() / 1000;
+    int code = open_bundles(config, opened, &error);
+    if (code == CZ_OK)
+        code = name_volume(config, opened, &error);
+    if (code == CZ_OK)
+        code = open_cache(config, opened, &error);
+    if (code == CZ_OK)
+        code = open_tier(config, opened, &error);
+    if (code == CZ_OK)
+        return 0;
+    nbdkit_error("cachezoo: %s", error.text);
+    close_all(opened);
+    return -1;
+}
+
+void close_all(opened *opened)
+{
+    served *served = &opened->served;
+    cz_error error;
+    if (served->log && cz_log_close(served->log, &error) != CZ_OK)
+        nbdkit_error("cachezoo: %s", error.text);
+    if (served->tier)
+        tier_close(served->tier, served->attached && !served->failed);
+    cz_cache_free(served->cache);
+    free(served->slots);
+    free(served->later);
+    for (int k = 0; k < 2; k++) {
+        cz_stream_free(opened->streams[k]);
+        cz_close(opened->bundles[k]);
+    }
+    pthread_mutex_destroy(&served->lock);
+    memset(opened, 0, sizeof *opened);
+}

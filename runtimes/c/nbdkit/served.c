@@ -1,0 +1,279 @@
+#include "served.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <nbdkit-filter.h>
+
+#include "fills.h"
+
+#define DROP_BYTES ((uint64_t)32 << 20)
+#define ERRORS_IN_ROW 8
+
+uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* From here on everything goes to the backend, and the next start finds an empty tier. */
+void served_fail(served *served, const char *what)
+{
+    served->stats.ssd_errors++;
+    if (served->failed)
+        return;
+    served->failed = true;
+    nbdkit_error("cachezoo: %s failed on the SSD tier; the cache is bypassed from here on", what);
+    if (tier_kill(served->tier))
+        nbdkit_error("cachezoo: the SSD tier could not be marked as invalid; remove it before the next start");
+}
+
+/* One I/O to the tier's data. Several failures in a row end the cache; a full filesystem is such a failure. */
+void served_count_error(served *served, bool failed, const char *what)
+{
+    served->errors = failed ? served->errors + 1 : 0;
+    if (served->errors == ERRORS_IN_ROW)
+        served_fail(served, what);
+    else
+        served->stats.ssd_errors += failed;
+}
+
+/* A unit has left its slot. */
+void served_retire(served *served, int32_t slot)
+{
+    slot_state *state = &served->slots[slot];
+    state->turn++;
+    if (!state->ready)
+        return;
+    state->ready = false;
+    if (state->later)
+        state->later = false; /* the table does not hold it */
+    else if (!served->failed && tier_clear(served->tier, slot))
+        served_fail(served, "an invalidation");
+}
+
+static int by_stamp(const void *left, const void *right, void *of)
+{
+    uint64_t a = tier_at(of, *(const int32_t *)left)->stamp, b = tier_at(of, *(const int32_t *)right)->stamp;
+    return a < b ? -1 : a > b;
+}
+
+/* What the tier holds becomes resident, in the order of its last use. */
+static int take_up(served *served)
+{
+    int32_t *order = malloc((size_t)served->n_slots * sizeof *order);
+    if (!order)
+        return -1;
+    int64_t held = 0;
+    for (int32_t slot = 0; slot < served->n_slots; slot++) {
+        if (tier_at(served->tier, slot)->fill)
+            order[held++] = slot;
+    }
+    qsort_r(order, (size_t)held, sizeof *order, by_stamp, served->tier);
+    for (int64_t k = 0; k < held; k++) {
+        const tier_entry *entry = tier_at(served->tier, order[k]);
+        served->slots[order[k]] = (slot_state){.number = entry->number, .crc = entry->data_crc, .ready = true};
+        if (cz_cache_put(served->cache, served->volume, entry->number, order[k]) == CZ_OK)
+            served->stats.recovered++;
+        else
+            served_retire(served, order[k]); /* a unit that stands in two slots */
+    }
+    free(order);
+    return 0;
+}
+
+void served_attach(served *served, int64_t backend_bytes)
+{
+    char note[256];
+    pthread_mutex_lock(&served->lock);
+    if (!served->attached) {
+        served->attached = true;
+        if (served->sync)
+            maybe_add_all(&served->unflushed); /* by whoever wrote before us */
+        served->backend_bytes = backend_bytes;
+        if (tier_attach(served->tier, backend_bytes, note))
+            served_fail(served, "opening");
+        else if (take_up(served))
+            served_fail(served, "taking up (no memory)");
+        if (note[0])
+            nbdkit_error("cachezoo: %s", note);
+    }
+    pthread_mutex_unlock(&served->lock);
+}
+
+cz_request served_request(const served *served, enum cz_op op, uint64_t count, uint64_t offset)
+{
+    return (cz_request){.time_us = (int64_t)(now_ns() / 1000 - served->start_us),
+                        .offset = (int64_t)offset,
+                        .size = (int64_t)count,
+                        .volume = served->volume,
+                        .name_space = CZ_UNKNOWN,
+                        .user = CZ_UNKNOWN,
+                        .flags = CZ_UNKNOWN,
+                        .op = (uint8_t)op};
+}
+
+void served_log(served *served, const cz_request *request)
+{
+    if (!served->log || served->log_failed || cz_log(served->log, request) == CZ_OK)
+        return;
+    served->log_failed = true;
+    nbdkit_error("cachezoo: the request log cannot be written; it ends here");
+}
+
+/* The policy's word on a request, timed. */
+int served_ask(served *served, const cz_request *request, cz_access *access)
+{
+    uint64_t begin = now_ns();
+    int code = cz_cache_access(served->cache, request, access);
+    if (code != CZ_OK)
+        served->stats.failures++;
+    else
+        stats_decision(&served->stats, now_ns() - begin);
+    return code;
+}
+
+/* Units leave the policy and the table. */
+void served_drop(served *served, uint64_t count, uint64_t offset)
+{
+    while (count > 0) {
+        uint64_t part = count < DROP_BYTES ? count : DROP_BYTES;
+        cz_access access;
+        if (cz_cache_drop(served->cache, served->volume, (int64_t)offset, (int64_t)part, &access) != CZ_OK) {
+            served_fail(served, "an invalidation (refused)");
+            return;
+        }
+        for (int64_t k = 0; k < access.n_victims; k++)
+            served_retire(served, access.victims[k].slot);
+        served->stats.invalidated += (uint64_t)access.n_victims;
+        count -= part;
+        offset += part;
+    }
+}
+
+static void enlist(served *served, writing *self)
+{
+    self->next = served->writes;
+    self->link = &served->writes;
+    if (self->next)
+        self->next->link = &self->next;
+    served->writes = self;
+}
+
+/* The policy counts a write, and what it overwrites leaves; false where it has not taken it. */
+static bool count_write(served *served, uint64_t count, uint64_t offset)
+{
+    cz_request asked = served_request(served, CZ_WRITE, count, offset);
+    cz_access access;
+    served->stats.writes++;
+    served->stats.write_bytes += count;
+    served_log(served, &asked);
+    if (served->failed || served_ask(served, &asked, &access) != CZ_OK)
+        return false;
+    for (int64_t k = 0; k < access.n_victims; k++)
+        served_retire(served, access.victims[k].slot);
+    served->stats.invalidated += (uint64_t)access.n_victims;
+    return true;
+}
+
+static void settle(served *served, const writing *self)
+{
+    int waited = tier_settle(served->tier, &served->lock, (int64_t)self->first, (int64_t)(self->end - self->first));
+    if (waited < 0 && !served->failed)
+        served_fail(served, "a sync");
+    served->stats.settled += waited > 0;
+}
+
+void served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change)
+{
+    uint64_t unit = (uint64_t)served->unit_bytes;
+    pthread_mutex_lock(&served->lock);
+    self->first = offset / unit;
+    self->end = (offset + count + unit - 1) / unit;
+    enlist(served, self);
+    served->stats.zeroes += change == ZEROED;
+    served->stats.trims += change == TRIMMED;
+    bool dropped = change == WRITTEN && count_write(served, count, offset);
+    if (!served->failed && !dropped)
+        served_drop(served, count, offset);
+    if (!served->failed)
+        settle(served, self);
+    pthread_mutex_unlock(&served->lock);
+}
+
+void served_write_end(served *served, writing *self, bool durable)
+{
+    pthread_mutex_lock(&served->lock);
+    if (served->sync && !durable) {
+        for (uint64_t number = self->first; number < self->end; number++)
+            maybe_add(&served->unflushed, (int64_t)number);
+    }
+    *self->link = self->next;
+    if (self->next)
+        self->next->link = self->link;
+    pthread_mutex_unlock(&served->lock);
+}
+
+/* The unit in a slot is whole on the device: it enters the table, now or after a flush. */
+void served_ready(served *served, int32_t slot, int64_t number, uint32_t crc)
+{
+    slot_state *state = &served->slots[slot];
+    state->number = number;
+    state->crc = crc;
+    state->ready = true;
+    state->later = maybe_holds(&served->unflushed, number) || maybe_holds(&served->flushing, number);
+    if (!state->later) {
+        if (tier_set(served->tier, slot, number, crc))
+            served_fail(served, "an entry");
+    } else if (!state->listed) {
+        state->listed = true;
+        served->later[served->n_later++] = slot;
+    }
+}
+
+static void publish(served *served)
+{
+    int64_t kept = 0;
+    for (int64_t k = 0; k < served->n_later; k++) {
+        slot_state *state = &served->slots[served->later[k]];
+        if (state->later &&
+            (maybe_holds(&served->unflushed, state->number) || maybe_holds(&served->flushing, state->number))) {
+            served->later[kept++] = served->later[k];
+            continue;
+        }
+        state->listed = false;
+        if (state->later && !served->failed && tier_set(served->tier, served->later[k], state->number, state->crc))
+            served_fail(served, "an entry");
+        state->later = false;
+    }
+    served->n_later = kept;
+}
+
+bool served_flush_begin(served *served)
+{
+    pthread_mutex_lock(&served->lock);
+    bool covers = !served->flush_runs;
+    if (covers) {
+        served->flush_runs = true;
+        served->flushing = served->unflushed;
+        maybe_clear(&served->unflushed);
+    }
+    pthread_mutex_unlock(&served->lock);
+    return covers;
+}
+
+void served_flush_end(served *served, bool covers, bool done)
+{
+    if (!covers)
+        return;
+    pthread_mutex_lock(&served->lock);
+    if (!done)
+        maybe_join(&served->unflushed, &served->flushing);
+    maybe_clear(&served->flushing);
+    served->flush_runs = false;
+    if (done)
+        publish(served);
+    pthread_mutex_unlock(&served->lock);
+}

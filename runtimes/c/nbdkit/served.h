@@ -1,0 +1,79 @@
+/* The read cache between nbdkit's clients and the plugin: who reads what from where, and what may enter.
+ *
+ * One lock guards the policy, its model's streams, the tier's table and the counters. Data moves outside of it:
+ * - A slot has a turn, which rises whenever its unit leaves. A read of a slot counts only if the turn is the same
+ *   afterwards and the CRC is right; a fill enters the table only if the turn is the same as when it was decided.
+ * - A write to the backend stands in a list from before its units leave until it has ended. A fill that would overlap
+ *   one in the list is not begun. So no fill that could have read old data, or a mixture, ever enters.
+ * - A slot that a fill is writing to is busy; nobody else writes there.
+ * - What was written to the backend but not flushed may be undone by a crash of the machine. A fill with such data is
+ *   used, but enters the table on the device only after the next flush. */
+#ifndef CZ_SERVED_H
+#define CZ_SERVED_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "cachezoo.h"
+#include "maybe.h"
+#include "stats.h"
+#include "tier.h"
+
+/* A write that is under way; on its own function's stack. */
+typedef struct writing {
+    uint64_t first, end; /* units */
+    struct writing *next, **link;
+} writing;
+
+typedef struct slot_state {
+    int64_t number; /* of the unit, where it is ready */
+    uint32_t turn, crc;
+    bool ready, busy; /* its data is on the device; a fill is writing it */
+    bool later;       /* ready, but not in the table yet */
+    bool listed;      /* stands in `later` */
+} slot_state;
+
+typedef struct served {
+    pthread_mutex_t lock;
+    cz_cache *cache;
+    cz_logger *log;
+    tier *tier;
+    slot_state *slots;
+    writing *writes;
+    maybe unflushed, flushing; /* units written since the last flush began; and before it, while it runs */
+    bool flush_runs;
+    int32_t *later; /* slots that wait for a flush */
+    int64_t n_later;
+    stats stats;
+    int64_t unit_bytes, per_block, n_slots, backend_bytes;
+    int32_t volume; /* of cz_intern, or 0 */
+    uint64_t start_us;
+    bool attached, failed, log_failed;
+    bool sync;      /* as cz-sync: the tier outlasts a crash of the machine */
+    int connections, errors; /* open now; of the tier, one after the other */
+} served;
+
+/* How a request reaches the plugin: an nbdkit_next and its read, without nbdkit in the way. */
+typedef struct backend {
+    void *next;
+    int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
+    bool sees_all; /* what other connections wrote, without a flush */
+} backend;
+
+/* Take up the tier for a backend of so many bytes. */
+void served_attach(served *served, int64_t backend_bytes);
+int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err);
+
+/* What changes the backend: the policy and the log count WRITTEN alone. BYPASSED: a write through another export. */
+enum change { WRITTEN, BYPASSED, ZEROED, TRIMMED };
+
+/* Before and after a change is passed on. */
+void served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change);
+/* durable: it ended well and no crash can undo it. */
+void served_write_end(served *served, writing *self, bool durable);
+
+/* Before and after a flush; what begin returned goes to end. */
+bool served_flush_begin(served *served);
+void served_flush_end(served *served, bool covers, bool done);
+
+#endif

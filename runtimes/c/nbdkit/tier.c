@@ -1,0 +1,331 @@
+#include "tier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/fs.h>
+
+#include "crc32c.h"
+#include "device.h"
+#include "internal.h"
+#include "maybe.h"
+
+#define SECTOR 4096
+#define ENTRIES_TO_SECTOR (SECTOR / (int64_t)sizeof(tier_entry))
+#define VERSION 1
+#define MAGIC "CZTIER\r\n"
+
+typedef struct superblock {
+    char magic[8];
+    uint32_t version, clean, sync, zero;
+    unsigned char uuid[16];
+    char boot[40]; /* of the machine's boot in which the tier was opened */
+    int64_t unit_bytes, slots, backend_bytes;
+    uint64_t generation; /* times opened */
+    char digest[72], volume[256];
+    uint32_t crc; /* of all above */
+} superblock;
+
+struct tier {
+    int fd;
+    bool sync, syncing, failed;
+    int64_t slots, unit_bytes, data_at;
+    tier_entry *table;
+    superblock head;
+    uint64_t fills, stamps;
+    uint64_t cleared, settled; /* clears so far, and those that are durable */
+    maybe now, underway;       /* cleared since the last sync began; and before it, while it runs */
+    pthread_cond_t synced;
+};
+
+_Static_assert(sizeof(tier_entry) == 32, "an entry has 32 bytes, so that none lies across a sector's end");
+_Static_assert(sizeof(superblock) <= 512, "a superblock lies within a sector");
+
+static int64_t rounded(int64_t bytes)
+{
+    return (bytes + SECTOR - 1) / SECTOR * SECTOR;
+}
+
+static uint32_t entry_crc(const tier *tier, int64_t slot)
+{
+    uint32_t crc = crc32c(0, tier->head.uuid, sizeof tier->head.uuid);
+    crc = crc32c(crc, &slot, sizeof slot);
+    return crc32c(crc, &tier->table[slot], offsetof(tier_entry, crc));
+}
+
+static void boot_id(char text[40])
+{
+    memset(text, 0, 40);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t got = read(fd, text, 36);
+    close(fd);
+    if (got != 36)
+        memset(text, 0, 40);
+}
+
+/* The bytes that the device must have; a file grows to them. */
+static int make_room(const tier *tier, const char *path, cz_error *error)
+{
+    int64_t wanted = tier->data_at + tier->slots * tier->unit_bytes;
+    struct stat found;
+    if (fstat(tier->fd, &found))
+        return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
+    if (S_ISBLK(found.st_mode)) {
+        uint64_t there = 0;
+        if (ioctl(tier->fd, BLKGETSIZE64, &there))
+            return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
+        if ((uint64_t)wanted > there)
+            return cz_fail(error, CZ_BAD_CALL, "%s: the device has %llu bytes and the tier needs %lld; lower cz-size",
+                           path, (unsigned long long)there, (long long)wanted);
+        return CZ_OK;
+    }
+    if (!S_ISREG(found.st_mode))
+        return cz_fail(error, CZ_BAD_CALL, "%s: neither a file nor a block device", path);
+    /* The table must never meet a full filesystem: an invalidation is written there. */
+    int failed = posix_fallocate(tier->fd, 0, tier->data_at);
+    if (!failed && found.st_size < wanted && ftruncate(tier->fd, wanted))
+        failed = errno;
+    return failed ? cz_fail(error, CZ_IO, "%s: no room for the table of the tier: %s", path, strerror(failed)) : CZ_OK;
+}
+
+int tier_open(const tier_options *options, tier **found, cz_error *error)
+{
+    *found = NULL;
+    tier *made = calloc(1, sizeof *made);
+    if (!made)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory", options->path);
+    made->slots = options->slots;
+    made->unit_bytes = options->unit_bytes;
+    made->sync = options->sync;
+    made->data_at = SECTOR + rounded(options->slots * (int64_t)sizeof(tier_entry));
+    made->head.unit_bytes = options->unit_bytes;
+    made->head.slots = options->slots;
+    strncpy(made->head.volume, options->volume, sizeof made->head.volume - 1);
+    strncpy(made->head.digest, options->digest, sizeof made->head.digest - 1);
+    pthread_cond_init(&made->synced, NULL);
+    made->table = calloc(1, (size_t)(made->data_at - SECTOR));
+    made->fd = open(options->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int code = CZ_OK;
+    if (!made->table)
+        code = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the tier's table", options->path);
+    else if (made->fd < 0)
+        code = cz_fail(error, CZ_IO, "%s: %s", options->path, strerror(errno));
+    else if (flock(made->fd, LOCK_EX | LOCK_NB))
+        code = cz_fail(error, CZ_IO, "%s: %s", options->path,
+                       errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
+    else
+        code = make_room(made, options->path, error);
+    if (code != CZ_OK) {
+        tier_close(made, false);
+        return code;
+    }
+    *found = made;
+    return CZ_OK;
+}
+
+static int write_head(tier *tier)
+{
+    unsigned char sector[SECTOR] = {0};
+    tier->head.crc = crc32c(0, &tier->head, offsetof(superblock, crc));
+    memcpy(sector, &tier->head, sizeof tier->head);
+    return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
+}
+
+/* Whole sectors, so that the device need not be read first. */
+static int write_entry(tier *tier, int64_t slot)
+{
+    int64_t sector = slot / ENTRIES_TO_SECTOR;
+    tier->table[slot].crc = entry_crc(tier, slot);
+    return device_write(tier->fd, tier->table + sector * ENTRIES_TO_SECTOR, SECTOR, SECTOR + sector * SECTOR);
+}
+
+/* Why the superblock found is not that of this cache; NULL where it is. */
+static const char *foreign(const tier *tier, const superblock *found, int64_t backend_bytes)
+{
+    char boot[40];
+    boot_id(boot);
+    if (memcmp(found->magic, MAGIC, sizeof found->magic) != 0)
+        return "it holds no tier";
+    if (found->crc != crc32c(0, found, offsetof(superblock, crc)))
+        return "its superblock is damaged";
+    if (found->version != VERSION)
+        return "its format is of another version";
+    if (found->unit_bytes != tier->unit_bytes || found->slots != tier->slots)
+        return "its geometry is another";
+    if (found->backend_bytes != backend_bytes)
+        return "the disk behind it has another size";
+    if (memcmp(found->volume, tier->head.volume, sizeof found->volume) != 0)
+        return "it is of another volume";
+    if (!found->clean && !found->sync && (!boot[0] || memcmp(found->boot, boot, sizeof boot) != 0))
+        return "the machine was restarted while it was in use with cz-sync=false";
+    return NULL;
+}
+
+static void keep_valid(tier *tier, int64_t backend_bytes)
+{
+    int64_t units = (backend_bytes + tier->unit_bytes - 1) / tier->unit_bytes;
+    for (int64_t slot = 0; slot < tier->slots; slot++) {
+        tier_entry *entry = &tier->table[slot];
+        if (entry->fill == 0 || entry->crc != entry_crc(tier, slot) || entry->number < 0 || entry->number >= units) {
+            *entry = (tier_entry){0};
+            continue;
+        }
+        tier->fills = entry->fill > tier->fills ? entry->fill : tier->fills;
+        tier->stamps = entry->stamp > tier->stamps ? entry->stamp : tier->stamps;
+    }
+}
+
+/* A new uuid makes every entry on the device one of another tier. */
+static int begin_anew(tier *tier)
+{
+    memset(tier->table, 0, (size_t)(tier->data_at - SECTOR));
+    tier->head.generation = 0;
+    tier->fills = tier->stamps = 0;
+    return getrandom(tier->head.uuid, sizeof tier->head.uuid, 0) == sizeof tier->head.uuid ? 0 : -1;
+}
+
+int tier_attach(tier *tier, int64_t backend_bytes, char note[256])
+{
+    unsigned char sector[SECTOR] = {0};
+    superblock found;
+    note[0] = 0;
+    int unread = device_read(tier->fd, sector, SECTOR, 0);
+    memcpy(&found, sector, sizeof found);
+    const char *why = unread ? "its superblock cannot be read" : foreign(tier, &found, backend_bytes);
+    if (!why) {
+        memcpy(tier->head.uuid, found.uuid, sizeof found.uuid);
+        tier->head.generation = found.generation;
+        if (device_read(tier->fd, tier->table, (size_t)(tier->data_at - SECTOR), SECTOR))
+            why = "its table cannot be read";
+        else
+            keep_valid(tier, backend_bytes);
+    }
+    static const unsigned char blank[SECTOR];
+    if (why && begin_anew(tier))
+        return -1;
+    if (why && memcmp(sector, blank, SECTOR) != 0)
+        snprintf(note, 256, "the SSD tier begins empty: %s", why);
+    memcpy(tier->head.magic, MAGIC, sizeof tier->head.magic);
+    boot_id(tier->head.boot);
+    tier->head.version = VERSION;
+    tier->head.clean = 0;
+    tier->head.sync = tier->sync;
+    tier->head.backend_bytes = backend_bytes;
+    tier->head.generation++;
+    return write_head(tier);
+}
+
+void tier_close(tier *tier, bool clean)
+{
+    if (!tier)
+        return;
+    if (clean && !tier->failed) {
+        tier->head.clean = 1;
+        if (!device_write(tier->fd, tier->table, (size_t)(tier->data_at - SECTOR), SECTOR) && !fdatasync(tier->fd))
+            (void)write_head(tier); /* where it fails the next start takes the tier for one that was killed */
+    }
+    if (tier->fd >= 0)
+        close(tier->fd);
+    pthread_cond_destroy(&tier->synced);
+    free(tier->table);
+    free(tier);
+}
+
+const tier_entry *tier_at(const tier *tier, int64_t slot)
+{
+    return &tier->table[slot];
+}
+
+void tier_use(tier *tier, int64_t slot)
+{
+    tier->table[slot].stamp = ++tier->stamps;
+}
+
+int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc)
+{
+    tier->table[slot] =
+        (tier_entry){.number = number, .fill = ++tier->fills, .stamp = ++tier->stamps, .data_crc = data_crc};
+    return write_entry(tier, slot);
+}
+
+int tier_clear(tier *tier, int64_t slot)
+{
+    maybe_add(&tier->now, tier->table[slot].number);
+    tier->table[slot] = (tier_entry){0};
+    tier->cleared++;
+    return write_entry(tier, slot);
+}
+
+static bool is_unsettled(const tier *tier, int64_t first, int64_t count)
+{
+    if (tier->cleared == tier->settled)
+        return false;
+    for (int64_t number = first; number < first + count; number++) {
+        if (maybe_holds(&tier->now, number) || maybe_holds(&tier->underway, number))
+            return true;
+    }
+    return false;
+}
+
+/* One sync for all that wait. */
+static int sync_once(tier *tier, pthread_mutex_t *lock)
+{
+    uint64_t covered = tier->cleared;
+    tier->syncing = true;
+    tier->underway = tier->now;
+    maybe_clear(&tier->now);
+    pthread_mutex_unlock(lock);
+    int failed = fdatasync(tier->fd);
+    pthread_mutex_lock(lock);
+    tier->syncing = false;
+    tier->settled = covered;
+    maybe_clear(&tier->underway);
+    if (failed)
+        tier->failed = true;
+    pthread_cond_broadcast(&tier->synced);
+    return failed ? -1 : 0;
+}
+
+int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
+{
+    if (!tier->sync || tier->failed || !is_unsettled(tier, first, count))
+        return tier->failed ? -1 : 0;
+    uint64_t wanted = tier->cleared;
+    while (!tier->failed && tier->settled < wanted) {
+        if (tier->syncing)
+            pthread_cond_wait(&tier->synced, lock);
+        else
+            (void)sync_once(tier, lock); /* says so in tier->failed */
+    }
+    return tier->failed ? -1 : 1;
+}
+
+int tier_kill(tier *tier)
+{
+    unsigned char sector[SECTOR] = {0};
+    tier->failed = true;
+    pthread_cond_broadcast(&tier->synced);
+    if (!device_write(tier->fd, sector, SECTOR, 0) && !fdatasync(tier->fd))
+        return 0;
+    return ftruncate(tier->fd, 0) || fsync(tier->fd) ? -1 : 0;
+}
+
+int tier_read(tier *tier, int64_t slot, void *unit)
+{
+    return device_read(tier->fd, unit, (size_t)tier->unit_bytes, tier->data_at + slot * tier->unit_bytes);
+}
+
+int tier_write(tier *tier, int64_t slot, const void *unit)
+{
+    return device_write(tier->fd, unit, (size_t)tier->unit_bytes, tier->data_at + slot * tier->unit_bytes);
+}

@@ -1,0 +1,62 @@
+/* The SSD tier: which unit of the backend lies in which slot of a file or block device, and the data.
+ *
+ * On the device, little-endian: a superblock of 4 KiB; a table of 32 bytes for each slot; the slots' data. Every part
+ * has a CRC-32C. An entry's covers the tier's uuid and the slot's number too, so an entry of an earlier tier, or one
+ * in the wrong place, is none. An entry holds the CRC of its data, and every read checks it: data that is older or
+ * newer than its entry, or torn, is never given out.
+ *
+ * What the checks cannot show is an entry and data that fit together, but are older than the backend. So the unit
+ * leaves the table, durably, before a write to the backend is passed on: tier_clear, then tier_settle.
+ *
+ * The caller holds its lock in all calls but tier_read and tier_write. */
+#ifndef CZ_TIER_H
+#define CZ_TIER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cachezoo.h"
+
+typedef struct tier_entry {
+    int64_t number; /* of the unit in the backend */
+    uint64_t fill;  /* counts fills over the tier's life; 0: the slot is empty */
+    uint32_t data_crc;
+    uint32_t crc;   /* of all above, after the tier's uuid and the slot's number */
+    uint64_t stamp; /* rises with use; as of the fill, or of the last clean end. Only the order of eviction reads it */
+} tier_entry;
+
+typedef struct tier_options {
+    const char *path;
+    int64_t slots, unit_bytes;
+    const char *volume; /* the name that the tier is of; another one's tier is not read */
+    const char *digest; /* of the model that fills it, for the record */
+    bool sync;          /* invalidations survive a crash of the machine; false: that of the process alone */
+} tier_options;
+
+typedef struct tier tier;
+
+/* Open and lock the device, and see that it has room. */
+int tier_open(const tier_options *options, tier **found, cz_error *error);
+/* Take up what the device holds for a backend of so many bytes, or begin anew; `note` says why, or is empty. Returns
+ * -1 where the device cannot be written. */
+int tier_attach(tier *tier, int64_t backend_bytes, char note[256]);
+/* End; clean: all that was used last is written, and the next start can tell. */
+void tier_close(tier *tier, bool clean);
+
+const tier_entry *tier_at(const tier *tier, int64_t slot);
+void tier_use(tier *tier, int64_t slot); /* the slot is used later than all others */
+
+/* -1 where the device fails. */
+int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc);
+int tier_clear(tier *tier, int64_t slot);
+/* Wait until the units [first, first + count) that were cleared are so for good: 1 where it had to, 0, or -1 where the
+ * device fails. Gives up the lock meanwhile. */
+int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count);
+/* Nothing on the device is to be trusted again; -1 where not even that could be written. */
+int tier_kill(tier *tier);
+
+int tier_read(tier *tier, int64_t slot, void *unit);
+int tier_write(tier *tier, int64_t slot, const void *unit);
+
+#endif

@@ -1,0 +1,155 @@
+/* cz: checks, shows and runs bundles from a shell. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "usage: cz verify PATH [--precision fp32|bf16|int8]\n"
+    "       cz inspect PATH\n"
+    "       cz run PATH TRACE.csv --capacity N [--mode lru|rejectx|model] [--window N] [--precision P]\n"
+    "       cz --help | --version\n"
+    "\n"
+    "verify   check every file of a bundle and recompute its golden requests\n"
+    "inspect  show what a bundle says of itself\n"
+    "run      serve a trace (CSV: time_us,op,offset,size[,volume,namespace,user,flags]) through a cache of N units:\n"
+    "         pages, or segments of a flash cache; without --mode the bundle's model decides\n"
+    "\n"
+    "PATH is a bundle's folder or .zip. Exit status: 0 good, 1 the bundle or the trace is not, 2 wrong usage.\n";
+
+int cz_usage(const char *problem, const char *what) {
+    fprintf(stderr, "cz: %s%s; see cz --help\n", problem, what);
+    return 2;
+}
+
+static int failed(const cz_error *error) {
+    fprintf(stderr, "cz: %s\n", error->text);
+    return 1;
+}
+
+static const char *const KINDS[] = {"", "workload", "caching", "admission", "prefetch", "reuse"};
+
+static int verify(const cz_arguments *given) {
+    cz_bundle *bundle;
+    cz_error error;
+    cz_report report;
+    cz_info info;
+    int result = cz_open(given->path, given->precision, &bundle, &error);
+    if (result)
+        return failed(&error);
+    result = cz_verify(bundle, &report, &error);
+    cz_bundle_info(bundle, &info);
+    if (!result)
+        printf("%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal\n",
+               given->path, info.id, info.version, (long long)report.rows, (long long)report.cases,
+               report.output_difference, report.agreement);
+    cz_close(bundle);
+    return result ? failed(&error) : 0;
+}
+
+static void bytes_line(const char *name, int64_t bytes) {
+    if (bytes)
+        printf("%-14s %lld\n", name, (long long)bytes);
+}
+
+static int inspect(const cz_arguments *given) {
+    cz_bundle *bundle;
+    cz_error error;
+    cz_info info;
+    if (cz_open(given->path, given->precision, &bundle, &error))
+        return failed(&error);
+    cz_bundle_info(bundle, &info);
+    printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", info.id, "version", info.version, "kind",
+           KINDS[info.kind], "category", *info.category ? info.category : "all");
+    printf("%-14s %d\n%-14s %s\n%-14s %s\n%-14s %s\n", "PROTOCOL", info.protocol, "profile", info.profile, "digest",
+           info.digest, "model_digest", info.model_digest);
+    printf("%-14s %d\n%-14s %d\n", "features", (int)info.features, "outputs", (int)info.outputs);
+    bytes_line("page_bytes", info.page_bytes);
+    bytes_line("segment_bytes", info.segment_bytes);
+    bytes_line("block_bytes", info.block_bytes);
+    if (info.threshold == info.threshold)
+        printf("%-14s %.17g\n", "threshold", info.threshold);
+    printf("%-14s %s\n", "prefetch", info.prefetch);
+    cz_close(bundle);
+    return 0;
+}
+
+static int choice(const char *text, const char *const *names, int *found) {
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], text) == 0) {
+            *found = i;
+            return 0;
+        }
+    return cz_usage("unknown choice ", text);
+}
+
+static int count(const char *text, int64_t *found) {
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || value < 1 || value > (long long)1 << 40)
+        return cz_usage("not a whole number from 1 to 2^40: ", text);
+    *found = value;
+    return 0;
+}
+
+static int option(const char *name, const char *value, cz_arguments *given) {
+    static const char *const precisions[] = {"fp32", "bf16", "int8", NULL}, *const modes[] = {"lru", "rejectx",
+                                                                                               "model", NULL};
+    int found = 0, result;
+    if (!value)
+        return cz_usage("no value after ", name);
+    if (strcmp(name, "--precision") == 0) {
+        result = choice(value, precisions, &found);
+        given->precision = (enum cz_precision)found;
+    } else if (strcmp(name, "--mode") == 0) {
+        result = choice(value, modes, &found);
+        given->mode = (enum cz_mode)found;
+    } else if (strcmp(name, "--capacity") == 0) {
+        result = count(value, &given->capacity);
+    } else if (strcmp(name, "--window") == 0) {
+        result = count(value, &given->window);
+    } else {
+        result = cz_usage("unknown option ", name);
+    }
+    return result;
+}
+
+static int parse(int argc, char **argv, cz_arguments *given) {
+    *given = (cz_arguments){.precision = CZ_FP32, .mode = CZ_MODEL};
+    for (int i = 2; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
+            int result = option(argv[i], i + 1 < argc ? argv[i + 1] : NULL, given);
+            if (result)
+                return result;
+            i++;
+        } else if (!given->path) {
+            given->path = argv[i];
+        } else if (!given->trace) {
+            given->trace = argv[i];
+        } else {
+            return cz_usage("one argument too many: ", argv[i]);
+        }
+    }
+    return given->path ? 0 : cz_usage("name a bundle", "");
+}
+
+int main(int argc, char **argv) {
+    const char *command = argc > 1 ? argv[1] : "";
+    cz_arguments given;
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0)
+        return fputs(HELP, stdout) < 0;
+    if (strcmp(command, "--version") == 0)
+        return printf("cz %s\n", cz_version()) < 0;
+    bool runs = strcmp(command, "run") == 0;
+    if (!runs && strcmp(command, "verify") != 0 && strcmp(command, "inspect") != 0)
+        return cz_usage("unknown command ", command);
+    int result = parse(argc, argv, &given);
+    if (result)
+        return result;
+    if (runs)
+        return given.trace && given.capacity ? cz_cli_run(&given) : cz_usage("run needs a trace and --capacity", "");
+    if (given.trace || given.capacity)
+        return cz_usage("a trace and --capacity belong to run, not to ", command);
+    return strcmp(command, "verify") == 0 ? verify(&given) : inspect(&given);
+}

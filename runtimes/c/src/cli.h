@@ -1,0 +1,19 @@
+/* The command cz. */
+#ifndef CZ_CLI_H
+#define CZ_CLI_H
+
+#include <stdbool.h>
+
+#include "cachezoo.h"
+
+typedef struct cz_arguments {
+    const char *path, *trace;
+    enum cz_precision precision;
+    enum cz_mode mode;
+    int64_t capacity, window;
+} cz_arguments;
+
+int cz_usage(const char *problem, const char *what);
+int cz_cli_run(const cz_arguments *given);
+
+#endif
