@@ -109,6 +109,8 @@ class CacheOptions(ctypes.Structure):
         ("unit_bytes", c_int64),
         ("block_bytes", c_int64),
         ("window", c_int64),
+        ("max_misses", c_int64),
+        ("max_request", c_int64),
         ("prefetch", c_char_p),
     ]
 
@@ -132,6 +134,10 @@ class AccessRow(ctypes.Structure):
     _fields_ = [
         ("hits", c_int32),
         ("misses", c_int32),
+        ("io_units", c_int32),
+        ("written", c_int32),
+        ("prefetched", c_int32),
+        ("evicted", c_int32),
         ("units", POINTER(UnitRow)),
         ("n_units", c_int64),
         ("victims", POINTER(UnitRow)),

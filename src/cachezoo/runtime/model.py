@@ -290,7 +290,7 @@ class Cache:
     def __init__(self, model: Model, capacity: int, prefetch: Model | None) -> None:
         """See `Model.cache`."""
         self._model, self._beside, library = model, prefetch, model._library
-        options = abi.CacheOptions(abi.MODES.index("model"), capacity, 0, 0, 0, None)
+        options = abi.CacheOptions(mode=abi.MODES.index("model"), capacity=capacity)
         streams = (ctypes.c_void_p * 2)(model._stream.handle, prefetch._stream.handle if prefetch else None)
         error, cache = abi.Error(), ctypes.c_void_p()
         given = ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
