@@ -15,6 +15,8 @@ from cachezoo.serving.synthetic import SyntheticSet
 
 F32 = npt.NDArray[np.float32]
 I32 = npt.NDArray[np.int32]
+Serve = Callable[[Mapping[str, Any]], Any]
+"""A serving object with fresh state, of a manifest whose values may be changed."""
 OUTPUT_TOLERANCE = 1e-5  # by which runtimes may differ in a golden output
 
 
@@ -45,7 +47,7 @@ class Recomputed:
     steady: int | None = None
 
 
-def _no_sets(manifest: Mapping[str, Any], serve: Callable[[Mapping[str, Any]], Any]) -> list[SyntheticSet]:
+def _no_sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     return []
 
 
@@ -53,7 +55,7 @@ def _nothing(mapping: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _never(serving: Any, batch: RequestBatch, context: Mapping[str, Any], given: F32 | None) -> Recomputed:  # noqa: ANN401
+def _never(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> Recomputed:
     message = "this kind has no synthetic sets"
     raise ConfigError(message)
 
@@ -72,11 +74,10 @@ class Kind:
         serve: the serving object of a manifest, with fresh state, on a session.
         recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
         contexts: what a recomputation of these requests may be given beside them, the first choice first.
-        synthetic: the synthetic golden sets of a manifest; the function builds a serving object, with fresh state, of
-            a manifest whose values are changed.
+        synthetic: the synthetic golden sets of a manifest.
         synthetic_wanted: branches that the synthetic sets of a manifest pass, all together.
-        recompute_synthetic: runs a set's requests through a fresh serving object that was built with the set's changes:
-            its requests, its context, and its outputs where they are given. Its branches are synthetic ones.
+        recompute_synthetic: runs a set through a fresh serving object of the manifest with the set's changes. Its
+            branches are synthetic ones; its outputs are the given ones where the set has such.
         synthetic_decisions: columns of a set's `Recomputed.decisions`, by its context. Its outputs are the model's.
         reads_flags: the model's inputs are made of the requests' flags too, so golden requests hold them.
     """
@@ -90,8 +91,8 @@ class Kind:
     serve: Callable[[Mapping[str, Any], Session], Any]
     recompute: Callable[[Any, RequestBatch, Mapping[str, Any]], Recomputed]
     contexts: Callable[[RequestBatch], list[dict[str, Any]]]
-    synthetic: Callable[[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]], list[SyntheticSet]] = _no_sets
+    synthetic: Callable[[Mapping[str, Any], Serve], list[SyntheticSet]] = _no_sets
     synthetic_wanted: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
     synthetic_decisions: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
-    recompute_synthetic: Callable[[Any, RequestBatch, Mapping[str, Any], F32 | None], Recomputed] = _never
+    recompute_synthetic: Callable[[Mapping[str, Any], Serve, SyntheticSet], Recomputed] = _never
     reads_flags: bool = False

@@ -8,6 +8,7 @@ import numpy as np
 from cachezoo.serving.graph import HISTORY_SIZES, forests
 from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.prefetch import synthetic
 from cachezoo.systems.prefetch.serve import OUTPUTS, PrefetchServing
 from cachezoo.traces.table import OP_READ
 
@@ -49,4 +50,8 @@ KIND = Kind(
     serve=_serve,
     recompute=_recompute,
     contexts=lambda batch: [{}],
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
 )
