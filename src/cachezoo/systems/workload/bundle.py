@@ -9,6 +9,7 @@ import numpy as np
 from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
 from cachezoo.serving.kind import OUTPUT_TOLERANCE, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.workload import synthetic
 from cachezoo.systems.workload.known import of_votes
 from cachezoo.systems.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
 
@@ -85,4 +86,8 @@ KIND = Kind(
     serve=_serve,
     recompute=_recompute,
     contexts=lambda batch: [{}],
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
 )
