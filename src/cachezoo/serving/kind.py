@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.errors import ConfigError
 from cachezoo.serving.graph import Graph
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.stated import Sizes
@@ -47,19 +46,6 @@ class Recomputed:
     steady: int | None = None
 
 
-def _no_sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
-    return []
-
-
-def _nothing(mapping: Mapping[str, Any]) -> tuple[str, ...]:
-    return ()
-
-
-def _never(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> Recomputed:
-    message = "this kind has no synthetic sets"
-    raise ConfigError(message)
-
-
 @dataclass(frozen=True)
 class Kind:
     """A kind of model.
@@ -91,8 +77,8 @@ class Kind:
     serve: Callable[[Mapping[str, Any], Session], Any]
     recompute: Callable[[Any, RequestBatch, Mapping[str, Any]], Recomputed]
     contexts: Callable[[RequestBatch], list[dict[str, Any]]]
-    synthetic: Callable[[Mapping[str, Any], Serve], list[SyntheticSet]] = _no_sets
-    synthetic_wanted: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
-    synthetic_decisions: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
-    recompute_synthetic: Callable[[Mapping[str, Any], Serve, SyntheticSet], Recomputed] = _never
+    synthetic: Callable[[Mapping[str, Any], Serve], list[SyntheticSet]]
+    synthetic_wanted: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    synthetic_decisions: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    recompute_synthetic: Callable[[Mapping[str, Any], Serve, SyntheticSet], Recomputed]
     reads_flags: bool = False

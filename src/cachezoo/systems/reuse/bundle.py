@@ -9,6 +9,7 @@ from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.serving.graph import forests
 from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.reuse import synthetic
 from cachezoo.systems.reuse.serve import ReuseServing
 
 KEYS = ("features", "policy", "calibration")
@@ -61,5 +62,9 @@ KIND = Kind(
     serve=_serve,
     recompute=_recompute,
     contexts=_contexts,
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
     reads_flags=True,
 )
