@@ -31,7 +31,7 @@ RESET = {"policy.state": "reset100", "policy.sequence": 8}
 CARRIED = {"policy.state": "carried"}
 # on_hit, queues, fill_free, share protected, capacities until demotion, pages
 RULES = {
-    "stay_three": ("stay", "three", True, 20, 1, 20),
+    "stay_three": ("stay", "three", True, 60, 1, 20),
     "stay_three_strict": ("stay", "three", False, 39, 2, 10),
     "stay_late_alone": ("stay", "three", False, 20, 50, 10),
     "requeue_three": ("requeue", "three", True, 50, 1, 10),
@@ -39,6 +39,7 @@ RULES = {
     "stay_single": ("stay", "single", False, 50, 1, 10),
     "requeue_single": ("requeue", "single", True, 20, 2, 14),
 }
+DRAWN = 35  # draws in which pages of mean and late run out at once, and the order of their demotion shows later
 LATE_ALONE = "stay_late_alone"
 FEATURES = (
     "page_forgotten", "region_forgotten", "regions_collide", "left_window", "back_in_window", "same_offset_elsewhere",
@@ -92,7 +93,7 @@ def _memory_script() -> Script:
 
 def _cache_script() -> Script:
     """Requests of one to three of 30 pages, half of them to a few."""
-    draws, script = draws_of("cache"), Script(("one", "two"))
+    draws, script = draws_of(f"cache_{DRAWN}"), Script(("one", "two"))
     for _ in range(100):
         page = int(draws.integers(6)) if draws.random() < 0.5 else int(draws.integers(30))
         pages = int(draws.choice([1, 1, 2, 3]))
@@ -102,7 +103,7 @@ def _cache_script() -> Script:
 
 def _given_outputs(rows: int, late_alone: bool) -> F32:
     """Probabilities: cached on either side of 0.5, and on it; stays with a greatest one, and with ties."""
-    draws = draws_of("outputs")
+    draws = draws_of(f"outputs_{DRAWN}")
     every = ((5, 2, 1), (1, 5, 2), (1, 2, 5), (4, 4, 0), (2, 3, 3), (4, 0, 4), (8, 8, 8), (2, 6, 0))
     stays = np.array([(1, 2, 5)] if late_alone else every, np.float32) / 8
     cached = draws.choice([0.25, 0.5, 0.75, 0.9375], (rows, 1), p=[0.3, 0.2, 0.3, 0.2])
