@@ -6,6 +6,7 @@ Each learns from the train traces, takes prefetch mode and threshold from the va
 traces in that mode at the write budget. Figures are read disk-head time, in disk-head seconds per second: the mean over
 seeds, then the lowest and highest of them. *Against full* and *block* are relative changes of the mean, where below 0
 is better, with the lowest and highest of the same seeds beside each other. *Nodes* are the comparisons of one decision.
+A last line says what the full one does as shipped where no name is known: its threshold is not set anew then.
 """
 
 import argparse
@@ -177,6 +178,24 @@ def unknown_names(category: Category, full: Tried) -> Tried:
     return replace(full, scores=scores)
 
 
+def unknown_as_shipped(category: Category, full: Tried) -> tuple[float, float]:
+    """Share of the reads of validation whose decision turns where no name is known, and what is written of the budget.
+
+    Mode and threshold are those of known names.
+    """
+    cases = category.validation
+    known, blind = ([one.scores(case.rows[True]) for case in cases] for one in (full, unknown_names(category, full)))
+    best = plain_settings([case.problem for case in cases], known)[0]
+    pairs = zip(cases, known, blind, strict=True)
+    turned = [((own >= best.threshold) != (other >= best.threshold))[case.problem.read] for case, own, other in pairs]
+    runs = [
+        case.problem.run(other >= best.threshold, fetched)
+        for case, other, fetched in zip(cases, blind, best.prefetches, strict=True)
+    ]
+    budget = sum(case.problem.budget for case in cases)
+    return float(np.concatenate(turned).mean()), sum(run.segment_writes for run in runs) / budget
+
+
 def distilled(category: Category, teacher: Tried, seed: int, small: Small, every: bool) -> Tried:
     """A small forest without names that learns the raw scores of another one."""
     shape = {name: getattr(category.settings.model, name) for name in ("feature_fraction", "bagging_fraction")}
@@ -256,12 +275,18 @@ def main() -> None:
     for name in asked.categories or sorted(params.data.roles):
         category = Category(params, name)
         found: dict[str, list[Measured]] = {}
+        shipped = []
         for seed in seeds:
             for recipe, tried in recipes(category, seed, asked.all):
                 found.setdefault(recipe, []).append(category.measure(tried))
+                if recipe == "full":
+                    shipped.append(unknown_as_shipped(category, tried))
         print(f"\n**{name}**, {len(seeds)} seeds\n")
         for line in table(found):
             print(line, flush=True)
+        turned, written = ([value[place] for value in shipped] for place in (0, 1))
+        print("\nThe full one as shipped where no name is known:")
+        print(f"share of decisions turned {spread(turned)}, of the budget written {spread(written)}")
         means = {recipe: np.mean([run.mean["validation"] for run in runs]) for recipe, runs in found.items()}
         for recipe, mean in means.items():
             changes.setdefault(recipe, []).append(float(mean / means["full"]) - 1)
