@@ -1,8 +1,8 @@
 """Models beside a category's admission forest, for caches that give it less: no names, or little time.
 
-A cache below a block device sees neither the user nor the namespace of a request. A forest that learned with them turns
-7 to 13 % of its decisions where they are unknown, so those without (profile ``block``) are trained without. The small
-one is a block model too: who counts the microseconds of a decision sits in the block layer.
+A cache below a block device sees neither the user nor the namespace of a request. Where a forest that learned with
+them knows none, up to 14 % of its decisions turn and its threshold misses the write budget (docs/baleen.md); so these
+learn without. The small one is a block model too: who counts the microseconds of a decision sits where no names are.
 """
 
 from collections.abc import Sequence
