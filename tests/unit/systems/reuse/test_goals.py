@@ -129,15 +129,17 @@ def test_the_summary_is_that_of_a_naive_count(tmp_path: Path) -> None:
     home, large, away = summaries(own)
     assert (home.place, home.capacity_fraction, home.traces) == ("home", 0.1, 1)
     assert home.median_gap_closed == pytest.approx(1 / 3)
+    assert (home.lowest_seed_gap_closed, home.highest_seed_gap_closed) == (pytest.approx(0.3), pytest.approx(11 / 30))
     assert (away.place, away.traces, away.above_floor, away.near_chosen) == ("away", 3, 2, 2)
     assert away.median_gap_closed == pytest.approx(median([0.01 / 0.31, -0.05 / 0.3, -0.015 / 0.3]))
     assert (away.median_lead, away.lowest_lead) == (pytest.approx(-1.5), pytest.approx(-5))
     assert away.lowest_lead_over_chosen == pytest.approx(-1.5)
     assert away.median_ssd_writes_ratio == pytest.approx(0.6)
-    assert large.median_gap_closed is None
+    assert away.lowest_seed_gap_closed == pytest.approx(median([0.0, -0.06 / 0.3, -0.025 / 0.3]))
+    assert (large.median_gap_closed, large.lowest_seed_gap_closed, large.highest_seed_gap_closed) == (None, None, None)
     found = Goals(rows=own, summary=[home, large, away])
     (tmp_path / "goals.json").write_text(found.model_dump_json())
     assert read_goals(tmp_path / "goals.json") == found
     (table,) = tables(found)
     assert table.row_count == 3
-    assert list(table.columns[4].cells) == ["33.3 %", NONE, "-5.0 %"]
+    assert list(table.columns[4].cells) == ["33.3 % (30.0 to 36.7)", NONE, "-5.0 % (-8.3 to -1.7)"]
