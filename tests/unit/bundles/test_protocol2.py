@@ -188,7 +188,7 @@ def test_the_model_digest_covers_what_acts_and_nothing_else(copy_of: Any) -> Non
     after = load(copy)
     assert after.model_digest == before.model_digest and after.digest != before.digest
     lines = subprocess.run(
-        "find . -type f ! -name manifest.* ! -name card.md -printf '%P\\n' | LC_ALL=C sort | xargs sha256sum"
+        "find . -type f ! -name 'manifest.*' ! -name card.md -printf '%P\\n' | LC_ALL=C sort | xargs sha256sum"
         " | sha256sum",
         shell=True, cwd=copy, check=True, capture_output=True, text=True,
     )  # fmt: skip

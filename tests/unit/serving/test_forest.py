@@ -94,6 +94,7 @@ def changed_value(key: str, value: str, at: int = 0) -> tuple[str, str]:
         (changed_value("right_child", "-99"), "right_child holds what is no whole number"),
         (changed_value("right_child", "-1"), "a branch or leaf hangs on none, or on several"),
         (changed_value("threshold", "1e999"), "one that is not finite"),
+        ((line_of(ADMISSION.read_text(), "leaf_value"), f"leaf_value={' '.join(['1.7e308'] * 15)}"), "."),
         (changed_value("threshold", "nan"), "which is no list of numbers"),
         (changed_value("threshold", "1_0"), "which is no list of numbers"),
         (changed_value("leaf_value", "0x1"), "which is no list of numbers"),
