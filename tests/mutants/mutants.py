@@ -25,7 +25,6 @@ HAZARDS = "cachezoo.kernels.reuse.hazards"
 WORTH = "cachezoo.kernels.evict.worth"
 FOLLOW = "cachezoo.kernels.follow"
 CACHE = "cachezoo.systems.reuse.cache"
-LIRS = "cachezoo.kernels.evict.lirs"
 AZOR = "cachezoo.kernels.evict.azor"
 S3FIFO = "cachezoo.kernels.evict.s3fifo"
 TINYLFU = "cachezoo.kernels.evict.wtinylfu"
@@ -381,11 +380,10 @@ REUSE = (
         ("a score at a cut is above it", "np.searchsorted(quantiles, np.asarray(scores, np.float32))", "np.searchsorted(quantiles, np.asarray(scores, np.float32), side=\"right\")"),
         ("scores are not corrected", "classes_of(self.corrected(scores), plan", "classes_of(scores, plan"),
     ),
-    *_of(LIRS, ("no ghosts", "state.kind[page] = GHOST if state.kind[page] == HIR else NOWHERE", "state.kind[page] = NOWHERE")),
     *_of(AZOR, ("metadata is as data", "if state.flags[i] & METADATA:", "if False:"),
          ("counts do not grow", "(((state.own[page] >> TIME_BITS) + 1) << TIME_BITS) | i", "(1 << TIME_BITS) | i")),
     *_of(S3FIFO,
-         ("no ghosts", "if known or (at[EVICTED] == 0", "if (at[EVICTED] == 0")),
+         ("S3-FIFO has no ghosts", "if known or (at[EVICTED] == 0", "if (at[EVICTED] == 0")),
     *_of(TINYLFU, ("the candidate always wins", "seen(state.table, candidate) > seen(state.table, rival)", "True"),
          ("the protected may fill all", "    if state.counts[PROTECTED] > state.protected:\n        oldest = state.before[state.where.size + PROTECTED - 1]\n        _leave(state, oldest)\n        _enter(state, oldest, PROBATION)\n    _count", "    _count")),
 )  # fmt: skip
