@@ -25,7 +25,6 @@ HAZARDS = "cachezoo.kernels.reuse.hazards"
 WORTH = "cachezoo.kernels.evict.worth"
 FOLLOW = "cachezoo.kernels.follow"
 CACHE = "cachezoo.systems.reuse.cache"
-LIRS = "cachezoo.kernels.evict.lirs"
 AZOR = "cachezoo.kernels.evict.azor"
 S3FIFO = "cachezoo.kernels.evict.s3fifo"
 TINYLFU = "cachezoo.kernels.evict.wtinylfu"
@@ -350,7 +349,6 @@ REUSE = (
         ("the own forest is always believed", "share = min(1.0, max(0.0, gained / (apart + DOUBT * capacity)))", "share = 1.0"),
         ("the own forest is never believed", "share = min(1.0, max(0.0, gained / (apart + DOUBT * capacity)))", "share = 0.0"),
         ("targets are read at once", "while settled + delay < i:", "while settled < i:"),
-        ("no doubt", "DOUBT = 0.1", "DOUBT = 0.01"),
     ),
     *_of(
         HAZARDS,
@@ -375,8 +373,6 @@ REUSE = (
         ("the first leads for ever", "            if ahead != state.numbers[LEADER]:\n                state.numbers[LEADER] = ahead\n                _keep", "            if False:\n                state.numbers[LEADER] = ahead\n                _keep"),
         ("hits weigh alike for ever", "state.weight[0] *= state.growth", "state.weight[0] *= 1.0"),
         ("strays leave latest first", "left = int(state.before[state.place.size + STRAY - KEPT])", "left = int(state.after[state.place.size + STRAY - KEPT])"),
-        ("the leader's misses enter at once", "_move(state, page, KEPT if held else STRAY)", "_move(state, page, KEPT)"),
-        ("leaders change on any access", "if hit and not hit >> state.numbers[LEADER] & 1:", "if True:"),
     ),
     *_of(
         CACHE,
@@ -384,12 +380,10 @@ REUSE = (
         ("a score at a cut is above it", "np.searchsorted(quantiles, np.asarray(scores, np.float32))", "np.searchsorted(quantiles, np.asarray(scores, np.float32), side=\"right\")"),
         ("scores are not corrected", "classes_of(self.corrected(scores), plan", "classes_of(scores, plan"),
     ),
-    *_of(LIRS, ("no ghosts", "state.kind[page] = GHOST if state.kind[page] == HIR else NOWHERE", "state.kind[page] = NOWHERE"),
-         ("the stack is not pruned", "    state.counts[1] -= 1\n    _prune(state)", "    state.counts[1] -= 1")),
     *_of(AZOR, ("metadata is as data", "if state.flags[i] & METADATA:", "if False:"),
          ("counts do not grow", "(((state.own[page] >> TIME_BITS) + 1) << TIME_BITS) | i", "(1 << TIME_BITS) | i")),
-    *_of(S3FIFO, ("promoted at the first use", "if mark[page] & FREQUENCY < promote:", "if mark[page] & FREQUENCY < 1:"),
-         ("no ghosts", "if known or (at[EVICTED] == 0", "if (at[EVICTED] == 0")),
+    *_of(S3FIFO,
+         ("S3-FIFO has no ghosts", "if known or (at[EVICTED] == 0", "if (at[EVICTED] == 0")),
     *_of(TINYLFU, ("the candidate always wins", "seen(state.table, candidate) > seen(state.table, rival)", "True"),
          ("the protected may fill all", "    if state.counts[PROTECTED] > state.protected:\n        oldest = state.before[state.where.size + PROTECTED - 1]\n        _leave(state, oldest)\n        _enter(state, oldest, PROBATION)\n    _count", "    _count")),
 )  # fmt: skip
