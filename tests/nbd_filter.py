@@ -26,7 +26,7 @@ def build_filter(folder: Path, *more: str) -> Path:
 
 def build_plugin(plugin: Path) -> Path:
     """`slow_plugin.c`, compiled."""
-    flags = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
     command = ["gcc", *flags, "-o", str(plugin), str(LIBRARY / "tests/slow_plugin.c")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -68,7 +68,7 @@ class Half:
             if sequence:
                 disk.write(first * SECTOR, b"".join(stamp(s, sequence) for s in range(first, first + n)))
             else:
-                disk.zero(first * SECTOR, n * SECTOR)
+                (disk.zero if draw < 0.645 else disk.trim)(first * SECTOR, n * SECTOR)
             self.known[low : low + n] = [sequence] * n
             self.underway = None
 
@@ -167,7 +167,7 @@ def run(filter_file: Path, plugin: Path, folder: Path, kills: int, more: list[st
     rng = random.Random(derive_seed(seed, "kills of the filter"))
     (folder / "disk").write_bytes(bytes(2 * HALF * SECTOR))
     stats = folder / "stats.json"
-    options = [f"cz-ssd={folder / 'ssd'}", "cz-size=1M", f"cz-stats={stats}", *more]
+    options = [f"cz-ssd={folder / 'ssd'}", "cz-size=512K", f"cz-stats={stats}", *more]
     setup = Setup(filter_file, plugin, folder, options)
     halves = [Half(0), Half(HALF)]
     counts = {"kills": 0, "requests": 0, "recovered": 0, "hits": 0, "corrupt": 0, "ssd_errors": 0}

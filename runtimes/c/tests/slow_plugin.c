@@ -92,6 +92,16 @@ static int slow_pwrite(void *handle, const void *data, uint32_t count, uint64_t 
     return done == (ssize_t)count ? 0 : -1;
 }
 
+/* Of zeroes and trims alike: the range reads as zeros. */
+static int slow_zero(void *handle, uint32_t count, uint64_t offset, uint32_t flags)
+{
+    (void)handle, (void)flags;
+    wait_a_little();
+    int failed = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, count);
+    wait_a_little();
+    return failed;
+}
+
 static int slow_flush(void *handle, uint32_t flags)
 {
     (void)handle, (void)flags;
@@ -109,6 +119,8 @@ static struct nbdkit_plugin plugin = {
     .pread = slow_pread,
     .pwrite = slow_pwrite,
     .flush = slow_flush,
+    .zero = slow_zero,
+    .trim = slow_zero,
 };
 
 NBDKIT_REGISTER_PLUGIN(plugin)
