@@ -239,7 +239,7 @@ void cz_caching_tell(cz_stream *stream, const float tags[CZ_N_TAGS]) {
 static void stats(const cz_stream *stream, cz_counters *counters) {
     const caching_stream *own = (const caching_stream *)stream;
     cz_sequence_stats(own->history, counters);
-    counters->bytes += sizeof *own + cz_lstm_state_size(own->state) * sizeof(float);
+    counters->bytes += sizeof *own + cz_lstm_state_bytes(own->state);
 }
 
 /* ---- saved states ---- */
@@ -247,14 +247,143 @@ static void stats(const cz_stream *stream, cz_counters *counters) {
 static size_t save(const cz_stream *base, unsigned char *buffer) {
     const caching_stream *stream = (const caching_stream *)base;
     cz_writer out = {buffer, 0};
-    size_t floats = cz_lstm_state_size(stream->state), history = cz_sequence_save(stream->history, NULL);
-    cz_put(&out, base->observed, 8);
     cz_put(&out, (uint64_t)stream->last_us, 8);
     cz_put(&out, (uint64_t)stream->steps, 8);
-    cz_put_bytes(&out, stream->tags, sizeof stream->tags);
-    cz_put(&out, floats, 8);
-    if (out.at) cz_lstm_state_save(stream->state, (float *)(void *)(out.at + out.size));
-    out.size += floats * sizeof(float);
-    if (out.at) cz_sequence_save(stream->history, out.at + out.size);
-    return out.size + history;
+    for (int i = 0; i < CZ_N_TAGS; i++) cz_put(&out, stream->tags[i] != 0.0f, 1);
+    if (out.at) cz_lstm_state_save(stream->state, out.at + out.size);
+    out.size += cz_lstm_state_bytes(stream->state);
+    return out.size + cz_sequence_save(stream->history, out.at ? out.at + out.size : NULL);
 }
+
+static int restore(cz_stream *base, const unsigned char *buffer, size_t size, cz_error *error) {
+    caching_stream *stream = (caching_stream *)base;
+    cz_bytes in = {buffer, size, false};
+    stream->last_us = (int64_t)cz_take(&in, 8);
+    stream->steps = (int64_t)cz_take(&in, 8);
+    for (int i = 0; i < CZ_N_TAGS; i++) stream->tags[i] = cz_take(&in, 1) ? 1.0f : 0.0f;
+    const unsigned char *state = cz_take_bytes(&in, cz_lstm_state_bytes(stream->state));
+    if (!state || stream->last_us < 0 || stream->steps < 0 || !cz_lstm_state_load(stream->state, state) ||
+        !cz_sequence_restore(stream->history, in.at, in.left))
+        return cz_fail(error, CZ_BAD_STATE, "it holds no history of a caching model");
+    return CZ_OK;
+}
+
+static int may_swap(const void *from, const void *to, cz_error *error) {
+    const caching *one = from, *other = to;
+    const cz_horizons *a = &one->horizons, *b = &other->horizons;
+    if (one->features != other->features || one->open != other->open ||
+        !cz_inputs_same(one->inputs, other->inputs, one->open))
+        return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with a model of other inputs; begin a new one");
+    if (a->memory != b->memory || a->window != b->window || a->region_bytes != b->region_bytes ||
+        a->region_bits != b->region_bits)
+        return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with another policy.memory; begin a new one");
+    if (one->layers != other->layers || one->units != other->units)
+        return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with a network of another shape; begin a new one");
+    return CZ_OK;
+}
+
+/* A state says nothing to another network: it begins at zero. */
+static void swapped(cz_stream *base) {
+    caching_stream *stream = (caching_stream *)base;
+    cz_lstm_state_zero(stream->state);
+    stream->steps = 0;
+}
+
+/* ---- golden sets ---- */
+
+typedef struct set {
+    caching_stream *stream;
+    cz_manager *manager;
+    cz_unit *units, *victims;
+} set;
+
+static int64_t pages_of(const cz_request *request) {
+    return (request->offset + request->size - 1) / CZ_PAGE_BYTES - request->offset / CZ_PAGE_BYTES + 1;
+}
+
+static int set_new(const cz_bundle *bundle, const caching *model, const cz_golden *golden, set *of, cz_error *error) {
+    const cz_json *capacity = golden->context ? cz_json_get(golden->context, "capacity_pages") : NULL;
+    const char *where = cz_bundle_where(bundle);
+    int64_t most = 1, all = 1;
+    if (!capacity || !capacity->whole || capacity->integer < 1)
+        return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden context has no capacity_pages of at least 1", where);
+    for (int64_t i = 0; i < golden->rows; i++) {
+        if (!cz_request_fits(&golden->requests[i]))
+            return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden request %lld is none that a trace holds", where,
+                           (long long)i + 1);
+        int64_t pages = pages_of(&golden->requests[i]);
+        most = pages > most ? pages : most;
+        all += pages;
+    }
+    cz_rules rules;
+    cz_stream_options options = {.max_keys = all, .capacity = capacity->integer};
+    cz_caching_rules(model, capacity->integer, &rules);
+    of->units = malloc((size_t)most * sizeof *of->units);
+    of->victims = malloc((size_t)most * sizeof *of->victims);
+    if (!of->units || !of->victims) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for golden rows", where);
+    int code = cz_manager_new(&rules, &of->manager, error);
+    if (!code)
+        code = cz_stream_golden(bundle, &cz_kind_caching, model, golden, options, (cz_stream **)&of->stream, error);
+    return code;
+}
+
+static int remake_row(set *of, const caching *model, const cz_golden *golden, int64_t row, cz_remade *remade,
+                      cz_error *error) {
+    const cz_request *request = &golden->requests[row];
+    float *outputs = remade->outputs + row * CZ_N_TAGS;
+    cz_ticket ticket;
+    cz_served served;
+    if (look(of->stream, request, &ticket))
+        return cz_fail(error, CZ_BAD_BUNDLE, "golden request %lld is earlier than the one before", (long long)row + 1);
+    memcpy(remade->features + row * golden->n_features, ticket.row, sizeof(float) * (size_t)model->features);
+    if (golden->outputs_given) memcpy(outputs, golden->outputs + row * CZ_N_TAGS, sizeof(float) * CZ_N_TAGS);
+    else step(model, of->stream, ticket.row, outputs);
+    int32_t queue = cz_manager_decide(outputs, model->threshold, model->rules.single);
+    cz_manager_serve(of->manager, request->volume, request->offset / CZ_PAGE_BYTES, pages_of(request),
+                     request->op == CZ_WRITE, queue, of->units, of->victims, &served);
+    cz_caching_tell(&of->stream->base, served.tags);
+    int32_t *decisions = remade->decisions + row * golden->n_decisions;
+    decisions[0] = served.queue;
+    decisions[1] = (int32_t)served.hits;
+    decisions[2] = (int32_t)served.victims;
+    decisions[3] = (int32_t)served.dirty_victims;
+    return CZ_OK;
+}
+
+static int remake(const cz_bundle *bundle, const void *given, const cz_golden *golden, cz_remade *remade,
+                  cz_error *error) {
+    const caching *model = given;
+    set of = {0};
+    int code = CZ_OK;
+    if (golden->n_features != model->features || golden->n_outputs != CZ_N_TAGS || golden->n_decisions != 4 ||
+        golden->output_rows != golden->rows || golden->feature_rows != golden->rows ||
+        golden->decision_rows != golden->rows)
+        code = cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows are not those of a caching model; export it again",
+                       cz_bundle_where(bundle));
+    if (!code) code = set_new(bundle, model, golden, &of, error);
+    for (int64_t row = 0; !code && row < golden->rows; row++)
+        code = remake_row(&of, model, golden, row, remade, error);
+    cz_stream_free(&of.stream->base);
+    cz_manager_free(of.manager);
+    free(of.units);
+    free(of.victims);
+    return code;
+}
+
+const cz_kind_ops cz_kind_caching = {
+    .name = "caching",
+    .kind = CZ_CACHING,
+    .stream_bytes = sizeof(caching_stream),
+    .model_new = model_new,
+    .model_free = model_free,
+    .stream_new = stream_new,
+    .stream_free = stream_free,
+    .observe = observe,
+    .decide = decide,
+    .remake = remake,
+    .save = save,
+    .restore = restore,
+    .may_swap = may_swap,
+    .swapped = swapped,
+    .stats = stats,
+};

@@ -91,24 +91,31 @@ void cz_lstm_state_zero(cz_lstm_state *state) {
     memset(state->cell, 0, size);
 }
 
-size_t cz_lstm_state_size(const cz_lstm_state *state) { return (size_t)2 * (size_t)state->layers * (size_t)state->units; }
+size_t cz_lstm_state_bytes(const cz_lstm_state *state) {
+    return sizeof(float) * 2 * (size_t)state->layers * (size_t)state->units;
+}
 
-void cz_lstm_state_save(const cz_lstm_state *state, float *values) {
-    for (int32_t layer = 0; layer < state->layers; layer++) {
-        size_t size = sizeof(float) * (size_t)state->units, from = (size_t)layer * (size_t)state->padded;
-        memcpy(values, state->hidden + from, size);
-        memcpy(values + state->units, state->cell + from, size);
-        values += 2 * state->units;
+void cz_lstm_state_save(const cz_lstm_state *state, unsigned char *bytes) {
+    size_t size = sizeof(float) * (size_t)state->units;
+    for (int32_t layer = 0; layer < state->layers; layer++, bytes += 2 * size) {
+        size_t from = (size_t)layer * (size_t)state->padded;
+        memcpy(bytes, state->hidden + from, size);
+        memcpy(bytes + size, state->cell + from, size);
     }
 }
 
-void cz_lstm_state_load(cz_lstm_state *state, const float *values) {
-    for (int32_t layer = 0; layer < state->layers; layer++) {
-        size_t size = sizeof(float) * (size_t)state->units, to = (size_t)layer * (size_t)state->padded;
-        memcpy(state->hidden + to, values, size);
-        memcpy(state->cell + to, values + state->units, size);
-        values += 2 * state->units;
+bool cz_lstm_state_load(cz_lstm_state *state, const unsigned char *bytes) {
+    size_t size = sizeof(float) * (size_t)state->units;
+    bool whole = true;
+    for (int32_t layer = 0; layer < state->layers; layer++, bytes += 2 * size) {
+        float *hidden = state->hidden + (size_t)layer * (size_t)state->padded;
+        float *cell = state->cell + (size_t)layer * (size_t)state->padded;
+        memcpy(hidden, bytes, size);
+        memcpy(cell, bytes + size, size);
+        for (int32_t i = 0; i < state->units; i++) whole = whole && fabsf(hidden[i]) <= 1.0f && isfinite(cell[i]);
     }
+    if (!whole) cz_lstm_state_zero(state);
+    return whole;
 }
 
 /* Values of magnitude up to 1 as two bytes each, see CZ_INT8_ONE, and room to a whole quad. */

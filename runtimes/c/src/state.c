@@ -180,7 +180,7 @@ static void exchange(unsigned char *a, unsigned char *b, size_t size) {
 
 int cz_restore(cz_stream *stream, const char *path, cz_error *error) {
     unsigned char *data;
-    size_t size, names = 0;
+    size_t size = 0, names = 0;
     uint64_t observed = 0;
     cz_stream *fresh = NULL;
     if (!stream || !path) return cz_fail(error, CZ_BAD_CALL, "cz_restore: no stream or no path; pass both");
