@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cachezoo.bundles.measured import Metrics
-from cachezoo.bundles.protocol import MANIFEST, SEAL, seal
+from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, SEAL, model_digest, seal
 from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.systems.admission import fit as admission
@@ -123,15 +123,31 @@ def bundle_dir(trained: tuple[Path, RequestBatch], tmp_path_factory: pytest.Temp
     return _bundles[folder]
 
 
+def documents(folder: Path) -> dict[str, Any]:
+    """Both documents of a bundle in one; of PROTOCOL 1 there is but the manifest."""
+    whole: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+    return {**whole, **(json.loads((folder / ACTS).read_text()) if (folder / ACTS).exists() else {})}
+
+
 def reseal(folder: Path, change: Callable[[dict[str, Any]], None] = lambda manifest: None) -> None:
-    """Change a manifest, then make every checksum true again: damage that no checksum shows."""
-    manifest = json.loads((folder / MANIFEST).read_text())
-    for entry in manifest["files"]:
+    """Change a bundle's documents, then make every checksum true again: damage that no checksum shows."""
+    whole = documents(folder)
+    _restate(whole["files"], folder)
+    change(whole)
+    if (folder / ACTS).exists():
+        acting = {name: whole.pop(name) for name in ACTING if name in whole}
+        (folder / ACTS).write_text(json.dumps(acting, indent=2, sort_keys=True))
+        _restate([entry for entry in whole["files"] if entry["path"] == ACTS], folder)
+        if "model_digest" in whole:
+            whole["model_digest"] = model_digest(whole["files"])
+    raw = json.dumps(whole, indent=2, sort_keys=True).encode()
+    (folder / MANIFEST).write_bytes(raw)
+    (folder / SEAL).write_bytes(seal(hashlib.sha256(raw).hexdigest()))
+
+
+def _restate(entries: list[dict[str, Any]], folder: Path) -> None:
+    for entry in entries:
         path = folder / entry["path"]
         if path.is_file():
             entry["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
             entry["size"] = path.stat().st_size
-    change(manifest)
-    raw = json.dumps(manifest, indent=2, sort_keys=True).encode()
-    (folder / MANIFEST).write_bytes(raw)
-    (folder / SEAL).write_bytes(seal(hashlib.sha256(raw).hexdigest()))

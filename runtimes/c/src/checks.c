@@ -30,7 +30,7 @@ static int refused_reason(const cz_store *store, cz_error *error) {
         return result;
     if (!cz_json_read((const char *)entry->data, (size_t)entry->size, store->where, &document, NULL))
         reason = cz_json_get(cz_json_root(document), "reason");
-    cz_refuse(store->where, error, "it has no bundle", "export refused this model: %.200s",
+    cz_refuse(store->where, error, "it has no bundle", "export refused this model: %.300s",
               reason && reason->type == CZ_JSON_TEXT ? reason->text : "no reason given");
     cz_json_free(document);
     return CZ_BAD_BUNDLE;

@@ -16,7 +16,7 @@
 #define FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 int cz_refuse(const char *where, cz_error *error, const char *fix, const char *format, ...) {
-    char problem[320];
+    char problem[400];
     va_list values;
     va_start(values, format);
     vsnprintf(problem, sizeof problem, format, values);

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
 from cachezoo.systems.registry import bundling_of
 
@@ -86,8 +87,9 @@ def _facts(manifest: Mapping[str, Any]) -> list[str]:
         ],
         [
             "size",
-            f"{cost['parameters']} numbers, {cost['model_bytes']} bytes, state {cost['state_bytes']} bytes",
+            f"{cost['parameters']} numbers, {cost['model_bytes']} bytes, state {state_of(cost)}",
         ],
+        ["profile", manifest["profile"]],
         ["golden rows", f"{golden['rows']} ({branches})"],
     ]
     return _table(["", ""], rows)

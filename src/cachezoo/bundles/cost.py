@@ -1,8 +1,7 @@
 """Static cost of one inference, counted from the ONNX graph: no clock, so the same everywhere."""
 
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 WEIGHTED = {"LSTM": (1, 2), "Gemm": (1,), "MatMul": (0, 1)}
 
@@ -14,7 +13,7 @@ def model_cost(model: bytes) -> dict[str, int]:
         model: an ONNX file.
 
     Returns:
-        The manifest's `cost`. LSTMs count each step of a sequence of fixed length; a named length
+        The manifest's `cost` but for the state, which the kind knows. LSTMs count each step of a sequence of fixed length; a named length
         counts as 1.
     """
     import onnx
@@ -37,8 +36,14 @@ def model_cost(model: bytes) -> dict[str, int]:
         "comparisons": comparisons,
         "parameters": int(parameters),
         "model_bytes": len(model),
-        "state_bytes": _state_bytes(graph),
     }
+
+
+def state_of(cost: Mapping[str, Any]) -> str:
+    """What a runtime has to keep, in words; PROTOCOL 1 states the network's state alone."""
+    each = cost.get("state_bytes_per_key", 0)
+    beside = f" and {each} for each {cost['state_key']} remembered" if each else ""
+    return f"{cost['state_bytes']} bytes{beside}"
 
 
 def _dims(value: Any) -> list[int]:  # noqa: ANN401 - onnx.ValueInfoProto
@@ -55,12 +60,6 @@ def _steps(graph: Any) -> int:  # noqa: ANN401 - onnx.GraphProto
 def _is_state(value: Any, graph: Any) -> bool:  # noqa: ANN401 - onnx messages
     """A state goes out with the shape it came in with, and feeds an LSTM directly or through a Slice."""
     return any(_dims(out) == _dims(value) and len(_dims(out)) == 3 for out in graph.output)
-
-
-def _state_bytes(graph: Any) -> int:  # noqa: ANN401 - onnx.GraphProto
-    return 4 * sum(
-        int(np.prod(_dims(value))) for value in graph.input if len(_dims(value)) == 3 and _is_state(value, graph)
-    )
 
 
 def _forest(node: Any) -> tuple[int, int]:  # noqa: ANN401 - onnx.NodeProto

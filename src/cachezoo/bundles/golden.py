@@ -1,7 +1,7 @@
 """Golden files: raw requests, features, outputs and decisions that every conformant consumer reproduces."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from tokenize import TokenError
 from typing import Any
@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.bundles.protocol import (
-    GOLDEN_DECISIONS,
-    GOLDEN_FEATURES,
-    GOLDEN_OUTPUTS,
-    GOLDEN_REQUESTS,
-    one_line,
-)
+from cachezoo.bundles.protocol import GOLDEN, GOLDEN_FILES, SYNTHETIC, one_line
 from cachezoo.errors import BundleError
 from cachezoo.serving.kind import F32, I32, OUTPUT_TOLERANCE, Recomputed
 from cachezoo.serving.requests import RequestBatch, from_csv, to_csv
+from cachezoo.serving.synthetic import GIVEN
 from cachezoo.traces.table import PAGE_BYTES, bad_rows
 
 MOST_PAGES = 1 << 22  # accesses, of all golden requests together
@@ -31,22 +26,53 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class Golden:
-    """The golden folder, read."""
+    """A golden set, read.
 
+    Attributes:
+        folder: `golden`, or that of a synthetic set.
+        stated: what the manifest says of it.
+        requests, features, outputs, decisions: its files.
+    """
+
+    folder: str
+    stated: Mapping[str, Any]
     requests: RequestBatch
     features: F32
     outputs: F32
     decisions: I32
 
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """New values by place; none of the real rows."""
+        changes: Mapping[str, Any] = self.stated.get("changes", {})
+        return changes
 
-def golden_files(requests: RequestBatch, recomputed: Recomputed) -> dict[str, bytes]:
-    """The golden folder's files by path."""
-    return {
-        GOLDEN_REQUESTS: to_csv(requests),
-        GOLDEN_FEATURES: _npy(recomputed.features.astype("<f4")),
-        GOLDEN_OUTPUTS: _npy(recomputed.outputs.astype("<f4")),
-        GOLDEN_DECISIONS: _npy(recomputed.decisions.astype("<i4")),
-    }
+    @property
+    def given(self) -> F32 | None:
+        """The outputs that the runtime acts on, where they are given and not computed."""
+        return self.outputs if self.stated["context"].get("outputs") == GIVEN else None
+
+
+def paths_of(folder: str) -> tuple[str, str, str, str]:
+    """Requests, features, outputs and decisions of a golden folder."""
+    requests, features, outputs, decisions = (f"{folder}/{name}" for name in GOLDEN_FILES)
+    return requests, features, outputs, decisions
+
+
+def synthetic_folder(name: str) -> str:
+    """The folder of a synthetic set."""
+    return f"{SYNTHETIC}/{name}"
+
+
+def golden_files(requests: RequestBatch, recomputed: Recomputed, folder: str = GOLDEN) -> dict[str, bytes]:
+    """A golden folder's files by path."""
+    contents = (
+        to_csv(requests),
+        _npy(recomputed.features.astype("<f4")),
+        _npy(recomputed.outputs.astype("<f4")),
+        _npy(recomputed.decisions.astype("<i4")),
+    )
+    return dict(zip(paths_of(folder), contents, strict=True))
 
 
 def _npy(array: npt.NDArray[Any]) -> bytes:
@@ -70,32 +96,59 @@ def _read_npy(name: str, data: bytes, dtype: str, columns: int, where: str) -> n
     return array
 
 
-def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: str) -> Golden:
-    """Read the golden files.
+def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: str) -> list[Golden]:
+    """Read all golden sets: the real rows, then the synthetic ones.
 
     Raises:
-        BundleError: they do not fit each other or the manifest.
+        BundleError: files are missing, or do not fit each other or the manifest.
     """
     stated = manifest["golden"]
-    requests = from_csv(files[GOLDEN_REQUESTS], f"{where}/{GOLDEN_REQUESTS}")
-    features = _read_npy(GOLDEN_FEATURES, files[GOLDEN_FEATURES], "<f4", len(manifest["features"]), where)
-    outputs = _read_npy(GOLDEN_OUTPUTS, files[GOLDEN_OUTPUTS], "<f4", len(stated["outputs"]), where)
-    decisions = _read_npy(GOLDEN_DECISIONS, files[GOLDEN_DECISIONS], "<i4", len(stated["decisions"]), where)
+    sets = [(GOLDEN, stated), *((synthetic_folder(one["name"]), one) for one in stated.get("synthetic", ()))]
+    if len({folder for folder, _ in sets}) < len(sets):
+        message = f"{where}: two synthetic golden sets have one name; export the bundle again"
+        raise BundleError(message)
+    found, pages = [], 0
+    for folder, one in sets:
+        found.append(_read_set(folder, one, len(manifest["features"]), files, where))
+        pages += int(-(-found[-1].requests.size // PAGE_BYTES).sum())
+        if pages > MOST_PAGES:
+            message = f"{where}/{folder}/requests.csv: touches more than {MOST_PAGES} pages; export the bundle again"
+            raise BundleError(message)
+    return found
+
+
+def _read_set(folder: str, stated: Mapping[str, Any], width: int, files: Mapping[str, bytes], where: str) -> Golden:
+    names = paths_of(folder)
+    if missing := [name for name in names if name not in files]:
+        message = f"{where}: {missing[0]} of a golden set is missing; export the bundle again"
+        raise BundleError(message)
+    requests = from_csv(files[names[0]], f"{where}/{names[0]}")
+    sides = (("<f4", width), ("<f4", len(stated["outputs"])), ("<i4", len(stated["decisions"])))
+    arrays = [
+        _read_npy(name, files[name], dtype, columns, where)
+        for name, (dtype, columns) in zip(names[1:], sides, strict=True)
+    ]
     if len(requests) != stated["rows"]:
-        message = f"{where}: {GOLDEN_REQUESTS} has {len(requests)} rows, the manifest says {stated['rows']}"
+        message = f"{where}: {names[0]} has {len(requests)} rows, the manifest says {stated['rows']}"
         raise BundleError(message)
     wrong = bad_rows(requests.op, requests.offset, requests.size)
     if wrong:
-        message = f"{where}/{GOLDEN_REQUESTS}: row {wrong[0][0] + 1}: {wrong[0][1]}"
+        message = f"{where}/{names[0]}: row {wrong[0][0] + 1}: {wrong[0][1]}"
         raise BundleError(message)
-    if int(-(-requests.size // PAGE_BYTES).sum()) > MOST_PAGES:
-        message = f"{where}/{GOLDEN_REQUESTS}: touches more than {MOST_PAGES} pages; export the bundle again"
-        raise BundleError(message)
-    return Golden(requests, features, outputs, decisions)
+    return Golden(folder, stated, requests, *arrays)
 
 
-def compare(golden: Golden, recomputed: Recomputed, stated: Mapping[str, Any], where: str) -> float:
-    """Hold what was recomputed against the golden files: features and decisions exactly, outputs within 1e-5.
+def compare(
+    golden: Golden, recomputed: Recomputed, where: str, sources: Sequence[str], *, decisions: bool = True
+) -> float:
+    """Hold what was recomputed against a golden set: features and decisions exactly, outputs within 1e-5.
+
+    Args:
+        golden: the set.
+        recomputed: the same of this runtime.
+        where: the bundle, for the message.
+        sources: files that the outputs were computed from: one, or one for each column.
+        decisions: they are compared too, and the branches.
 
     Returns:
         The largest difference of an output.
@@ -103,25 +156,30 @@ def compare(golden: Golden, recomputed: Recomputed, stated: Mapping[str, Any], w
     Raises:
         BundleError: what differs first, with its row.
     """
-    pairs: list[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]] = [
-        (GOLDEN_FEATURES, golden.features, recomputed.features),
-        (GOLDEN_OUTPUTS, golden.outputs, recomputed.outputs),
-        (GOLDEN_DECISIONS, golden.decisions, recomputed.decisions),
-    ]
-    worst = 0.0
-    for name, want, have in pairs:
-        if want.shape != have.shape:
-            message = f"{where}: the runtime gives {have.shape} where {name} has {want.shape}; export it again"
+    _, features, outputs, decided = paths_of(golden.folder)
+    of = ", ".join(sources)
+    _equal(features, golden.features, recomputed.features, 0.0, where, "")
+    for column, source in enumerate(sources):
+        part = slice(column, column + 1) if len(sources) == recomputed.outputs.shape[-1] else slice(None)
+        pair = [array[:, part] for array in (golden.outputs, recomputed.outputs)]
+        _equal(outputs, pair[0], pair[1], OUTPUT_TOLERANCE, where, f" of {source}")
+    if decisions:
+        _equal(decided, golden.decisions, recomputed.decisions, 0.0, where, f" of {of}")
+        if dict(golden.stated["branches"]) != recomputed.branches:
+            message = f"{where}: {golden.folder} passes other branches than the manifest counts; export the bundle again"
             raise BundleError(message)
-        difference = np.abs(want.astype(np.float64) - have.astype(np.float64))
-        limit = OUTPUT_TOLERANCE if name == GOLDEN_OUTPUTS else 0.0
-        if not (difference <= limit).all():
-            row = int(np.argmax(~(difference <= limit).all(axis=1)))
-            message = f"{where}: row {row + 1} of {name} is not what this runtime computes; export the bundle again"
-            raise BundleError(message)
-        if name == GOLDEN_OUTPUTS and difference.size:
-            worst = float(difference.max())
-    if dict(stated["branches"]) != recomputed.branches:
-        message = f"{where}: the golden rows pass other branches than the manifest counts; export the bundle again"
+    return float(np.abs(golden.outputs.astype(np.float64) - recomputed.outputs).max(initial=0.0))
+
+
+def _equal(
+    name: str, want: npt.NDArray[Any], have: npt.NDArray[Any], limit: float, where: str, source: str
+) -> None:
+    """Raises BundleError: two arrays of rows differ by more than a limit."""
+    if want.shape != have.shape:
+        message = f"{where}: the runtime gives {have.shape} where {name} has {want.shape}; export it again"
         raise BundleError(message)
-    return worst
+    near = np.abs(want.astype(np.float64) - have.astype(np.float64)) <= limit
+    if not near.all():
+        row = int(np.argmax(~near.all(axis=1)))
+        message = f"{where}: row {row + 1} of {name} is not what this runtime computes{source}; export the bundle again"
+        raise BundleError(message)

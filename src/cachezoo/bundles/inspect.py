@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Any
 
+from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.reader import load
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A bundle's manifest, its digest, and whether it may be champion.
+    """A bundle's manifest, its digests, and whether it may be champion.
 
     Args:
         path: a bundle's folder or .zip; it is checked first.
@@ -21,7 +22,15 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     bundle = load(path)
     good, why = promotion(bundle.manifest["measured"])
-    return {"digest": bundle.digest, "promotable": good, "why": why, "manifest": bundle.manifest}
+    return {
+        "digest": bundle.digest,
+        "model_digest": bundle.model_digest,
+        "profile": bundle.profile,
+        "conformance": dict(bundle.conformance),
+        "promotable": good,
+        "why": why,
+        "manifest": bundle.manifest,
+    }
 
 
 def render(report: dict[str, Any]) -> "Group":
@@ -32,16 +41,20 @@ def render(report: dict[str, Any]) -> "Group":
 
     manifest = report["manifest"]
     facts = Table(title=f"{manifest['id']} {manifest['version']}", title_justify="left", show_header=False)
-    cost = manifest["cost"]
+    cost, synthetic = manifest["cost"], manifest["golden"].get("synthetic", [])
     rows = {
         "digest": report["digest"],
+        "model digest": report["model_digest"],
         "kind": manifest["kind"],
         "category": manifest["category"] or "all",
         "PROTOCOL": manifest["PROTOCOL"],
+        "profile": report["profile"],
+        "conformance": ", ".join(f"{name} {share}" for name, share in report["conformance"].items()) or "not stated",
         "champion": f"{'may be' if report['promotable'] else 'no'}: {report['why']}",
         "inference": f"{cost['macs']} multiply-accumulates, at most {cost['comparisons']} comparisons",
-        "state": f"{cost['state_bytes']} bytes",
+        "state": state_of(cost),
         "golden rows": f"{manifest['golden']['rows']}, branches {manifest['golden']['branches']}",
+        "synthetic sets": ", ".join(f"{one['name']} {one['rows']}" for one in synthetic) or "none",
         "trained on": ", ".join(f"{t['trace']} ({t['role']})" for t in manifest["provenance"]["traces"]),
     }
     for name, value in rows.items():

@@ -15,8 +15,8 @@ from typing import Any
 
 from cachezoo.bundles import protocol
 from cachezoo.bundles.archive import read_archive
-from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
-from cachezoo.bundles.schema import check_manifest
+from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
+from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
 from cachezoo.systems.registry import bundling_of
 
@@ -29,14 +29,16 @@ class Checked:
 
     Attributes:
         where: the folder or archive, for messages.
-        manifest: the parsed manifest.
+        manifest: the parsed manifest; from PROTOCOL 2 on with the keys of model.json among its own.
         digest: sha256 of manifest.json, which stands for the whole bundle.
+        model_digest: stands for what acts; of PROTOCOL 1, which has none, the digest.
         files: the listed files by path.
     """
 
     where: str
     manifest: dict[str, Any]
     digest: str
+    model_digest: str
     files: dict[str, bytes]
 
 
@@ -48,7 +50,7 @@ def read_checked(path: Path) -> Checked:
     """Read a bundle's folder or .zip and check it.
 
     Raises:
-        BundleError: anything that PROTOCOL 1 refuses; the message names the file.
+        BundleError: anything that its PROTOCOL refuses; the message names the file.
     """
     if path.is_dir():
         return _from_folder(path)
@@ -64,7 +66,7 @@ def read_checked(path: Path) -> Checked:
     _compare_names(set(files), set(listed), where)
     for name, entry in listed.items():
         _check_content(name, files[name], entry, where)
-    return Checked(where, manifest, digest, files)
+    return _whole(where, manifest, digest, files)
 
 
 def _from_folder(path: Path) -> Checked:
@@ -87,7 +89,41 @@ def _from_folder(path: Path) -> Checked:
             raise _refuse(where, f"{name} has {sizes[name]} bytes, the manifest says {entry['size']}")
         files[name] = _read_regular(path / name, entry["size"], name)
         _check_content(name, files[name], entry, where)
-    return Checked(where, manifest, digest, files)
+    return _whole(where, manifest, digest, files)
+
+
+def _whole(where: str, manifest: dict[str, Any], digest: str, files: dict[str, bytes]) -> Checked:
+    """The documents in one, and the files that its kind has.
+
+    Raises:
+        BundleError: the model's document is not what its PROTOCOL asks for, or weights are missing.
+    """
+    acting = digest
+    if manifest["PROTOCOL"] > 1:
+        acting = protocol.model_digest(manifest["files"])
+        if manifest["model_digest"] != acting:
+            raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
+        manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
+    weights = bundling_of(manifest["kind"]).weights
+    if missing := [name for name in weights if name not in files]:
+        raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
+    return Checked(where, manifest, digest, acting, files)
+
+
+def _acting(raw: bytes, manifest: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The parsed model.json.
+
+    Raises:
+        BundleError: it is too large, no JSON, breaks its schema, or has a key that manifest.json has too.
+    """
+    if len(raw) > MAX_MANIFEST_BYTES:
+        raise _refuse(where, f"{ACTS} has {len(raw)} bytes, more than any model's document")
+    found = _parse_json(raw, f"{where}/{ACTS}")
+    if isinstance(found, dict) and (both := sorted(set(found) & set(manifest))):
+        raise _refuse(where, f"{both[0]!r} stands in {MANIFEST} and in {ACTS}")
+    check_document(found, MODEL_SCHEMA, f"{where}/{ACTS}")
+    document: dict[str, Any] = found
+    return document
 
 
 def _refusal_reason(path: Path) -> str:
@@ -146,7 +182,7 @@ def _parse_manifest(raw: bytes, sealed: bytes, where: str) -> tuple[dict[str, An
     digest = hashlib.sha256(raw).hexdigest()
     if sealed != protocol.seal(digest):
         raise _refuse(where, f"{MANIFEST} does not have the sha256 that {SEAL} states")
-    check_manifest(manifest, f"{where}/{MANIFEST}")
+    check_document(manifest, MANIFESTS[found], f"{where}/{MANIFEST}")
     return manifest, digest
 
 
@@ -182,10 +218,8 @@ def _listed(manifest: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]
         if name in listed or name in (MANIFEST, SEAL):
             raise _refuse(where, f"{MANIFEST} lists {name} twice or lists itself")
         listed[name] = entry
-    required = (*protocol.REQUIRED, *bundling_of(manifest["kind"]).weights)
-    missing = [name for name in required if name not in listed]
-    if missing:
-        raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
+    if missing := [name for name in protocol.required_files(manifest["PROTOCOL"]) if name not in listed]:
+        raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every bundle has")
     return listed
 
 

@@ -132,6 +132,24 @@ def tensor_of(tensor: Mapping[str, Any]) -> npt.NDArray[Any]:
     return values.reshape(shape)
 
 
+def tensors_of(model: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
+    """Name, dtype and shape of a model's tensors, of `input` or `output`, as the manifest states them.
+
+    Raises:
+        ValueError: a tensor of another type than bundles have, or without a shape.
+    """
+    found = []
+    for value in model["graph"][side]:
+        tensor = value.get("type", {}).get("tensor_type", {})
+        kind, shape = tensor.get("elem_type"), tensor.get("shape", {}).get("dim")
+        if kind not in DTYPES or shape is None:
+            message = f"{side} {value.get('name', '')[:40]!r} is no tensor of a type that bundles have, with a shape"
+            raise ValueError(message)
+        sides = [one.get("dim_param") or one.get("dim_value", 0) for one in shape]
+        found.append({"name": value.get("name", ""), "dtype": DTYPES[kind][0], "shape": sides})
+    return found
+
+
 def finite(model: Mapping[str, Any]) -> bool:
     """Whether all numbers of a model's tensors and attributes are finite."""
     graph = model["graph"]

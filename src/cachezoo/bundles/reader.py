@@ -1,4 +1,4 @@
-"""Loads a bundle on numpy and onnxruntime alone.
+"""Loads a bundle on numpy, and of LSTMs onnxruntime, alone.
 
     from cachezoo.bundles import Coded, RequestBatch, load
     bundle = load("models/bundles/admission.database.lgbm")
@@ -10,20 +10,23 @@ Everything is checked before it is used: see `cachezoo.bundles.integrity` and `c
 """
 
 import os
-from collections.abc import Mapping
+import struct
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from cachezoo.bundles.golden import Golden, read_golden
 from cachezoo.bundles.integrity import Checked, read_checked
-from cachezoo.bundles.onnx_file import check_graph, read_model
-from cachezoo.bundles.protocol import MODEL, one_line
+from cachezoo.bundles.onnx_file import check_graph, read_model, tensors_of
+from cachezoo.bundles.protocol import ACTING, GOLDEN, MODEL, one_line
+from cachezoo.bundles.schema import MODEL_SCHEMA, check_document
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, ConfigError
-from cachezoo.serving.kind import Kind, Recomputed, Session
+from cachezoo.serving.kind import FULL, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.stated import check_sizes
+from cachezoo.serving.synthetic import changed
 from cachezoo.systems.registry import bundling_of
 
 DTYPES = {
@@ -72,8 +75,9 @@ class Bundle:
     """A loaded bundle: its bytes are checked, its model is ready.
 
     Attributes:
-        manifest: the parsed manifest.
+        manifest: the parsed manifest, with the keys of model.json among its own.
         digest: sha256 of manifest.json; it stands for the whole bundle.
+        model_digest: stands for what acts, whatever was measured of it; of PROTOCOL 1 the digest.
         where: where it was loaded from.
     """
 
@@ -85,12 +89,15 @@ class Bundle:
         """
         self.manifest = checked.manifest
         self.digest = checked.digest
+        self.model_digest = checked.model_digest
         self.where = checked.where
         self._files = checked.files
         self._kind: Kind = bundling_of(self.kind).kind.load()
         for name, data in checked.files.items():
             check_finite(name, data, self.where)
         self._check_graph()
+        if self.strict:
+            self._check_model()
         if self.manifest["id"].split(".")[0] != self.kind:
             message = f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again"
             raise BundleError(message)
@@ -116,6 +123,47 @@ class Bundle:
         """The listed files by path."""
         return self._files
 
+    @property
+    def strict(self) -> bool:
+        """Whether its values are held against its kind's schema and rules: from PROTOCOL 2 on."""
+        return int(self.manifest["PROTOCOL"]) > 1
+
+    @property
+    def profile(self) -> str:
+        """What the model reads of requests: `block` or `full`, see `Kind.profile`."""
+        return str(self.manifest.get("profile", FULL))
+
+    @property
+    def conformance(self) -> Mapping[str, str | float]:
+        """What runtimes have to reach, by precision; empty in PROTOCOL 1, which does not say."""
+        stated: Mapping[str, str | float] = self.manifest.get("conformance", {})
+        return stated
+
+    @property
+    def by_weights(self) -> bool:
+        """Whether decisions are those of the weights' files, not of the ONNX file."""
+        return self.strict and self._kind.weights_decide
+
+    def _check_model(self) -> None:
+        """Rules between values, and what follows from others.
+
+        Raises:
+            BundleError: they do not hold.
+        """
+        golden = self.manifest["golden"]
+        try:
+            self._kind.check(self.manifest)
+            stated = {
+                "profile": (self.profile, self._kind.profile(self.manifest)),
+                "golden.outputs": (tuple(golden["outputs"]), tuple(self._kind.outputs(self.manifest))),
+                "golden.decisions": (tuple(golden["decisions"]), self._kind.decisions),
+            }
+        except (ConfigError, KeyError, TypeError) as error:
+            raise self._no_model(error) from error
+        for name, (said, is_so) in stated.items():
+            if said != is_so:
+                raise self._no_model(ConfigError(f"{name} is {said}, its values make it {is_so}"))
+
     def _check_graph(self) -> None:
         """Before a runtime sees the model: its sizes are in their ranges, its graph is that of its kind and sizes.
 
@@ -128,11 +176,26 @@ class Bundle:
         except (ConfigError, KeyError, TypeError) as error:
             raise self._no_model(error) from error
         try:
-            check_graph(read_model(self._files[MODEL]), wanted, len(self.manifest["features"]))
+            model = read_model(self._files[MODEL])
+            check_graph(model, wanted, len(self.manifest["features"]))
+            if self.strict:
+                self._check_tensors(model)
         except ValueError as error:
             problem = f"its graph is not that of a {self.kind} model: {one_line(error)}"
             message = f"{self.where}/{MODEL}: {problem}; export the bundle again"
             raise BundleError(message) from error
+
+    def _check_tensors(self, model: Mapping[str, Any]) -> None:
+        """Hold the graph's inputs and outputs against the manifest; `session` does it with a runtime's eyes.
+
+        Raises:
+            ValueError: they are others.
+        """
+        for side in ("input", "output"):
+            stated = [{name: one[name] for name in ("name", "dtype", "shape")} for one in self.manifest[f"{side}s"]]
+            if tensors_of(model, side) != stated:
+                message = f"its inputs or outputs are not those that the manifest states: {side}s"
+                raise ValueError(message)
 
     def _no_model(self, error: Exception) -> BundleError:
         what = f"no {error}" if isinstance(error, KeyError) else one_line(error)
@@ -155,33 +218,97 @@ class Bundle:
             raise BundleError(message)
         return session
 
+    @cached_property
+    def weights(self) -> Session:
+        """The model on its weights' files, without onnxruntime.
+
+        Raises:
+            BundleError: a file is not that of the manifest's model.
+        """
+        try:
+            return self._kind.open_weights(self.manifest, self._files)
+        except (ConfigError, ValueError, KeyError, struct.error, RecursionError) as error:
+            message = f"{self.where}: {one_line(error)}; export the bundle again"
+            raise BundleError(message) from error
+
+    @property
+    def engine(self) -> Session:
+        """What decides: the weights' files of a forest from PROTOCOL 2 on, else onnxruntime."""
+        return self.weights if self.by_weights else self.session
+
     def serving(self) -> Any:  # noqa: ANN401 - the serving class of the kind
         """The serving object with fresh state: AdmissionServing, PrefetchServing, CachingServing or WorkloadServing.
 
         Raises:
             BundleError: the manifest's values do not make a model of its kind.
         """
+        return self._serving(self.manifest, self.engine)
+
+    def _serving(self, manifest: Mapping[str, Any], engine: Session) -> Any:  # noqa: ANN401 - as `serving`
         try:
-            return self._kind.serve(self.manifest, self.session)
+            return self._kind.serve(manifest, engine)
         except (ConfigError, KeyError, ValueError, TypeError, IndexError) as error:
             raise self._no_model(error) from error
 
-    def golden(self) -> Golden:
-        """The golden requests with the features, outputs and decisions that they must give.
+    def golden_sets(self) -> list[Golden]:
+        """The real golden rows, then the synthetic sets.
 
         Raises:
             BundleError: the golden files do not fit the manifest.
         """
         return read_golden(self.manifest, self._files, self.where)
 
+    def golden(self) -> Golden:
+        """The golden requests with the features, outputs and decisions that they must give; see `golden_sets`."""
+        return self.golden_sets()[0]
+
+    def under(self, golden: Golden) -> dict[str, Any]:
+        """The manifest with a golden set's changes.
+
+        Raises:
+            BundleError: a place does not exist, or the changed values break the schema or a rule.
+        """
+        if not golden.changes:
+            return self.manifest
+        where = f"{self.where}: {golden.folder}"
+        try:
+            acting = changed({name: self.manifest[name] for name in ACTING}, golden.changes)
+            check_document(acting, MODEL_SCHEMA, where)
+            whole = {**self.manifest, **acting}
+            check_sizes(whole, self._kind.sizes)
+            self._kind.check(whole)
+        except (ConfigError, KeyError, TypeError) as error:
+            message = f"{where}: its changes make no model ({one_line(error)}); export the bundle again"
+            raise BundleError(message) from error
+        return whole
+
     def recompute(self, requests: RequestBatch) -> Recomputed:
-        """Run raw requests through a fresh serving object.
+        """Run raw requests through a fresh serving object, in the context of the golden rows.
 
         Raises:
             BundleError: the model fails on them.
         """
+        return self._guarded(
+            lambda: self._kind.recompute(self.serving(), requests, self.manifest["golden"]["context"])
+        )
+
+    def replay(self, golden: Golden, engine: Session) -> Recomputed:
+        """Run a golden set's requests through a fresh serving object on an engine, under the set's changes.
+
+        Raises:
+            BundleError: the changes make no model, or it fails on the requests.
+        """
+        serving = self._serving(self.under(golden), engine)
+        context = golden.stated["context"]
+        if golden.folder == GOLDEN:
+            return self._guarded(lambda: self._kind.recompute(serving, golden.requests, context))
+        return self._guarded(
+            lambda: self._kind.recompute_synthetic(serving, golden.requests, context, golden.given)
+        )
+
+    def _guarded(self, run: Callable[[], Recomputed]) -> Recomputed:
         try:
-            return self._kind.recompute(self.serving(), requests, self.manifest["golden"]["context"])
+            return run()
         except BundleError:
             raise
         except Exception as error:
@@ -196,6 +323,6 @@ def load(path: str | os.PathLike[str]) -> Bundle:
         path: its folder, or its .zip.
 
     Raises:
-        BundleError: whatever PROTOCOL 1 refuses, in one line that names the file.
+        BundleError: whatever its PROTOCOL refuses, in one line that names the file.
     """
     return Bundle(read_checked(Path(path)))

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,18 +13,20 @@ import numpy as np
 from cachezoo.bundles.archive import archive_bytes
 from cachezoo.bundles.card import model_card
 from cachezoo.bundles.cost import model_cost
-from cachezoo.bundles.golden import compare, golden_files
+from cachezoo.bundles.golden import golden_files, synthetic_folder
 from cachezoo.bundles.integrity import Checked
 from cachezoo.bundles.measured import Metrics, measured
-from cachezoo.bundles.protocol import CARD, MANIFEST, MODEL, PROTOCOL, SEAL, seal
+from cachezoo.bundles.protocol import ACTING, ACTS, CARD, MANIFEST, MODEL, PROTOCOL, SEAL, model_digest, seal
 from cachezoo.bundles.reader import Bundle, load, open_session, tensors
-from cachezoo.bundles.schema import check_manifest, schema
+from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document, schema
+from cachezoo.bundles.verification import verify_loaded
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.serving.kind import OUTPUT_TOLERANCE, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.serving.synthetic import changed
 from cachezoo.systems.registry import bundling_of
 
 GROWTH = 2
@@ -39,7 +42,7 @@ class ExportSettings:
         golden_rows: golden requests to start with.
         golden_rows_max: they are doubled up to this many while a branch is not passed.
         libraries: versions that requirements.lock pins, by distribution.
-        pinned: digests that must not change, by model id and version (VERSIONS.json).
+        pinned: model digests that must not change, by model id and version (VERSIONS.json).
     """
 
     version: str
@@ -91,7 +94,7 @@ def write_bundle(
     files, digest = build_bundle(trained_dir, requests, metrics, settings)
     with atomic_dir(out_dir) as temporary:
         for name, data in files.items():
-            (temporary / name).parent.mkdir(exist_ok=True)
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             (temporary / name).write_bytes(data)
     return digest
 
@@ -117,19 +120,60 @@ def build_bundle(
     files = _model_files(trained, trained_dir)
     session = open_session(files[MODEL], trained.model_id)
     manifest = _draft(trained, session, files[MODEL], metrics, settings)
-    golden, recomputed = _choose_golden(manifest, session, requests, settings)
+    engine = _engine(manifest, session, files, trained.model_id)
+    golden, recomputed = _choose_golden(manifest, engine, requests, settings)
     _check_parity(trained, trained_dir, recomputed)
     files.update(golden_files(golden, recomputed))
+    files.update(_synthetic(manifest, engine))
     files[CARD] = model_card(manifest).encode("utf-8")
-    manifest["files"] = [
-        {"path": name, "sha256": hashlib.sha256(files[name]).hexdigest(), "size": len(files[name])}
-        for name in sorted(files)
-    ]
-    text, digest = _seal(manifest, trained.model_id)
-    _check_pinned(trained.model_id, settings, digest)
-    bundle = Bundle(Checked(trained.model_id, manifest, digest, dict(files)))
-    compare(bundle.golden(), bundle.recompute(bundle.golden().requests), manifest["golden"], trained.model_id)
+    text, digest = _documents(manifest, files, trained.model_id)
+    _check_pinned(trained.model_id, settings, manifest["model_digest"])
+    verify_loaded(Bundle(Checked(trained.model_id, manifest, digest, manifest["model_digest"], dict(files))))
     return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
+
+
+def _engine(manifest: Mapping[str, Any], session: Session, files: Mapping[str, bytes], model_id: str) -> Session:
+    """What decides in the bundle, see `Bundle.engine`."""
+    kind = _kind(manifest["kind"])
+    if not kind.weights_decide:
+        return session
+    try:
+        return kind.open_weights(manifest, files)
+    except ValueError as error:
+        message = f"{model_id}: is not exported: {error}; train the model again"
+        raise BundleError(message) from error
+
+
+def _synthetic(manifest: dict[str, Any], engine: Session) -> dict[str, bytes]:
+    """Files of the synthetic golden sets by path; fills their section.
+
+    Raises:
+        BundleError: a branch that all of them together should pass is passed by none.
+    """
+    kind = _kind(manifest["kind"])
+    files: dict[str, bytes] = {}
+    passed: Counter[str] = Counter()
+    for one in kind.synthetic(manifest, lambda values: kind.serve(values, engine)):
+        serving = kind.serve(changed(manifest, one.changes), engine)
+        recomputed = kind.recompute_synthetic(serving, one.requests, one.context, one.given)
+        files.update(golden_files(one.requests, recomputed, synthetic_folder(one.name)))
+        passed.update(recomputed.branches)
+        manifest["golden"]["synthetic"].append(
+            {
+                "name": one.name,
+                "rows": len(one.requests),
+                "changes": dict(one.changes),
+                "context": dict(one.context),
+                "outputs": list(kind.outputs(manifest)),
+                "decisions": list(kind.synthetic_decisions(one.context)),
+                "branches": recomputed.branches,
+            }
+        )
+    missed = [name for name in kind.synthetic_wanted(manifest) if not passed[name]]
+    if missed:
+        message = f"{manifest['id']}: no synthetic golden set passes {missed[0]}; this is a fault of the sets, report it"
+        raise BundleError(message)
+    return files
 
 
 def _check_shippable(trained: TrainedModel) -> None:
@@ -173,9 +217,11 @@ def _draft(
     metrics: Metrics,
     settings: ExportSettings,
 ) -> dict[str, Any]:
-    """The manifest without golden section and files."""
+    """Both documents in one, without golden section, model digest and files."""
     values = trained.model_dump(mode="json")
-    inputs, outputs = tensors(session, _kind(trained.kind).units)
+    kind = _kind(trained.kind)
+    inputs, outputs = tensors(session, kind.units)
+    state = kind.state(values)
     return {
         "PROTOCOL": PROTOCOL,
         "id": trained.model_id,
@@ -184,11 +230,18 @@ def _draft(
         **{name: values[name] for name in ("calibration", "policy")},
         "inputs": inputs,
         "outputs": outputs,
+        "profile": kind.profile(values),
+        "conformance": dict(kind.conformance),
         "provenance": {
             **{name: values[name] for name in ("inputs", "traces", "seeds")},
             "libraries": _libraries(trained, settings.libraries),
         },
-        "cost": model_cost(model),
+        "cost": {
+            **model_cost(model),
+            "state_bytes": state.fixed,
+            "state_bytes_per_key": state.each,
+            "state_key": state.key,
+        },
         "measured": measured(trained, metrics),
     }
 
@@ -253,6 +306,7 @@ def _choose_golden(
         "outputs": list(kind.outputs(manifest)),
         "decisions": list(kind.decisions),
         "branches": best.recomputed.branches,
+        "synthetic": [],
     }
     return best.requests, best.recomputed
 
@@ -269,29 +323,47 @@ def _check_parity(trained: TrainedModel, folder: Path, recomputed: Recomputed) -
         raise BundleError(message)
 
 
-def _seal(manifest: dict[str, Any], model_id: str) -> tuple[bytes, str]:
-    """The manifest's bytes, checked by both validators, and their sha256."""
+def _documents(manifest: dict[str, Any], files: dict[str, bytes], model_id: str) -> tuple[bytes, str]:
+    """Write model.json among the files, fill the manifest's list of them and its model digest.
+
+    Returns:
+        The bytes of manifest.json, and their sha256.
+    """
+    files[ACTS] = _text({name: manifest[name] for name in ACTING}, MODEL_SCHEMA, model_id)
+    manifest["files"] = [
+        {"path": name, "sha256": hashlib.sha256(files[name]).hexdigest(), "size": len(files[name])}
+        for name in sorted(files)
+    ]
+    manifest["model_digest"] = model_digest(manifest["files"])
+    told = {name: value for name, value in manifest.items() if name not in ACTING}
+    text = _text(told, MANIFESTS[PROTOCOL], model_id)
+    return text, hashlib.sha256(text).hexdigest()
+
+
+def _text(document: dict[str, Any], name: str, model_id: str) -> bytes:
+    """A document's bytes, checked by both validators."""
     import jsonschema
 
     try:
-        text = dump_json(manifest).encode("utf-8")
-        jsonschema.validate(manifest, schema(), cls=jsonschema.Draft202012Validator)
+        text = dump_json(document).encode("utf-8")
+        jsonschema.validate(document, schema(name), cls=jsonschema.Draft202012Validator)
     except CachezooError as error:
         message = f"{model_id}: is not exported: {error}"
         raise BundleError(message) from error
     except jsonschema.ValidationError as error:
         what = f"{error.json_path} {error.message[:120]}"
-        message = f"{model_id}: {what}; train.json or the metrics hold what no manifest may"
+        message = f"{model_id}: {what}; train.json or the metrics hold what no {name} may"
         raise BundleError(message) from error
-    check_manifest(manifest, model_id)
-    return text, hashlib.sha256(text).hexdigest()
+    check_document(document, name, model_id)
+    return text
 
 
 def _check_pinned(model_id: str, settings: ExportSettings, digest: str) -> None:
+    """Hold what acts against what was released; what was measured of it may change."""
     pinned = settings.pinned.get(model_id, {}).get(settings.version)
     if pinned is not None and pinned != digest:
         message = (
-            f"{model_id}: its bytes changed under the version {settings.version} that VERSIONS.json pins; "
+            f"{model_id}: what acts in it changed under the version {settings.version} that VERSIONS.json pins; "
             "raise `version` in conf/export/default.yaml"
         )
         raise BundleError(message)

@@ -7,13 +7,18 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.errors import ConfigError
 from cachezoo.serving.graph import Graph
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.stated import Sizes
+from cachezoo.serving.synthetic import SyntheticSet
 
 F32 = npt.NDArray[np.float32]
 I32 = npt.NDArray[np.int32]
 OUTPUT_TOLERANCE = 1e-5  # by which runtimes may differ in a golden output
+BLOCK, FULL = "block", "full"
+EXACT_FOREST: Mapping[str, str | float] = {"fp64": "exact"}
+LSTM_PRECISIONS: Mapping[str, str | float] = {"fp32": "exact", "bf16": 0.999, "int8": 0.999}
 
 
 class Session(Protocol):
@@ -44,6 +49,38 @@ class Recomputed:
 
 
 @dataclass(frozen=True)
+class State:
+    """What a runtime has to keep between requests.
+
+    Attributes:
+        fixed: bytes, whatever it has seen.
+        each: bytes beside those, for each key that is remembered.
+        key: what a key is: `none`, `block or segment` or `page`.
+    """
+
+    fixed: int
+    each: int
+    key: str
+
+
+def _no_sets(manifest: Mapping[str, Any], serve: Callable[[Mapping[str, Any]], Any]) -> list[SyntheticSet]:
+    return []
+
+
+def _nothing(mapping: Mapping[str, Any]) -> tuple[str, ...]:
+    return ()
+
+
+def _holds(manifest: Mapping[str, Any]) -> None:
+    """There is no rule beside those of the schema and of the serving object."""
+
+
+def _never(serving: Any, batch: RequestBatch, context: Mapping[str, Any], given: F32 | None) -> Recomputed:  # noqa: ANN401
+    message = "this kind has no synthetic sets"
+    raise ConfigError(message)
+
+
+@dataclass(frozen=True)
 class Kind:
     """A kind of model.
 
@@ -57,7 +94,21 @@ class Kind:
         serve: the serving object of a manifest, with fresh state, on a session.
         recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
         contexts: what a recomputation of these requests may be given beside them, the first choice first.
+        synthetic: the synthetic golden sets of a manifest; the function builds a serving object, with fresh state, of
+            a manifest whose values are changed.
+        synthetic_wanted: branches that the synthetic sets of a manifest pass, all together.
+        recompute_synthetic: runs a set's requests through a fresh serving object that was built with the set's changes:
+            its requests, its context, and its outputs where they are given. Its branches are synthetic ones.
+        synthetic_decisions: columns of a set's `Recomputed.decisions`, by its context. Its outputs are the model's.
         reads_flags: the model's inputs are made of the requests' flags too, so golden requests hold them.
+        open_weights: (manifest, the weights' files by name) to a session on them, for runtimes without ONNX; it raises
+            ValueError where a file is not that of the manifest's model.
+        weights_decide: from PROTOCOL 2 on decisions are those of the weights' files; else those of the ONNX file.
+        check: rules between values of a manifest, which no schema says; it raises ConfigError. From PROTOCOL 2 on.
+        profile: `block` where offset, size, operation, time and volume of a request are enough for a manifest's model;
+            `full` where it reads user, namespace or flags too.
+        conformance: what a runtime has to reach, by precision: `exact`, or the least share of equal decisions.
+        state: what a runtime has to keep, by manifest.
     """
 
     outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
@@ -69,4 +120,14 @@ class Kind:
     serve: Callable[[Mapping[str, Any], Session], Any]
     recompute: Callable[[Any, RequestBatch, Mapping[str, Any]], Recomputed]
     contexts: Callable[[RequestBatch], list[dict[str, Any]]]
+    open_weights: Callable[[Mapping[str, Any], Mapping[str, bytes]], Session]
+    profile: Callable[[Mapping[str, Any]], str]
+    conformance: Mapping[str, str | float]
+    state: Callable[[Mapping[str, Any]], State]
+    weights_decide: bool = False
+    check: Callable[[Mapping[str, Any]], None] = _holds
+    synthetic: Callable[[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]], list[SyntheticSet]] = _no_sets
+    synthetic_wanted: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
+    synthetic_decisions: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
+    recompute_synthetic: Callable[[Any, RequestBatch, Mapping[str, Any], F32 | None], Recomputed] = _never
     reads_flags: bool = False

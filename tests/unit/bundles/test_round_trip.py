@@ -12,12 +12,12 @@ import pytest
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.inspect import inspect, render
 from cachezoo.bundles.measured import Metrics
-from cachezoo.bundles.protocol import CARD, MANIFEST, MODEL, SEAL
+from cachezoo.bundles.protocol import CARD, MODEL, SEAL
 from cachezoo.bundles.writer import build_bundle, write_archive, write_bundle
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.registry import bundling_of
-from tests.bundle_data import EXPORT, metrics, model_id
+from tests.bundle_data import EXPORT, documents, metrics, model_id
 
 ROOT = Path(__file__).parents[3]
 Trained = tuple[Path, RequestBatch]
@@ -73,21 +73,22 @@ def test_card_and_inspect(bundle_dir: Path) -> None:
         assert heading in card
     assert "database_test" in card and "lru" in card and "0.41" in card
     report = inspect(bundle_dir)
-    assert json.loads(json.dumps(report))["manifest"] == json.loads((bundle_dir / MANIFEST).read_text())
+    assert json.loads(json.dumps(report))["manifest"] == documents(bundle_dir)
     console = Console(record=True, width=160)
     console.print(render(report))
     assert report["digest"] in console.export_text()
 
 
-def test_version_that_is_pinned(trained: Trained, bundle_dir: Path) -> None:
+def test_version_pins_what_acts_and_not_what_was_measured(trained: Trained, bundle_dir: Path) -> None:
     folder, requests = trained
-    name, digest = model_id(folder), verify(bundle_dir)["digest"]
-    pinned = replace(EXPORT, pinned={name: {"0.1.0": digest}})
-    assert build_bundle(folder, requests, metrics(name), pinned)[1] == digest
-    with pytest.raises(BundleError, match=r"bytes changed under the version 0\.1\.0"):
-        build_bundle(folder, requests, metrics(name, low=0.03), pinned)
+    name, report = model_id(folder), verify(bundle_dir)
+    pinned = replace(EXPORT, pinned={name: {"0.1.0": report["model_digest"]}})
+    assert build_bundle(folder, requests, metrics(name), pinned)[1] == report["digest"]
+    assert build_bundle(folder, requests, metrics(name, low=0.03), pinned)[1] != report["digest"]
+    with pytest.raises(BundleError, match=r"what acts in it changed under the version 0\.1\.0"):
+        build_bundle(folder, requests.part(1, len(requests)), metrics(name), pinned)
     raised = replace(pinned, version="0.2.0")
-    assert build_bundle(folder, requests, metrics(name, low=0.03), raised)[1] != digest
+    assert build_bundle(folder, requests.part(1, len(requests)), metrics(name), raised)[1] != report["digest"]
 
 
 def edited(source: Trained, tmp_path: Path, **changes: object) -> Path:

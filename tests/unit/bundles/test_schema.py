@@ -7,11 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachezoo.bundles.protocol import PROTOCOL
-from cachezoo.bundles.schema import check_manifest, first_problem, schema
+from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, READABLE
+from cachezoo.bundles.schema import LIMITS, MANIFESTS, MODEL_SCHEMA, check_document, first_problem, schema
 from cachezoo.errors import BundleError
+from cachezoo.systems.registry import SYSTEMS
 
-VALIDATOR = jsonschema.Draft202012Validator(schema())
+OLD = sorted(Path(__file__).parents[2].glob(f"golden/protocol1/*/{MANIFEST}"))
+NAMES = (*MANIFESTS.values(), MODEL_SCHEMA)
+VALIDATORS = {name: jsonschema.Draft202012Validator(schema(name)) for name in NAMES}
+JUNK = [None, True, 0, -1, 1.5, 10**30, "", "x", "1.2.3", [], {}, ["a"], {"a": 1}, "admission", 1, False, "exact", [[1]]]
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -27,41 +31,92 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
-def test_schema_is_sound_and_of_this_protocol() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
-    assert schema()["properties"]["PROTOCOL"]["const"] == PROTOCOL
+def parsed(bundle_dir: Path, name: str) -> Any:
+    file = ACTS if name == MODEL_SCHEMA else MANIFEST
+    return json.loads((bundle_dir / file).read_text())
 
 
-def test_schema_states_exactly_what_writers_produce(bundle_dir: Path) -> None:
-    manifest = json.loads((bundle_dir / "manifest.json").read_text())
-    VALIDATOR.validate(manifest)
-    check_manifest(manifest, "m")
-    rules = schema()
-    assert set(manifest) == set(rules["properties"]) == set(rules["required"])
-    for part in ("provenance", "cost", "measured", "golden"):
-        assert set(manifest[part]) == set(rules["properties"][part]["properties"])
-    for entry in manifest["files"]:
-        assert set(entry) == set(rules["properties"]["files"]["items"]["properties"])
-    for feature in manifest["features"]:
-        assert set(feature) == set(rules["$defs"]["feature"]["properties"])
+@pytest.mark.parametrize("name", NAMES)
+def test_schemas_are_sound(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
-@pytest.mark.parametrize("word", ["number", "ordinal", "categorical"])
-def test_a_feature_s_encoding_is_one_of_the_written_words(bundle_dir: Path, word: str) -> None:
-    manifest = json.loads((bundle_dir / "manifest.json").read_text())
-    check_manifest(put(manifest, ("features", 0, "encoding"), word), "m")
-    with pytest.raises(BundleError, match="encoding"):
-        check_manifest(put(manifest, ("features", 0, "encoding"), word + "s"), "m")
+def test_there_is_a_manifest_s_schema_for_each_protocol_that_is_read() -> None:
+    assert tuple(MANIFESTS) == READABLE
+    for number, name in MANIFESTS.items():
+        assert schema(name)["properties"]["PROTOCOL"]["const"] == number
+
+
+def test_the_model_s_schema_knows_every_system_that_is_bundled() -> None:
+    bundled = {name for name, system in SYSTEMS.items() if system.bundling is not None}
+    assert bundled == set(schema(MODEL_SCHEMA)["properties"]["kind"]["enum"]) <= set(schema(MODEL_SCHEMA)["$defs"])
+    assert bundled == {rule["if"]["properties"]["kind"]["const"] for rule in schema(MODEL_SCHEMA)["allOf"]}
+
+
+def test_schemas_state_exactly_what_writers_produce(bundle_dir: Path) -> None:
+    for name in (MANIFESTS[2], MODEL_SCHEMA):
+        value, rules = parsed(bundle_dir, name), schema(name)
+        VALIDATORS[name].validate(value)
+        check_document(value, name, "m")
+        assert set(value) == set(rules["properties"]) == set(rules["required"])
+        for part in ("provenance", "cost", "measured", "golden"):
+            if part in value:
+                assert set(value[part]) == set(rules["properties"][part]["properties"])
+    assert set(parsed(bundle_dir, MODEL_SCHEMA)) == set(ACTING)
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.parent.name)
+def test_manifests_of_protocol_1_keep_their_schema(path: Path) -> None:
+    manifest, name = json.loads(path.read_text()), MANIFESTS[1]
+    VALIDATORS[name].validate(manifest)
+    for word in ("number", "ordinal", "categorical"):
+        check_document(put(manifest, ("features", 0, "encoding"), word), name, "m")
+        with pytest.raises(BundleError, match="encoding"):
+            check_document(put(manifest, ("features", 0, "encoding"), word + "s"), name, "m")
 
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_own_checker_agrees_with_jsonschema(bundle_dir: Path, data: st.DataObject) -> None:
-    manifest = json.loads((bundle_dir / "manifest.json").read_text())
-    places = [place for place in leaves(manifest) if "curve" not in place]
-    junk = st.sampled_from([None, True, 0, -1, 1.5, "", "x", "1.2.3", [], {}, ["a"], {"a": 1}, "admission", 1])
-    damaged = put(manifest, data.draw(st.sampled_from(places)), data.draw(junk))
-    assert (first_problem(damaged, schema(), "$") is None) == VALIDATOR.is_valid(damaged)
+    name = data.draw(st.sampled_from([MANIFESTS[2], MODEL_SCHEMA]))
+    value = parsed(bundle_dir, name)
+    places = [place for place in leaves(value) if "curve" not in place]
+    damaged = put(value, data.draw(st.sampled_from(places)), data.draw(st.sampled_from(JUNK)))
+    assert (first_problem(damaged, schema(name), "$") is None) == VALIDATORS[name].is_valid(damaged)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_own_checker_agrees_with_jsonschema_on_protocol_1(data: st.DataObject) -> None:
+    value = json.loads(data.draw(st.sampled_from(OLD)).read_text())
+    places = [place for place in leaves(value) if "curve" not in place]
+    damaged = put(value, data.draw(st.sampled_from(places)), data.draw(st.sampled_from(JUNK)))
+    assert (first_problem(damaged, schema(MANIFESTS[1]), "$") is None) == VALIDATORS[MANIFESTS[1]].is_valid(damaged)
+
+
+VALUES = [None, True, False, 0, 1, 1.0, 2, 2.5, -3, "", "a", "ab", "ab\n", [], [1], [1, 1, "a"], {}, {"a": 1}, {"b": "a"}]
+RULES = [
+    {"const": 1}, {"const": "a"}, {"const": True}, {"enum": [1, "ab", None]}, {"pattern": "^a"}, {"pattern": "^(a|ab)$"},
+    {"maxLength": 1}, {"minItems": 1}, {"maxItems": 1}, {"minProperties": 1}, {"maxProperties": 0}, {"minimum": 1},
+    {"maximum": 1}, {"exclusiveMinimum": 1}, {"items": {"type": "integer"}}, {"type": ["integer", "null"]},
+    {"required": ["a"]}, {"properties": {"a": {"type": "string"}}}, {"additionalProperties": False},
+    {"properties": {"a": {}}, "additionalProperties": {"type": "null"}}, {"$ref": "#/$defs/one"},
+    {"allOf": [{"minimum": 1}, {"maximum": 2}]}, {"if": {"type": "string"}, "then": {"maxLength": 1}},
+    {"if": {"type": "string"}}, {"if": {"properties": {"a": {"const": 1}}}, "then": {"required": ["b"]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", RULES, ids=json.dumps)
+def test_every_word_means_what_the_standard_says(rules: dict[str, Any]) -> None:
+    whole = {**rules, "$defs": {"one": {"enum": [1]}}}
+    validator = jsonschema.Draft202012Validator(whole)
+    # The standard counts 1.0 as an integer, and lets "$" stand before a line's end; a bundle has neither.
+    values = [value for value in VALUES if not ("integer" in str(rules) and value == 1.0) and value != "ab\n"]
+    for value in values:
+        assert (first_problem(value, whole, "$") is None) == validator.is_valid(value), value
+    assert set(rules) <= set(LIMITS) | {"items", "type", "required", "properties", "additionalProperties", "$ref"} | {
+        "allOf", "if", "then",
+    }  # fmt: skip
 
 
 def test_words_that_the_checker_does_not_know_are_refused() -> None:
@@ -70,5 +125,6 @@ def test_words_that_the_checker_does_not_know_are_refused() -> None:
 
 
 def test_a_line_end_never_passes_a_pattern() -> None:
-    assert first_problem("1.2.3", schema()["properties"]["version"], "$") is None
-    assert first_problem("1.2.3\n", schema()["properties"]["version"], "$") is not None
+    version = schema(MANIFESTS[2])["properties"]["version"]
+    assert first_problem("1.2.3", version, "$") is None
+    assert first_problem("1.2.3\n", version, "$") is not None

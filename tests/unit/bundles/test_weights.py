@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from cachezoo.bundles.weights import check_finite, read_safetensors
+from cachezoo.bundles.weights import check_finite
+from cachezoo.serving.safetensors import read_safetensors
 from cachezoo.errors import BundleError
 
 GOOD = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.serving import history
 from cachezoo.serving.graph import HISTORY_SIZES, forests
-from cachezoo.serving.kind import Kind, Recomputed, Session
+from cachezoo.serving.kind import EXACT_FOREST, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.admission.serve import AdmissionServing
 from cachezoo.traces.table import OP_READ
 
+FILES = ("model.lgb.txt",)
 KEYS = ("features", "encodings", "geometry", "calibration", "policy")
 
 
@@ -48,4 +50,10 @@ KIND = Kind(
     serve=_serve,
     recompute=_recompute,
     contexts=lambda batch: [{}],
+    open_weights=lambda manifest, files: history.open_forests(manifest, files, FILES),
+    weights_decide=True,
+    check=history.check,
+    profile=history.profile,
+    conformance=EXACT_FOREST,
+    state=history.state,
 )

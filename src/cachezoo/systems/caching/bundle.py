@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.errors import ConfigError
 from cachezoo.kernels.manager_limits import Cache
 from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
-from cachezoo.serving.kind import F32, I32, OUTPUT_TOLERANCE, Kind, Recomputed, Session
+from cachezoo.serving.kind import BLOCK, F32, I32, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
+from cachezoo.serving.lstm import Lstm, sigmoid, softmax
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.caching.serve import OUTPUTS, CachingServing, onnx_infer
 
@@ -24,6 +26,12 @@ SIZES = {
     "policy.memory.region_bits": (1, 24),
 }
 GOLDEN_SHARES = (0.1, 0.02)
+WEIGHTS = "weights.safetensors"
+FLOAT_BYTES = 4
+REGION_BYTES = 8 + 8  # last access and heat
+WINDOW_BYTES = 8  # the page of an access of the recent window
+# Last access, uses, gap before, last operation, two heats, place in the window; queue, four links, top, dirty, clock; key.
+PAGE_BYTES = (4 * 8 + 2 * 8 + 8) + (7 * 4 + 8) + 8
 
 
 def _serve(manifest: Mapping[str, Any], session: Session) -> CachingServing:
@@ -97,6 +105,51 @@ def _graph(manifest: Mapping[str, Any]) -> Graph:
     return Graph(nodes, weights | heads, {"first": 0})
 
 
+class WeightsSession:
+    """The model's step on numpy, in the place of its ONNX session."""
+
+    def __init__(self, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+        """Read the weights; see `Lstm`."""
+        try:
+            self._lstm = Lstm(manifest, files[WEIGHTS], {"cached": 1, "duration": len(OUTPUTS) - 1})
+        except ValueError as error:
+            message = f"{WEIGHTS}: {error}"
+            raise ValueError(message) from error
+
+    def run(self, outputs: list[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
+        """`cached`, `duration`, `h_out`, `c_out` of `features`, `h`, `c`."""
+        h, c = self._lstm.step(inputs["features"], inputs["h"], inputs["c"])
+        cached, duration = (self._lstm.head(name, h[-1]) for name in ("cached", "duration"))
+        return [sigmoid(cached), softmax(duration), h, c]
+
+
+def _check(manifest: Mapping[str, Any]) -> None:
+    """Ends of ranges are in order, and what belongs together is there.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    policy = manifest["policy"]
+    pairs = {f"ranges.{name}": pair for name, pair in policy.get("ranges", {}).items()}
+    if "capacity_ratio_log2" in policy:
+        pairs["capacity_ratio_log2"] = policy["capacity_ratio_log2"]
+    for name, (low, high) in pairs.items():
+        if low > high:
+            message = f"policy.{name} is {low} to {high}, whose ends are in the wrong order"
+            raise ConfigError(message)
+    if policy["memory"]["window_accesses"] > policy["memory"]["memory_accesses"]:
+        message = "policy.memory: window_accesses are more than memory_accesses"
+        raise ConfigError(message)
+
+
+def _state(manifest: Mapping[str, Any]) -> State:
+    """The network's state, the table of regions and the recent window; of each page its history, links and number."""
+    arch, memory = manifest["arch"], manifest["policy"]["memory"]
+    network = 2 * int(arch["layers"]) * int(arch["units"]) * FLOAT_BYTES
+    regions = (1 << int(memory["region_bits"])) * REGION_BYTES
+    return State(network + regions + int(memory["window_accesses"]) * WINDOW_BYTES, PAGE_BYTES, "page")
+
+
 KIND = Kind(
     outputs=lambda manifest: OUTPUTS,
     graph=_graph,
@@ -115,4 +168,9 @@ KIND = Kind(
     serve=_serve,
     recompute=_recompute,
     contexts=_contexts,
+    open_weights=WeightsSession,
+    check=_check,
+    profile=lambda manifest: BLOCK,
+    conformance=LSTM_PRECISIONS,
+    state=_state,
 )

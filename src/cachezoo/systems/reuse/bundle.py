@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 
 from cachezoo.kernels.outcome import ADMITTED, HIT
+from cachezoo.kernels.reuse import hazards, own
+from cachezoo.kernels.reuse.past import CONTEXTS, SEEN_KINDS, WIDTH
 from cachezoo.serving.graph import forests
-from cachezoo.serving.kind import Kind, Recomputed, Session
+from cachezoo.serving.history import open_forests
+from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session, State
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.reuse.serve import ReuseServing
 
@@ -17,6 +20,17 @@ SIZES = {
     "policy.own_trees": (0, 1000), "policy.own_rows": (1, 10_000_000),
 }  # fmt: skip
 GOLDEN_SHARES = (0.1, 0.02)
+FILES = ("model.lgb.txt",)
+FLOAT, DOUBLE = 4, 8
+OWN_TREE = own.INNER * (DOUBLE + FLOAT) + own.LEAVES * DOUBLE
+COUNTS = 3 * hazards.BINS * DOUBLE  # events, risks and worth of a class
+RATES = 2 * 2 * (CONTEXTS + SEEN_KINDS + 1) * DOUBLE  # rates and their counts at both horizons, one process
+# Last access and three counts; interval, wrote, share; seen, class, latest access; links of two caches; key.
+PAGE = 4 * DOUBLE + 3 * DOUBLE + (4 + 1 + 4) + 2 * 4 * 4 + DOUBLE
+# Its region's and its stretch's counts and keys, where each page has its own.
+AROUND = (3 * DOUBLE + DOUBLE) + (2 * DOUBLE + DOUBLE)
+# Accesses are settled after 4 capacities: of each, inputs, three rows of rates, next use, score, number of the page.
+UNSETTLED = 4 * ((WIDTH + 3 + 3) * FLOAT)
 
 
 def _serve(manifest: Mapping[str, Any], session: Session) -> ReuseServing:
@@ -48,6 +62,14 @@ def _recompute(serving: ReuseServing, batch: RequestBatch, context: Mapping[str,
     return Recomputed(served.seen.inputs, served.scores[:, None], decisions.astype(np.int32), branches)
 
 
+def _state(manifest: Mapping[str, Any]) -> State:
+    """The own forest, its reservoir, the classes' counts and the rates; of each page its past and that around it."""
+    policy = manifest["policy"]
+    classes = len(manifest["calibration"]["events"])
+    kept = policy["own_trees"] * OWN_TREE + policy["own_rows"] * (WIDTH + 1) * FLOAT
+    return State(kept + classes * COUNTS + RATES, PAGE + AROUND + UNSETTLED, "page")
+
+
 KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("outcome", "victim_page", "leader"),
@@ -62,4 +84,9 @@ KIND = Kind(
     recompute=_recompute,
     contexts=_contexts,
     reads_flags=True,
+    open_weights=lambda manifest, files: open_forests(manifest, files, FILES),
+    weights_decide=True,
+    profile=lambda manifest: FULL,
+    conformance=EXACT_FOREST,
+    state=_state,
 )

@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.errors import ConfigError
 from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
-from cachezoo.serving.kind import OUTPUT_TOLERANCE, Kind, Recomputed, Session
+from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
+from cachezoo.serving.lstm import Lstm, softmax
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.workload.known import of_votes
 from cachezoo.systems.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
 
 STRANGENESS_TOLERANCE = 1e-6  # by which sums of runtimes may differ, as a share
+WEIGHTS = "weights.safetensors"
+FLOAT_BYTES, REQUEST_BYTES, VOTE_BYTES = 4, 8 + 8 + 8 + 4 + 4, 8
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 
 
@@ -72,6 +76,40 @@ def _graph(manifest: Mapping[str, Any]) -> Graph:
     return Graph(tuple(nodes), weights | head, {"first": 0, **({"direction": 1} if last else {})})
 
 
+class WeightsSession:
+    """The model over whole windows on numpy, in the place of its ONNX session."""
+
+    def __init__(self, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+        """Read the weights; see `Lstm`."""
+        try:
+            self._lstm = Lstm(manifest, files[WEIGHTS], {"category": len(manifest["policy"]["classes"])})
+        except ValueError as error:
+            message = f"{WEIGHTS}: {error}"
+            raise ValueError(message) from error
+
+    def run(self, outputs: list[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
+        """`category` of `features` float32[B, T, F]."""
+        windows = inputs["features"]
+        h = c = self._lstm.zeros(len(windows))
+        for step in range(windows.shape[1]):
+            h, c = self._lstm.step(windows[:, step], h, c)
+        return [softmax(self._lstm.head("category", h[-1]))]
+
+
+def _check(manifest: Mapping[str, Any]) -> None:
+    """Raises ConfigError: a limit of what is unknown, and nothing is known."""
+    if manifest["policy"].get("unknown_above") and not manifest["calibration"].get("known"):
+        message = "policy.unknown_above has limits where calibration.known knows no trace"
+        raise ConfigError(message)
+
+
+def _state(manifest: Mapping[str, Any]) -> State:
+    """The requests of a window, the network's state over it, and the votes: class and strangeness of each window."""
+    arch, policy = manifest["arch"], manifest["policy"]
+    network = 2 * int(arch["layers"]) * int(arch["units"]) * FLOAT_BYTES
+    return State(network + policy["window"] * REQUEST_BYTES + policy["vote_windows"] * 2 * VOTE_BYTES, 0, "none")
+
+
 KIND = Kind(
     outputs=lambda manifest: tuple(manifest["policy"]["classes"]),
     graph=_graph,
@@ -85,4 +123,9 @@ KIND = Kind(
     serve=_serve,
     recompute=_recompute,
     contexts=lambda batch: [{}],
+    open_weights=WeightsSession,
+    check=_check,
+    profile=lambda manifest: BLOCK,
+    conformance=LSTM_PRECISIONS,
+    state=_state,
 )

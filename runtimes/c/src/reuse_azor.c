@@ -1,0 +1,125 @@
+/* Azor-like: metadata before data, and among data a page enters only past its victim's count (kernels/evict/azor.py).
+ *
+ * The kernel packs a rank into 63 bits and so takes 2^31 accesses; here the access number has 64 bits of its own.
+ */
+#include "reuse_parts.h"
+
+#define METADATA (UINT64_C(1) << 63)
+
+typedef struct rank {
+    uint64_t count; /* of accesses, and METADATA */
+    int64_t time;
+} rank;
+typedef struct entry {
+    rank rank; /* no more than the page's own */
+    int32_t slot;
+} entry;
+typedef struct azor {
+    entry *heap; /* entry k is above 4k + 1 to 4k + 4; the least is on top */
+    rank *own;
+    uint8_t *resident;
+    int64_t capacity, used;
+} azor;
+
+static inline bool less(rank one, rank other)
+{
+    return one.count < other.count || (one.count == other.count && one.time < other.time);
+}
+
+static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity)
+{
+    azor *state = cz_memory_scratch(memory, 1, sizeof *state);
+    if (state == NULL)
+        return NULL;
+    state->capacity = capacity;
+    state->heap = cz_memory_room(memory, (size_t)capacity, sizeof *state->heap, NULL);
+    state->own = cz_memory_room(memory, (size_t)pages->most, sizeof *state->own, &pages->n.used);
+    state->resident = cz_memory_room(memory, (size_t)pages->most, sizeof *state->resident, &pages->n.used);
+    cz_memory_keep(memory, &state->used, sizeof state->used);
+    return state;
+}
+
+static void rise(azor *state, int64_t k)
+{
+    entry moved = state->heap[k];
+    while (k > 0 && less(moved.rank, state->heap[(k - 1) / 4].rank)) {
+        state->heap[k] = state->heap[(k - 1) / 4];
+        k = (k - 1) / 4;
+    }
+    state->heap[k] = moved;
+}
+
+static void sink(azor *state)
+{
+    entry *heap = state->heap, moved = heap[0];
+    int64_t k = 0;
+    for (int64_t child = 1; child < state->used; child = 4 * k + 1) {
+        int64_t end = child + 4 < state->used ? child + 4 : state->used;
+        for (int64_t other = child + 1; other < end; other++)
+            if (less(heap[other].rank, heap[child].rank))
+                child = other;
+        if (!less(heap[child].rank, moved.rank))
+            break;
+        heap[k] = heap[child];
+        k = child;
+    }
+    heap[k] = moved;
+}
+
+/* Bring the page of least rank to the top, up to date; stop as soon as all are seen to be no less than `limit`. */
+static void freshen(azor *state, const rank *limit)
+{
+    for (;;) {
+        entry *top = &state->heap[0];
+        rank own = state->own[top->slot];
+        if ((limit != NULL && !less(top->rank, *limit)) || (top->rank.count == own.count && top->rank.time == own.time))
+            return;
+        top->rank = own;
+        sink(state);
+    }
+}
+
+static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim)
+{
+    (void)id;
+    azor *state = data;
+    rank *own = &state->own[slot];
+    own->count = (own->count + 1) | (metadata ? METADATA : 0);
+    own->time = i;
+    if (state->resident[slot])
+        return CZ_HIT;
+    entry entered = {.rank = *own, .slot = slot};
+    if (state->used < state->capacity) {
+        state->heap[state->used] = entered;
+        rise(state, state->used++);
+        state->resident[slot] = 1;
+        return CZ_ADMITTED;
+    }
+    bool is_data = !(own->count & METADATA);
+    freshen(state, is_data ? own : NULL);
+    if (is_data && state->heap[0].rank.count >= own->count)
+        return CZ_BYPASSED;
+    *victim = state->heap[0].slot;
+    state->resident[*victim] = 0;
+    state->resident[slot] = 1;
+    state->heap[0] = entered;
+    sink(state);
+    return CZ_ADMITTED;
+}
+
+static bool holds(const void *data, int32_t slot)
+{
+    return ((const azor *)data)->resident[slot];
+}
+
+static void forget(void *data, int32_t slot)
+{
+    ((azor *)data)->own[slot] = (rank){0, 0};
+}
+
+static int64_t most(int64_t capacity)
+{
+    return capacity;
+}
+
+const cz_classic_ops cz_azor_ops = {"azor", make, serve, holds, forget, most};

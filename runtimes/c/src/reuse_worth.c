@@ -1,0 +1,87 @@
+/* The cache of the forest: of some residents drawn at random the one worth least leaves (kernels/evict/worth.py). */
+#include "reuse_parts.h"
+
+enum { CHUNK = 64 }; /* residents weighed at once */
+
+void cz_worth_new(cz_worth *worth, cz_memory *memory, const cz_table *pages, int64_t capacity)
+{
+    worth->capacity = capacity;
+    worth->residents = cz_memory_room(memory, (size_t)capacity, sizeof *worth->residents, NULL);
+    worth->place = cz_memory_room(memory, (size_t)pages->most, sizeof *worth->place, &pages->n.used);
+    cz_memory_keep(memory, &worth->n, sizeof worth->n);
+}
+
+static inline double worth_of(const cz_worth *worth, int64_t last, int class, int64_t i)
+{
+    return worth->hazards.worth[class * CZ_AGES + cz_age_bin(&worth->hazards, i - last)];
+}
+
+/* What some residents are worth, drawn or, where there are few, all; their places. */
+static void weigh(cz_worth *worth, int64_t i, bool every, int64_t first, int n, double *found, int32_t *places)
+{
+    if (every) {
+        for (int k = 0; k < n; k++)
+            places[k] = (int32_t)(first + k);
+    } else {
+        for (int k = 0; k < n; k++)
+            places[k] = (int32_t)((uint64_t)cz_draw(worth->seed, worth->n.drawn + first + k) *
+                                  (uint64_t)worth->capacity >> 32);
+    }
+    for (int k = 0; k < n; k++) {
+        const cz_resident *other = &worth->residents[places[k]];
+        found[k] = worth_of(worth, other->last, other->class, i);
+    }
+}
+
+/* The resident to leave for a page of a class: its place from 0, -1 if the page itself is worth least. Among equals the
+ * one used longest ago leaves, so never the page. */
+static int64_t least_of(cz_worth *worth, int64_t i, int class)
+{
+    bool every = worth->candidates >= worth->capacity;
+    int64_t n = every ? worth->capacity : worth->candidates, at = -1, oldest = i;
+    double least = worth_of(worth, i, class, i), found[CHUNK];
+    int32_t places[CHUNK];
+    for (int64_t first = 0; first < n; first += CHUNK) {
+        int part = n - first < CHUNK ? (int)(n - first) : CHUNK;
+        weigh(worth, i, every, first, part, found, places);
+        double low = found[0];
+        for (int k = 1; k < part; k++)
+            low = found[k] < low ? found[k] : low;
+        if (low > least)
+            continue;
+        for (int k = 0; k < part; k++) {
+            int64_t last = worth->residents[places[k]].last;
+            if (found[k] == low && (low < least || last < oldest)) {
+                least = low;
+                at = places[k];
+                oldest = last;
+            }
+        }
+    }
+    worth->n.drawn += n;
+    return at;
+}
+
+int cz_worth_serve(cz_worth *worth, int32_t slot, const cz_page *page, int64_t i, int class, int32_t *victim)
+{
+    cz_resident entry = {.last = i, .slot = slot, .class = (uint8_t)class};
+    *victim = CZ_NONE;
+    cz_hazards_saw(&worth->hazards, i, class, page->last, page->class);
+    if (worth->place[slot] != 0) {
+        worth->residents[worth->place[slot] - 1] = entry;
+        return CZ_HIT;
+    }
+    int64_t at = worth->n.used;
+    if (at < worth->capacity) {
+        worth->n.used++;
+    } else {
+        at = least_of(worth, i, class);
+        if (at < 0)
+            return CZ_BYPASSED;
+        *victim = worth->residents[at].slot;
+        worth->place[*victim] = 0;
+    }
+    worth->residents[at] = entry;
+    worth->place[slot] = (int32_t)(at + 1);
+    return CZ_ADMITTED;
+}

@@ -1,0 +1,218 @@
+"""LightGBM's model text as the runtime reads it: no library but numpy, and nothing in it that is not understood.
+
+What the text may hold is what `cachezoo.models.forest` trains: numerical splits, no missing values, one output. Anything
+else is refused, because LightGBM would compute something that this reader does not.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.forest import Trees, score_forest
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
+FIRST, VERSION, END, SILENT_END = "tree", "v4", "end of trees", "end of parameters"
+HEADER = {
+    *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective"),
+    *("feature_names", "feature_infos", "tree_sizes", "monotone_constraints"),
+}
+FIXED = {"version": VERSION, "num_class": "1", "num_tree_per_iteration": "1"}
+BRANCHES = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
+NOTES = (
+    *("split_gain", "leaf_weight", "leaf_count", "internal_value", "internal_weight", "internal_count"),
+    "shrinkage",
+)
+TREE = {"Tree", "num_leaves", "num_cat", "is_linear", "leaf_value", *BRANCHES, *NOTES}
+DEFAULT_LEFT = 2  # of a decision's bits: where missing values would go, of which there are none
+NUMBERS = re.compile(r"[-+.0-9e]+(?: [-+.0-9e]+)*")
+WHOLE = re.compile(r"[0-9]{1,9}")
+Lines = dict[str, str]
+
+
+class Forest:
+    """A forest that scores rows.
+
+    Attributes:
+        trees: its trees, flat.
+    """
+
+    def __init__(self, trees: Trees) -> None:
+        """Take trees that `read_forest` checked."""
+        self.trees = trees
+
+    def scores(self, rows: F32) -> F64:
+        """float64[n] of float32[n, F]: the sum of the leaves in the order of the trees, from 0.0 on."""
+        out = np.empty(len(rows), np.float64)
+        score_forest(self.trees, np.ascontiguousarray(rows, np.float32), out)
+        return out
+
+
+class ForestSession:
+    """Forests in the place of an ONNX session: one column of its single output for each."""
+
+    def __init__(self, forests: Sequence[Forest]) -> None:
+        """Take the forests, in the order of the columns."""
+        self._forests = forests
+
+    def run(self, outputs: list[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
+        """One float64[n, forests] of `features` float32[n, F], whatever the output's name."""
+        return [np.stack([forest.scores(inputs["features"]) for forest in self._forests], axis=1)]
+
+
+def read_forest(data: bytes, features: int) -> Forest:
+    """Read LightGBM's model text.
+
+    Args:
+        data: the file.
+        features: inputs of the model.
+
+    Raises:
+        ValueError: anything in it that this reader does not know, or that is no forest of so many inputs.
+    """
+    text = data.decode("ascii")
+    first, found, rest = text.partition(f"\n{END}\n")
+    head, *bodies = first.split("\n\nTree=")
+    header = _header(head, features)
+    if not found or f"\n{SILENT_END}\n" not in rest:
+        message = f"it is cut short: no line {END!r} or {SILENT_END!r}"
+        raise ValueError(message)
+    parts = [f"Tree={body}" for body in bodies]
+    if not parts:
+        message = "it holds no tree"
+        raise ValueError(message)
+    _check_sizes(header["tree_sizes"], first, head)
+    return Forest(_joined([_tree(part, number, features) for number, part in enumerate(parts)]))
+
+
+def _pairs(lines: Sequence[str], known: set[str], what: str) -> Lines:
+    """`key=value` lines.
+
+    Raises:
+        ValueError: another line, an unknown key, or one twice.
+    """
+    found: Lines = {}
+    for line in lines:
+        key, equals, value = line.partition("=")
+        if not equals or key not in known or key in found:
+            why = "twice" if key in found else "which this reader does not know"
+            message = f"{what}: it has a line {key[:40]!r}, {why}"
+            raise ValueError(message)
+        found[key] = value
+    return found
+
+
+def _header(head: str, features: int) -> Lines:
+    lines = head.split("\n")
+    if lines[0] != FIRST:
+        message = f"it begins with {lines[0][:40]!r}, not {FIRST!r}"
+        raise ValueError(message)
+    header = _pairs(lines[1:], HEADER, "header")
+    for key, value in {**FIXED, "max_feature_idx": str(features - 1)}.items():
+        if header.get(key) != value:
+            message = f"{key} is {header.get(key, 'missing')[:40]}, not {value}"
+            raise ValueError(message)
+    if "tree_sizes" not in header:
+        message = "tree_sizes is missing"
+        raise ValueError(message)
+    return header
+
+
+def _check_sizes(stated: str, first: str, head: str) -> None:
+    """LightGBM jumps by these sizes from tree to tree: they must be those of what stands there."""
+    places = [match.start() for match in re.finditer(r"^Tree=", first, re.MULTILINE)]
+    ends = [*places[1:], len(first) + 1]
+    sizes = " ".join(str(end - place) for place, end in zip(places, ends, strict=True))
+    if stated != sizes or (places and places[0] != len(head) + 2):
+        message = "tree_sizes are not those of its trees"
+        raise ValueError(message)
+
+
+def _numbers(tree: Lines, key: str, count: int, what: str) -> F64:
+    text = tree.get(key)
+    if text is None:
+        message = f"{what}: {key} is missing"
+        raise ValueError(message)
+    if text and NUMBERS.fullmatch(text) is None:
+        message = f"{what}: {key} holds {text[:40]!r}, which is no list of numbers"
+        raise ValueError(message)
+    values = np.array(text.split(" ") if text else [], np.float64)
+    if len(values) != count or not np.isfinite(values).all():
+        message = f"{what}: {key} holds {len(values)} numbers where there are {count}, or one that is not finite"
+        raise ValueError(message)
+    return values
+
+
+def _whole(tree: Lines, key: str, count: int, least: int, most: int, what: str) -> I32:
+    values = _numbers(tree, key, count, what)
+    if ((values < least) | (values > most) | (values != np.floor(values))).any():
+        message = f"{what}: {key} holds what is no whole number from {least} to {most}"
+        raise ValueError(message)
+    return values.astype(np.int32)
+
+
+def _tree(text: str, number: int, features: int) -> Trees:
+    """One tree, its branches and leaves numbered from 0.
+
+    Raises:
+        ValueError: it is none of the trees that this reader knows.
+    """
+    what = f"tree {number}"
+    tree = _pairs(text.rstrip("\n").split("\n"), TREE, what)
+    for key, value in (("Tree", str(number)), ("num_cat", "0"), ("is_linear", "0")):
+        if tree.get(key) != value:
+            message = f"{what}: {key} is {tree.get(key, 'missing')[:40]}, not {value}"
+            raise ValueError(message)
+    if WHOLE.fullmatch(tree.get("num_leaves", "")) is None or int(tree["num_leaves"]) < 1:
+        message = f"{what}: num_leaves is no number of leaves"
+        raise ValueError(message)
+    leaves = int(tree["num_leaves"])
+    branches = leaves - 1
+    leaf = _numbers(tree, "leaf_value", leaves, what)
+    asked = _whole(tree, "split_feature", branches, 0, features - 1, what)
+    threshold = _numbers(tree, "threshold", branches, what)
+    if (_whole(tree, "decision_type", branches, 0, 255, what) & ~DEFAULT_LEFT).any():
+        message = f"{what}: decision_type asks for a category or handles missing values, which this reader does not"
+        raise ValueError(message)
+    left, right = (_whole(tree, f"{side}_child", branches, -leaves, branches - 1, what) for side in ("left", "right"))
+    _check_children(left, right, branches, leaves, what)
+    return Trees(np.array([0 if branches else ~0], np.int32), asked, threshold, left, right, leaf)
+
+
+def _check_children(left: I32, right: I32, branches: int, leaves: int, what: str) -> None:
+    """Every branch but the first, and every leaf, hangs on one branch, with a lower number: so every walk ends.
+
+    Raises:
+        ValueError: they do not.
+    """
+    children = np.concatenate([left, right])
+    own = np.tile(np.arange(branches), 2)
+    inner = children >= 0
+    if (children[inner] <= own[inner]).any():
+        message = f"{what}: a branch leads back"
+        raise ValueError(message)
+    reached = np.sort(children)
+    whole = np.arange(-leaves, branches)
+    if branches and not np.array_equal(reached, whole[whole != 0]):
+        message = f"{what}: a branch or leaf hangs on none, or on several"
+        raise ValueError(message)
+
+
+def _joined(trees: Sequence[Trees]) -> Trees:
+    """Trees in one set of arrays, renumbered."""
+    branches = np.cumsum([0, *(len(tree.feature) for tree in trees)]).astype(np.int32)
+    leaves = np.cumsum([0, *(len(tree.leaf) for tree in trees)]).astype(np.int32)
+
+    def moved(side: str) -> I32:
+        parts = []
+        for tree, branch, leaf in zip(trees, branches, leaves, strict=False):
+            own = getattr(tree, side)
+            parts.append(np.where(own >= 0, own + branch, own - leaf))
+        return np.concatenate(parts).astype(np.int32)
+
+    flat = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold", "leaf")}
+    return Trees(moved("roots"), flat["feature"], flat["threshold"], moved("left"), moved("right"), flat["leaf"])

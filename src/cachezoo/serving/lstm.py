@@ -1,0 +1,107 @@
+"""An LSTM's step on numpy, from its safetensors file: what a runtime without ONNX computes, all in float32.
+
+Tensors have the names and the order of gates of torch: of layer k `lstm.weight_ih_lk` [4 U, inputs] and
+`lstm.weight_hh_lk` [4 U, U], `lstm.bias_ih_lk` and `lstm.bias_hh_lk` [4 U], rows of the gates input, forget, cell,
+output; of a head `NAME.weight` [outputs, U] and `NAME.bias` [outputs].
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.serving.graph import layers_of
+from cachezoo.serving.safetensors import read_safetensors
+
+F32 = npt.NDArray[np.float32]
+GATES = 4
+Shapes = dict[str, tuple[int, ...]]
+
+
+def lstm_shapes(layers: int, width: int, units: int, heads: Mapping[str, int]) -> Shapes:
+    """Shapes of the tensors of an LSTM on `width` inputs, whose heads have so many outputs, by name."""
+    found: Shapes = {}
+    for k in range(layers):
+        found |= {
+            f"lstm.weight_ih_l{k}": (GATES * units, units if k else width),
+            f"lstm.weight_hh_l{k}": (GATES * units, units),
+            f"lstm.bias_ih_l{k}": (GATES * units,),
+            f"lstm.bias_hh_l{k}": (GATES * units,),
+        }
+    for name, outputs in heads.items():
+        found |= {f"{name}.weight": (outputs, units), f"{name}.bias": (outputs,)}
+    return found
+
+
+def sigmoid(values: F32) -> F32:
+    """1 / (1 + exp(-x)); where exp overflows it is 0."""
+    with np.errstate(over="ignore"):
+        found: F32 = np.float32(1) / (np.float32(1) + np.exp(-values))
+    return found
+
+
+def softmax(values: F32) -> F32:
+    """Along the last axis, the greatest value taken off first."""
+    powers = np.exp(values - values.max(axis=-1, keepdims=True))
+    found: F32 = powers / powers.sum(axis=-1, keepdims=True)
+    return found
+
+
+class Lstm:
+    """An LSTM with heads on its last layer."""
+
+    def __init__(self, manifest: Mapping[str, Any], data: bytes, heads: Mapping[str, int]) -> None:
+        """Read a safetensors file.
+
+        Args:
+            manifest: says layers, units and inputs.
+            data: the file.
+            heads: outputs of each head, by name.
+
+        Raises:
+            ValueError: it holds other tensors than those of the model, or is damaged.
+            ConfigError: the manifest states no sizes that a network can have.
+        """
+        self.layers, self.units = layers_of(manifest)
+        wanted = lstm_shapes(self.layers, len(manifest["features"]), self.units, heads)
+        tensors = read_safetensors(data)
+        if set(tensors) != set(wanted):
+            odd = sorted(set(tensors) ^ set(wanted))[0]
+            message = f"tensor {odd[:40]!r} is {'missing' if odd in wanted else 'none of the model'}"
+            raise ValueError(message)
+        for name, shape in wanted.items():
+            if tensors[name].shape != shape or tensors[name].dtype != np.dtype("<f4"):
+                sides = "x".join(map(str, shape))
+                message = f"tensor {name!r} is not float32 {sides}, as the bundle has it"
+                raise ValueError(message)
+        self._tensors: dict[str, F32] = tensors
+
+    def zeros(self, rows: int) -> F32:
+        """A state at the start, float32[layers, rows, U]."""
+        return np.zeros((self.layers, rows, self.units), np.float32)
+
+    def step(self, rows: F32, h: F32, c: F32) -> tuple[F32, F32]:
+        """One step.
+
+        Args:
+            rows: float32[L, F] inputs.
+            h, c: float32[layers, L, U] hidden and cell state before it.
+
+        Returns:
+            Both after it; the last layer's hidden state is what heads read.
+        """
+        hidden, h_out, c_out = rows, np.empty_like(h), np.empty_like(c)
+        for k in range(self.layers):
+            w, r, b, d = (self._tensors[f"lstm.{n}_l{k}"] for n in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+            gates = (hidden @ w.T + b) + (h[k] @ r.T + d)
+            i, f, g, o = np.split(gates, GATES, axis=1)
+            c_out[k] = sigmoid(f) * c[k] + sigmoid(i) * np.tanh(g)
+            h_out[k] = sigmoid(o) * np.tanh(c_out[k])
+            hidden = h_out[k]
+        return h_out, c_out
+
+    def head(self, name: str, hidden: F32) -> F32:
+        """A head's values, float32[L, outputs], of float32[L, U]."""
+        found: F32 = hidden @ self._tensors[f"{name}.weight"].T + self._tensors[f"{name}.bias"]
+        return found
