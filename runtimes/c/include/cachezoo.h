@@ -116,8 +116,9 @@ typedef struct cz_request {
 typedef struct cz_ticket {
     uint64_t number; /* of the request, from 0 */
     cz_request request;
-    float row[CZ_MAX_FEATURES];     /* model inputs, normalised */
-    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request */
+    float row[CZ_MAX_FEATURES];     /* model inputs, normalised; workload: none, they are of whole windows */
+    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request; workload: of the last whole window */
+    int32_t category; /* workload: in force for this request, known from earlier windows alone */
 } cz_ticket;
 
 /* Pass every request, in order, writes too; afterwards it is part of the history. */
