@@ -183,7 +183,7 @@ CZ_API int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], 
 CZ_API void cz_cache_free(cz_cache *cache);
 /* Serve a request: observes it in the cache's streams, decides, and changes what is resident. */
 CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access);
-/* Units that a write or trim has made invalid leave a flash cache without being counted as requests. */
+/* Units that hold no longer what the disk does leave, without being counted as requests. Not of kind reuse. */
 CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
 /* A flash cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
