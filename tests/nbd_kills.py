@@ -2,14 +2,16 @@
 
 `PYTHONPATH=src python -m tests.nbd_kills --kills 200` prints the counts. Two clients write sectors with sequence
 numbers, each in a half of the disk of its own, and read them back; two more read everywhere, so that what they read is
-cached while it is written. The disk takes its time on both sides of each read and write. After a kill and a restart every sector must hold
-what was acknowledged last, or what was under way, and the same through the cache as on the disk behind it.
+cached while it is written. The disk takes its time on both sides of each read and write. After a kill and a restart
+every sector must hold what was acknowledged last, or what was under way, and the same through the cache as on the disk
+behind it.
 """
 
 import argparse
 import json
 import random
 import struct
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -191,7 +193,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         filter_file, plugin = build_filter(folder / "build"), build_plugin(folder / "slow.so")
-        print(json.dumps(run(filter_file, plugin, folder, given.kills, given.options, given.seed)))
+        counts = run(filter_file, plugin, folder, given.kills, given.options, given.seed)
+        sys.stdout.write(json.dumps(counts) + "\n")
 
 
 if __name__ == "__main__":
