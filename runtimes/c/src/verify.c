@@ -38,11 +38,14 @@ static int64_t first_off(const float *want, const float *have, int64_t rows, int
     return -1;
 }
 
+/* What a network of other precision decides stands in the first column; the others say what became of it in a cache,
+ * which one other decision changes for many requests after it. */
 static int compare_decisions(tally *on, const cz_golden *golden, const cz_remade *remade) {
     size_t columns = (size_t)golden->n_decisions;
+    size_t compared = on->exact || golden->outputs_given ? columns : 1;
     for (int64_t row = 0; row < golden->decision_rows; row++) {
         size_t at = (size_t)row * columns;
-        bool equal = memcmp(golden->decisions + at, remade->decisions + at, columns * sizeof *golden->decisions) == 0;
+        bool equal = memcmp(golden->decisions + at, remade->decisions + at, compared * sizeof *golden->decisions) == 0;
         on->decided++;
         on->equal += equal;
         if (!equal && (on->exact || golden->outputs_given))
