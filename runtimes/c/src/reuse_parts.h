@@ -28,7 +28,7 @@ typedef struct cz_field {
     bool saved;
 } cz_field;
 typedef struct cz_memory {
-    cz_field fields[96];
+    cz_field fields[256];
     int n;
     bool failed;
     size_t bytes;
@@ -236,10 +236,10 @@ void cz_hazards_new(cz_hazards *hazards, cz_memory *memory, int64_t capacity, in
 /* Access i, of `class`, to a page whose latest access, of class `was`, is `before` (-1: there is none). */
 void cz_hazards_saw(cz_hazards *hazards, int64_t i, int class, int64_t before, int was);
 
-/* Without a branch: the ages of an octave lie in three bins at most. */
+/* Of an age of at least 1, without a branch: the ages of an octave lie in three bins at most. */
 static inline int cz_age_bin(const cz_hazards *hazards, int64_t age)
 {
-    int least = hazards->least[63 - __builtin_clzll((unsigned long long)age | 1)];
+    int least = hazards->least[63 - __builtin_clzll((unsigned long long)age)];
     return least + (age > hazards->limits[least]) + (age > hazards->limits[least + 1]);
 }
 
