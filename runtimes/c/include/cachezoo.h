@@ -116,8 +116,9 @@ typedef struct cz_request {
 typedef struct cz_ticket {
     uint64_t number; /* of the request, from 0 */
     cz_request request;
-    float row[CZ_MAX_FEATURES];     /* model inputs, normalised */
-    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request */
+    float row[CZ_MAX_FEATURES];     /* model inputs, normalised; workload: none, they are of whole windows */
+    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request; workload: of the last whole window */
+    int32_t category; /* workload: in force for this request, known from earlier windows alone */
 } cz_ticket;
 
 /* Pass every request, in order, writes too; afterwards it is part of the history. */
@@ -182,7 +183,7 @@ CZ_API int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], 
 CZ_API void cz_cache_free(cz_cache *cache);
 /* Serve a request: observes it in the cache's streams, decides, and changes what is resident. */
 CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access);
-/* Units that a write or trim has made invalid leave a flash cache without being counted as requests. */
+/* Units that hold no longer what the disk does leave, without being counted as requests. Not of kind reuse. */
 CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
 /* A flash cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);

@@ -166,7 +166,7 @@ static int stream_new(const void *given, const cz_stream_options *options, cz_st
     const caching *model = given;
     caching_stream *stream = (caching_stream *)base;
     if (options->capacity < 1 || options->capacity > (int64_t)1 << 40)
-        return cz_fail(error, CZ_BAD_CALL, "capacity: a caching model decides for a cache of so many pages; give 1 or more");
+        return cz_fail(error, CZ_BAD_CALL, "capacity: a caching model decides for a cache of so many pages; give it");
     cz_horizons horizons = model->horizons;
     horizons.capacity = options->capacity;
     stream->log2_capacity = log2((double)options->capacity);

@@ -43,7 +43,8 @@ void cz_lstm_state_free(cz_lstm_state *state);
 void cz_lstm_state_zero(cz_lstm_state *state);
 size_t cz_lstm_state_bytes(const cz_lstm_state *state); /* that save writes and load reads */
 void cz_lstm_state_save(const cz_lstm_state *state, unsigned char *bytes);
-bool cz_lstm_state_load(cz_lstm_state *state, const unsigned char *bytes); /* false where they are no state: then zero */
+/* False where they are no state: then it is zero. */
+bool cz_lstm_state_load(cz_lstm_state *state, const unsigned char *bytes);
 
 /* One step on `inputs` values, and the heads' logits after it. The state must be of a network of the same shape. */
 void cz_lstm_step(const cz_lstm *lstm, cz_lstm_state *state, const float *inputs);

@@ -47,7 +47,8 @@ static int layer_of(const cz_tensors *tensors, int32_t number, int32_t width, in
 static float weight(const layer_tensors *from, int gate, int32_t unit, int32_t input) {
     int64_t row = (int64_t)gate * from->units + unit;
     if (unit >= from->units || input >= from->width + from->units) return 0.0f;
-    return input < from->width ? from->given[row * from->width + input] : from->own[row * from->units + input - from->width];
+    if (input < from->width) return from->given[row * from->width + input];
+    return from->own[row * from->units + input - from->width];
 }
 
 static void *room(size_t count, size_t each, size_t *total) {

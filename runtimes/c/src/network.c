@@ -36,7 +36,7 @@ static int range_of(const cz_json *ranges, const char *name, const char *where, 
     if (ends->type != CZ_JSON_LIST || ends->length != 2 || ends->items[0].type != CZ_JSON_NUMBER ||
         ends->items[1].type != CZ_JSON_NUMBER || ends->items[0].number > ends->items[1].number)
         return cz_fail(error, CZ_BAD_BUNDLE,
-                       "%s: policy.ranges.%.40s is not the least and greatest value of an input; export the bundle again",
+                       "%s: policy.ranges.%.40s is no least and greatest value of an input; export the bundle again",
                        where, name);
     input->low = ends->items[0].number, input->high = ends->items[1].number;
     return CZ_OK;

@@ -180,7 +180,8 @@ typedef struct cz_grown {
     int64_t n;
 } cz_grown;
 typedef struct cz_grower {
-    uint8_t *bins, *node;
+    uint8_t *node;
+    uint16_t *cells; /* of each row, for each varied input: its place there by CZ_BINS, and its bin */
     double *residuals;
     int32_t *order; /* rows by node, in their order within each */
     float *column, *other;

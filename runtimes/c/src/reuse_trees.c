@@ -15,7 +15,7 @@ typedef double cell __attribute__((vector_size(16))); /* of the rows of a bin: s
 void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows)
 {
     size_t n = (size_t)rows;
-    grower->bins = cz_memory_scratch(memory, n, CZ_INPUTS);
+    grower->cells = cz_memory_scratch(memory, n, CZ_INPUTS * sizeof *grower->cells);
     grower->node = cz_memory_scratch(memory, n, sizeof *grower->node);
     grower->residuals = cz_memory_scratch(memory, n, sizeof *grower->residuals);
     grower->order = cz_memory_scratch(memory, n, sizeof *grower->order);
@@ -63,58 +63,65 @@ static inline uint8_t bin_of(const float *edges, float value)
     return (uint8_t)below;
 }
 
-/* Bins of all inputs of the drawn rows. An input of one bin splits nothing, so it is left out; the first one stays,
- * since its sums are those of all rows. */
+/* Leave out the inputs of one bin, which split nothing; but the first stays, since its sums are those of all rows. */
+static void find_varied(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n)
+{
+    grower->n_varied = 0;
+    for (int f = 0; f < CZ_INPUTS; f++) {
+        uint8_t first = bin_of(grower->edges[f], rows[(int64_t)drawn[0] * CZ_INPUTS + f]);
+        bool varied = f == 0;
+        for (int64_t i = 1; i < n && !varied; i++)
+            varied = bin_of(grower->edges[f], rows[(int64_t)drawn[i] * CZ_INPUTS + f]) != first;
+        if (varied)
+            grower->varied[grower->n_varied++] = f;
+    }
+}
+
 static void bin(cz_grower *grower, const float *rows, const int32_t *drawn, int64_t n)
 {
-    uint8_t changed[CZ_INPUTS] = {1};
+    find_varied(grower, rows, drawn, n);
     for (int64_t i = 0; i < n; i++) {
-        uint8_t *bins = grower->bins + i * CZ_INPUTS;
-        for (int f = 0; f < CZ_INPUTS; f++) {
-            bins[f] = bin_of(grower->edges[f], rows[(int64_t)drawn[i] * CZ_INPUTS + f]);
-            changed[f] |= bins[f] ^ grower->bins[f];
+        const float *row = rows + (int64_t)drawn[i] * CZ_INPUTS;
+        for (int v = 0; v < grower->n_varied; v++) {
+            int f = grower->varied[v];
+            grower->cells[i * CZ_INPUTS + v] = (uint16_t)(v * CZ_BINS + bin_of(grower->edges[f], row[f]));
         }
     }
-    grower->n_varied = 0;
-    for (int f = 0; f < CZ_INPUTS; f++)
-        if (changed[f])
-            grower->varied[grower->n_varied++] = f;
 }
 
-/* Sum up some rows by input and bin. */
-static void gather(const cz_grower *grower, const int32_t *order, int64_t n, cell cells[CZ_INPUTS][CZ_BINS])
+/* Sum up some rows by varied input and bin. */
+static void gather(const cz_grower *grower, const int32_t *order, int64_t n, cell *sums)
 {
-    memset(cells, 0, CZ_INPUTS * sizeof *cells);
+    memset(sums, 0, (size_t)(grower->n_varied * CZ_BINS) * sizeof *sums);
     for (int64_t k = 0; k < n; k++) {
-        const uint8_t *bins = grower->bins + (int64_t)order[k] * CZ_INPUTS;
+        const uint16_t *cells = grower->cells + (int64_t)order[k] * CZ_INPUTS;
         cell one = {grower->residuals[order[k]], 1};
         for (int v = 0; v < grower->n_varied; v++)
-            cells[grower->varied[v]][bins[grower->varied[v]]] += one;
+            sums[cells[v]] += one;
     }
 }
 
-/* The input and the last bin below the cut that lower the squared error most; input -1 if none does. */
-static int best(const cz_grower *grower, cell cells[CZ_INPUTS][CZ_BINS], int *last)
+/* The varied input and the last bin below the cut that lower the squared error most; -1 if none does. */
+static int best(const cz_grower *grower, const cell *sums, int *last)
 {
     double all_rows = 0.0, all_rest = 0.0, most = LEAST_GAIN;
     int input = -1;
     *last = CZ_BINS;
     for (int k = 0; k < CZ_BINS; k++) {
-        all_rest += cells[0][k][0];
-        all_rows += cells[0][k][1];
+        all_rest += sums[k][0];
+        all_rows += sums[k][1];
     }
     for (int v = 0; v < grower->n_varied; v++) {
-        int f = grower->varied[v];
         double low = 0.0, below = 0.0;
         for (int k = 0; k < CZ_BINS - 1; k++) {
-            below += cells[f][k][0];
-            low += cells[f][k][1];
+            below += sums[v * CZ_BINS + k][0];
+            low += sums[v * CZ_BINS + k][1];
             double high = all_rows - low, above = all_rest - below;
             if (low < CZ_LEAST || high < CZ_LEAST)
                 continue;
             double gain = below * below / low + above * above / high - all_rest * all_rest / all_rows;
             if (gain > most) {
-                input = f;
+                input = v;
                 *last = k;
                 most = gain;
             }
@@ -143,17 +150,18 @@ static void sort(cz_grower *grower, int64_t n, int first, int64_t *ends)
 static void split(cz_grower *grower, int64_t n, int first, cz_grown_tree *tree)
 {
     int64_t ends[CZ_LEAVES / 2], from = 0;
+    cell sums[CZ_INPUTS * CZ_BINS];
     sort(grower, n, first, ends);
     for (int node = 0; node <= first; node++) {
-        cell cells[CZ_INPUTS][CZ_BINS];
-        int last;
-        gather(grower, grower->order + from, ends[node] - from, cells);
-        int input = best(grower, cells, &last), at = first + node, column = input < 0 ? 0 : input;
-        tree->inputs[at] = column;
-        tree->cuts[at] = input < 0 ? INFINITY : grower->edges[input][last];
+        int last, at = first + node;
+        gather(grower, grower->order + from, ends[node] - from, sums);
+        int v = best(grower, sums, &last), column = v < 0 ? 0 : v;
+        tree->inputs[at] = v < 0 ? 0 : grower->varied[v];
+        tree->cuts[at] = v < 0 ? INFINITY : grower->edges[grower->varied[v]][last];
         for (; from < ends[node]; from++) {
             int32_t i = grower->order[from];
-            grower->node[i] = (uint8_t)(2 * at + 1 + (grower->bins[(int64_t)i * CZ_INPUTS + column] > last));
+            int bin = grower->cells[(int64_t)i * CZ_INPUTS + column] % CZ_BINS;
+            grower->node[i] = (uint8_t)(2 * at + 1 + (bin > last));
         }
     }
 }

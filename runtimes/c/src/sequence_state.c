@@ -109,8 +109,8 @@ static bool take_all(cz_sequence *s, cz_bytes *in) {
     s->accesses = (int64_t)cz_take(in, 8);
     s->forgotten = cz_take(in, 8);
     uint64_t used = cz_take(in, 8);
-    if (in->failed || time_us < 0 || end < 0 || run < 0 || begun > 1 || s->accesses < run || s->accesses > INT64_MAX / 2 ||
-        used > (uint64_t)s->max_pages)
+    if (in->failed || time_us < 0 || end < 0 || run < 0 || begun > 1 || s->accesses < run ||
+        s->accesses > INT64_MAX / 2 || used > (uint64_t)s->max_pages)
         return false;
     s->plain = (cz_plain){time_us, end, run, begun == 1};
     int64_t last = -1;

@@ -1,0 +1,127 @@
+"""Runs nbdkit with the filter `cachezoo` for tests."""
+
+import signal
+import socket
+import struct
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.nbd_client import Client
+
+LIBRARY = Path(__file__).parents[1] / "runtimes/c"
+FLUSH, TRIM, ZERO = 3, 4, 6
+
+
+def build_filter(folder: Path, *more: str) -> Path:
+    """The filter, built in a folder; `more` are variables of make."""
+    command = ["make", "-s", "-C", str(LIBRARY), "filter", f"BUILD={folder}", *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "nbdkit-cachezoo-filter.so"
+
+
+def build_plugin(plugin: Path) -> Path:
+    """`slow_plugin.c`, compiled."""
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+    command = ["gcc", *flags, "-o", str(plugin), str(LIBRARY / "tests/slow_plugin.c")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return plugin
+
+
+class Disk(Client):
+    """A client that can do all that the filter serves; a server that has gone is a ConnectionError."""
+
+    def _take(self, count):
+        data = b""
+        while len(data) < count:
+            part = self._wire.recv(count - len(data))
+            if not part:
+                raise ConnectionResetError("the server closed the connection")
+            data += part
+        return data
+
+    def flush(self):
+        self._request(FLUSH, 0, 0, b"", 0)
+
+    def trim(self, offset, size):
+        self._plain(TRIM, offset, size)
+
+    def zero(self, offset, size):
+        self._plain(ZERO, offset, size)
+
+    def _plain(self, kind, offset, size):
+        self._wire.sendall(struct.pack(">IHHQQI", 0x25609513, 0, kind, 7, offset, size))
+        assert struct.unpack(">IIQ", self._take(16)) == (0x67446698, 0, 7)
+
+
+@dataclass
+class Server:
+    """A running nbdkit.
+
+    Attributes:
+        process: of nbdkit.
+        path: the socket's.
+        said: file with what nbdkit wrote to stderr.
+    """
+
+    process: subprocess.Popen
+    path: Path
+    said: Path
+
+    @contextmanager
+    def disk(self):
+        with socket.socket(socket.AF_UNIX) as wire:
+            wire.settimeout(60)
+            wire.connect(str(self.path))
+            yield Disk(wire)
+
+    def stop(self):
+        """As an administrator does."""
+        self.process.terminate()
+        assert self.process.wait(30) == 0, self.said.read_text()
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(30)
+
+
+def wait_for(server: Server, ready: Path) -> None:
+    """Until nbdkit has written its process id, which it does when clients can connect."""
+    end = time.monotonic() + 60
+    while not (ready.exists() and ready.read_text()):
+        assert server.process.poll() is None, server.said.read_text()
+        assert time.monotonic() < end, "nbdkit was not ready within 60 s"
+        time.sleep(0.005)
+
+
+@contextmanager
+def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None):
+    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened."""
+    path, said, ready = folder / "nbd.sock", folder / "said.txt", folder / "nbd.pid"
+    for old in (path, ready):
+        old.unlink(missing_ok=True)
+    command = ["nbdkit", "-f", "-U", str(path), "-P", str(ready), f"--filter={filter_file}"]
+    command += [*(plugin or ["file", str(folder / "disk")]), *options]
+    with said.open("wb") as file:
+        process = subprocess.Popen(command, stderr=file, cwd=folder)
+    server = Server(process, path, said)
+    try:
+        wait_for(server, ready)
+        yield server
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(30)
+
+
+def refused(filter_file: Path, folder: Path, options: list[str]) -> str:
+    """What nbdkit says where it does not start."""
+    command = ["nbdkit", "-f", "-U", str(folder / "no.sock"), f"--filter={filter_file}", "file"]
+    command += [str(folder / "disk"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    return done.stderr
