@@ -33,6 +33,10 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
     int result = cz_check_weights(bundle, error);
     if (!result)
         result = cz_check_ranges(&values, error);
+    if (!result && bundle->protocol > 1)
+        result = cz_check_rules(&values, error);
+    if (!result && bundle->protocol > 1)
+        result = cz_check_stated(&values, error);
     if (result)
         return result;
     if (strncmp(id, kind, length) != 0 || id[length] != '.')

@@ -15,7 +15,26 @@ from cachezoo.systems.registry import SYSTEMS
 OLD = sorted(Path(__file__).parents[2].glob(f"golden/protocol1/*/{MANIFEST}"))
 NAMES = (*MANIFESTS.values(), MODEL_SCHEMA)
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(name)) for name in NAMES}
-JUNK = [None, True, 0, -1, 1.5, 10**30, "", "x", "1.2.3", [], {}, ["a"], {"a": 1}, "admission", 1, False, "exact", [[1]]]
+JUNK = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "x",
+    "1.2.3",
+    [],
+    {},
+    ["a"],
+    {"a": 1},
+    "admission",
+    1,
+    False,
+    "exact",
+    [[1]],
+]
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -94,7 +113,27 @@ def test_own_checker_agrees_with_jsonschema_on_protocol_1(data: st.DataObject) -
     assert (first_problem(damaged, schema(MANIFESTS[1]), "$") is None) == VALIDATORS[MANIFESTS[1]].is_valid(damaged)
 
 
-VALUES = [None, True, False, 0, 1, 1.0, 2, 2.5, -3, "", "a", "ab", "ab\n", [], [1], [1, 1, "a"], {}, {"a": 1}, {"b": "a"}]
+VALUES = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    1.0,
+    2,
+    2.5,
+    -3,
+    "",
+    "a",
+    "ab",
+    "ab\n",
+    [],
+    [1],
+    [1, 1, "a"],
+    {},
+    {"a": 1},
+    {"b": "a"},
+]
 RULES = [
     {"const": 1}, {"const": "a"}, {"const": True}, {"enum": [1, "ab", None]}, {"pattern": "^a"}, {"pattern": "^(a|ab)$"},
     {"maxLength": 1}, {"minItems": 1}, {"maxItems": 1}, {"minProperties": 1}, {"maxProperties": 0}, {"minimum": 1},

@@ -167,7 +167,7 @@ def _settle(past: Past, before: int, horizon: int, which: int) -> None:
 def _count(counts: Counts, row: int, kind: int, i: int, half_life: float) -> float:
     """A decayed count at access number i, that access not included."""
     last = counts.last[row]
-    return float(counts.sums[row, kind] * 2.0 ** ((last - i) / half_life)) if last >= 0 else 0.0
+    return float(counts.sums[row, kind] * math.exp2((last - i) / half_life)) if last >= 0 else 0.0
 
 
 @njit
