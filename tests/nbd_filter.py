@@ -98,6 +98,15 @@ def wait_for(server: Server, ready: Path) -> None:
         time.sleep(0.005)
 
 
+def wait_for_path(path: Path, process: subprocess.Popen) -> None:
+    """Until a process has made a file."""
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert process.poll() is None
+        assert time.monotonic() < end, f"{path} was not there within 60 s"
+        time.sleep(0.005)
+
+
 @contextmanager
 def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None):
     """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened."""

@@ -1,4 +1,4 @@
-"""The nbdkit filter: the simulator's hits, right bytes after restarts, kills and damage, and errors that stay inside."""
+"""The nbdkit filter: hits as simulated, right bytes after restarts, kills and damage, and errors that stay inside."""
 
 import hashlib
 import json
