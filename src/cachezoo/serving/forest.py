@@ -1,7 +1,7 @@
 """LightGBM's model text as the runtime reads it: no library but numpy, and nothing in it that is not understood.
 
-What the text may hold is what `cachezoo.models.forest` trains: numerical splits, no missing values, one output. Anything
-else is refused, because LightGBM would compute something that this reader does not.
+What the text may hold is what `cachezoo.models.forest` trains: numerical splits, no missing values, one output.
+Anything else is refused, because LightGBM would compute something that this reader does not.
 """
 
 import re
