@@ -173,9 +173,7 @@ def _synthetic(manifest: dict[str, Any], engine: Session) -> dict[str, bytes]:
         )
     missed = [name for name in kind.synthetic_wanted(manifest) if not passed[name]]
     if missed:
-        message = (
-            f"{manifest['id']}: no synthetic golden set passes {missed[0]}; this is a fault of the sets, report it"
-        )
+        message = f"{manifest['id']}: no synthetic golden set passes {missed[0]}; report this fault of the sets"
         raise BundleError(message)
     return files
 

@@ -197,7 +197,7 @@ def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32) -> N
         row[REGION_ONE] = _count(past.regions, region, 0, i, capacity)
         row[REGION_FOUR] = _count(past.regions, region, 1, i, 4 * capacity)
         row[STRETCH] = _count(past.stretches, stretch, 0, i, 4 * capacity)
-        row[COMPANIONS] = (together - row[FOUR]) / (size - 1) if size > 1 else UNKNOWN
+        row[COMPANIONS] = (together - float(row[FOUR])) / (size - 1) if size > 1 else UNKNOWN
         for k in range(3):
             row[METADATA + k] = UNKNOWN if flags & FLAG_UNKNOWN else (flags >> k) & 1
         keys = past.keys[i]

@@ -10,9 +10,11 @@ from cachezoo.features.history import user_key
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, segment_keys
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.script import READ, WRITE, Script, draws_of
+from cachezoo.systems.admission.serve import HistoryServing
 
 F32 = npt.NDArray[np.float32]
 BUCKET_REQUESTS = 3
+AT_ONCE = 16
 FLASH_PER_BLOCK = 8
 STRANGE = "synthetic"  # a name that no model knows
 HISTORY = (
@@ -99,6 +101,12 @@ def flash_script(manifest: Mapping[str, Any], per_block: int, rows: int = 60) ->
 def flash_changes(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The smaller block of `flash_script`."""
     return {"geometry.block_bytes": FLASH_PER_BLOCK * int(manifest["geometry"]["segment_bytes"])}
+
+
+def rows_in_calls(serving: HistoryServing, batch: RequestBatch) -> F32:
+    """Features of a fresh serving object that is passed `AT_ONCE` requests a call: the history carries on."""
+    parts = [batch.part(low, low + AT_ONCE) for low in range(0, len(batch), AT_ONCE)]
+    return np.concatenate([serving.features(part) for part in parts])
 
 
 def _returns(keys: list[int], buckets: list[int], depth: int) -> dict[str, int]:

@@ -21,6 +21,7 @@ from cachezoo.systems.admission.streams import (
     history_branches,
     history_script,
     nameless_script,
+    rows_in_calls,
     wanted_history,
 )
 from cachezoo.traces.table import OP_READ
@@ -94,7 +95,7 @@ def recompute(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> R
     """Run a set through a fresh serving object; see `Kind.recompute_synthetic`."""
     document = changed(manifest, one.changes)
     serving, batch = serve(document), one.requests
-    rows = serving.features(batch)
+    rows = rows_in_calls(serving, batch)
     given = one.given
     if given is not None:
         serving._infer = lambda asked: given

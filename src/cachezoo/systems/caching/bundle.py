@@ -31,7 +31,7 @@ WEIGHTS = "weights.safetensors"
 FLOAT_BYTES = 4
 REGION_BYTES = 8 + 8  # last access and heat
 WINDOW_BYTES = 8  # the page of an access of the recent window
-# Last access, uses, gap before, last operation, two heats, place in the window; queue, four links, top, dirty, clock; key.
+# Last access, uses, gap before, last operation, two heats, newest access; queue, four links, top, dirty, clock; key.
 PAGE_BYTES = (4 * 8 + 2 * 8 + 8) + (7 * 4 + 8) + 8
 
 

@@ -20,51 +20,80 @@ from cachezoo.traces.table import PAGE_BYTES
 
 Serve = Callable[[Mapping[str, Any]], CachingServing]
 THRESHOLD = "calibration.threshold"
+REMEMBERED = "policy.memory.memory_accesses"
 MEMORY = {
-    "policy.memory.memory_accesses": 48,
+    REMEMBERED: 48,
     "policy.memory.window_accesses": 12,
     "policy.memory.region_bytes": 4 * PAGE_BYTES,
-    "policy.memory.region_bits": 3,
+    "policy.memory.region_bits": 4,
 }
 RESET = {"policy.state": "reset100", "policy.sequence": 8}
 CARRIED = {"policy.state": "carried"}
-# on_hit, queues, fill_free, share protected, capacities until demotion
+# on_hit, queues, fill_free, share protected, capacities until demotion, pages
 RULES = {
-    "stay_three": ("stay", "three", True, 20, 1),
-    "stay_three_strict": ("stay", "three", False, 39, 2),
-    "stay_late_alone": ("stay", "three", False, 20, 50),
-    "requeue_three": ("requeue", "three", True, 50, 1),
-    "requeue_three_strict": ("requeue", "three", False, 20, 4),
-    "stay_single": ("stay", "single", False, 50, 1),
-    "requeue_single": ("requeue", "single", True, 20, 2),
+    "stay_three": ("stay", "three", True, 60, 1, 20),
+    "stay_three_strict": ("stay", "three", False, 39, 2, 10),
+    "stay_late_alone": ("stay", "three", False, 20, 50, 10),
+    "requeue_three": ("requeue", "three", True, 50, 1, 10),
+    "requeue_three_strict": ("requeue", "three", False, 20, 4, 10),
+    "stay_single": ("stay", "single", False, 50, 1, 10),
+    "requeue_single": ("requeue", "single", True, 20, 2, 14),
 }
+DRAWN = 35  # draws in which pages of mean and late run out at once, and the order of their demotion shows later
 LATE_ALONE = "stay_late_alone"
-CAPACITY = 10  # pages
 FEATURES = (
     "page_forgotten", "region_forgotten", "regions_collide", "left_window", "back_in_window", "same_offset_elsewhere",
     "several_pages", "unaligned", "sequential", "cut_by_clip", "state_reset",
 )  # fmt: skip
 
 
+def _slots(pages: list[int]) -> list[int]:
+    """Slots of the regions of pages in the sets' table."""
+    region, bits = MEMORY["policy.memory.region_bytes"], MEMORY["policy.memory.region_bits"]
+    return [int(slot) for slot in region_slots(np.array(pages, np.int64) * PAGE_BYTES, region, bits)]
+
+
+def _far_pages(near: list[int]) -> tuple[list[int], int]:
+    """Four pages whose regions meet those of `near` in the table, and one whose region meets none of them."""
+    far, used = list(range(100, 740, 4)), set(_slots(near))
+    slots = _slots(far)
+    meeting = [page for page, slot in zip(far, slots, strict=True) if slot in used][:4]
+    return meeting, next(page for page, slot in zip(far, slots, strict=True) if slot not in used)
+
+
 def _memory_script() -> Script:
-    """Requests whose pages and regions come back soon, after the working set's window, and after they are forgotten."""
+    """Requests whose pages and regions come back soon, after the working set's window, and after they are forgotten.
+
+    One page comes back in the last page access for which it is remembered.
+    """
     draws, script = draws_of("memory"), Script(("one", "two"))
-    for page in (0, 4, 8, 12, 16, 20, 24, 28, 32, 36):
+    near, kept, accesses, again = list(range(0, 40, 4)), MEMORY[REMEMBERED], 0, -1
+    far, lone = _far_pages([*range(0, 52, 4)])
+    for page in (*near, lone, *near[::2]):
+        again = accesses + kept if page == lone else again
         script.add(WRITE if page % 8 else READ, page * PAGE_BYTES, PAGE_BYTES)
-    for k in range(62):
-        page = int(draws.integers(8)) if k % 3 else int(draws.integers(40))
-        size = int(draws.choice([512, PAGE_BYTES, 2 * PAGE_BYTES, 3 * PAGE_BYTES]))
-        start = page * PAGE_BYTES + int(draws.integers(8)) * 512
+        accesses += 1
+    for k in range(60):
+        if accesses == again:
+            script.add(READ, lone * PAGE_BYTES, PAGE_BYTES)
+            accesses += 1
+        page = int(draws.integers(8)) if k % 3 else int(draws.choice([*near, *far, *range(0, 40, 3)]))
+        size = PAGE_BYTES * int(draws.choice([1, 1, 2, 3])) if again - accesses > 4 or accesses > again else 512
+        start = page * PAGE_BYTES
+        if size > 512 and k % 2:
+            start, size = start + int(draws.integers(1, 8)) * 512, size - PAGE_BYTES + 512
+        volume = int(draws.random() < 0.2)
         if k % 7 == 6:
-            _, _, offset, before, *_ = script.rows[-1]
-            start = offset + before  # where the one before ended
-        script.add(int(draws.random() < 0.35), start, size, int(draws.random() < 0.2))
+            _, name, offset, before, *_ = script.rows[-1]
+            start, volume = offset + before, int(name == "two")  # where the one before ended
+        script.add(int(draws.random() < 0.35), start, size, volume)
+        accesses += (start + size - 1) // PAGE_BYTES - start // PAGE_BYTES + 1
     return script
 
 
 def _cache_script() -> Script:
     """Requests of one to three of 30 pages, half of them to a few."""
-    draws, script = draws_of("cache"), Script(("one", "two"))
+    draws, script = draws_of(f"cache_{DRAWN}"), Script(("one", "two"))
     for _ in range(100):
         page = int(draws.integers(6)) if draws.random() < 0.5 else int(draws.integers(30))
         pages = int(draws.choice([1, 1, 2, 3]))
@@ -74,7 +103,7 @@ def _cache_script() -> Script:
 
 def _given_outputs(rows: int, late_alone: bool) -> F32:
     """Probabilities: cached on either side of 0.5, and on it; stays with a greatest one, and with ties."""
-    draws = draws_of("outputs")
+    draws = draws_of(f"outputs_{DRAWN}")
     every = ((5, 2, 1), (1, 5, 2), (1, 2, 5), (4, 4, 0), (2, 3, 3), (4, 0, 4), (8, 8, 8), (2, 6, 0))
     stays = np.array([(1, 2, 5)] if late_alone else every, np.float32) / 8
     cached = draws.choice([0.25, 0.5, 0.75, 0.9375], (rows, 1), p=[0.3, 0.2, 0.3, 0.2])
@@ -111,12 +140,12 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
         _by_the_model("memory_cut_reset", manifest, serve, {**MEMORY, **RESET, **cut}, 12),
     ]
     batch = _cache_script().batch()
-    for name, (on_hit, queues, fill, protected, demote) in RULES.items():
+    for name, (on_hit, queues, fill, protected, demote, capacity) in RULES.items():
         changes = {
             "policy.on_hit": on_hit, "policy.queues": queues, "policy.fill_free": fill,
             "policy.protected_percent": protected, "policy.demote_capacities": demote, THRESHOLD: 0.5,
         }  # fmt: skip
-        context = {"capacity_pages": CAPACITY, "outputs": GIVEN}
+        context = {"capacity_pages": capacity, "outputs": GIVEN}
         found.append(SyntheticSet(name, batch, changes, context, _given_outputs(len(batch), name == LATE_ALONE)))
     return found
 

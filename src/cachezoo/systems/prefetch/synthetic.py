@@ -19,6 +19,7 @@ from cachezoo.systems.admission.streams import (
     history_branches,
     history_script,
     nameless_script,
+    rows_in_calls,
     wanted_history,
 )
 from cachezoo.systems.admission.synthetic import BUCKET, CAPACITY, mode_name
@@ -102,7 +103,7 @@ def recompute(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> R
     """Run a set through a fresh serving object; see `Kind.recompute_synthetic`."""
     document = changed(manifest, one.changes)
     serving, batch, given = serve(document), one.requests, one.given
-    rows = serving.features(batch)
+    rows = rows_in_calls(serving, batch)
     if given is not None:
         serving._infer = lambda asked: given
     mode, where, read = serving.mode, Where(document["geometry"], one.context), batch.op == OP_READ

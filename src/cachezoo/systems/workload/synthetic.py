@@ -5,19 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo.serving.kind import F32, I32, Recomputed
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.script import READ, WRITE, Script, draws_of, widest_gap
+from cachezoo.serving.script import READ, WRITE, Script, draws_of
 from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
 from cachezoo.systems.workload.known import of_votes
 from cachezoo.systems.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
 
+F64 = npt.NDArray[np.float64]
 Serve = Callable[[Mapping[str, Any]], WorkloadServing]
 SECTOR = 512
 WINDOW, VOTE_WINDOWS, VOTES = 8, 2, 12  # of the monitors' sets; a network's own window is as long as in training
 GIVEN_WINDOW, GIVEN_VOTE_WINDOWS = 3, 4
 NEVER_UNKNOWN = 1e300
+NEAR = 1e-3  # of a limit to a value, as a share: a hundred times and more what sums of runtimes may differ by
 ABOVE = "policy.unknown_above"
 # Likeliest class of the four windows of each vote, by place; `t` is a tie of the places 0 and 1, `u` of 1 and 2.
 VOTES_GIVEN = (
@@ -78,7 +81,19 @@ def _no_unknown(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {ABOVE: {"window": NEVER_UNKNOWN, "vote": NEVER_UNKNOWN}} if _has_unknown(manifest) else {}
 
 
-def _monitored(name: str, manifest: Mapping[str, Any], serve: Serve, clip: float, votes: int) -> SyntheticSet:
+def _limit(values: F64, side: float) -> float:
+    """A limit a little beside one of the middle values, so that a sum that is a little wrong crosses it."""
+    ordered = np.sort(values)
+    for place in range(len(ordered) // 2, len(ordered)):
+        limit = float(ordered[place] * side)
+        if not np.isclose(ordered, limit, rtol=NEAR / 100).any():
+            return limit
+    return float(ordered[-1]) + 1.0
+
+
+def _monitored(
+    name: str, manifest: Mapping[str, Any], serve: Serve, clip: float, votes: int, side: float
+) -> SyntheticSet:
     """A set of given outputs; half of its windows and votes are unknown, where the model may say so."""
     batch = _batch(WINDOW * VOTE_WINDOWS * VOTES + 3)
     changes: dict[str, Any] = {
@@ -87,7 +102,7 @@ def _monitored(name: str, manifest: Mapping[str, Any], serve: Serve, clip: float
     if _has_unknown(manifest):
         serving = serve(changed(manifest, changes))
         strange = serving.strangeness(serving.inputs(batch))
-        changes[ABOVE] = {"window": widest_gap(strange), "vote": widest_gap(of_votes(strange, votes))}
+        changes[ABOVE] = {"window": _limit(strange, side), "vote": _limit(of_votes(strange, votes), side)}
     windows, classes = len(batch) // WINDOW, len(manifest["policy"]["classes"])
     given: F32 = np.full((windows, classes), 0.125, np.float32)
     given[np.arange(windows), np.arange(windows) // 7 % classes] = 0.5
@@ -105,8 +120,8 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     return [
         SyntheticSet("votes", batch, changes, {"outputs": GIVEN}, given),
         SyntheticSet("votes_at_once", batch, {**changes, "policy.switch_votes": 1}, {"outputs": GIVEN}, given),
-        _monitored("monitor", manifest, serve, float(manifest["policy"]["clip"]), VOTE_WINDOWS),
-        _monitored("monitor_cut", manifest, serve, 1.5, 1),
+        _monitored("monitor", manifest, serve, float(manifest["policy"]["clip"]), VOTE_WINDOWS, 1 + NEAR),
+        _monitored("monitor_cut", manifest, serve, 1.5, 1, 1 - NEAR),
     ]
 
 

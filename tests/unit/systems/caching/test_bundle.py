@@ -18,7 +18,7 @@ from cachezoo.models.weights import read_weights
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.systems.caching import bundle as caching
 from cachezoo.systems.caching import onnx
-from cachezoo.systems.caching.bundle import _steady
+from cachezoo.systems.caching.steady import steady_rows
 from cachezoo.systems.caching.infer import serving_of
 from cachezoo.traces.pages import expand_pages
 from tests.baleen_data import make_trace
@@ -181,7 +181,7 @@ def test_steady_by_hand() -> None:
     outputs = np.array([sure, at_threshold, passed, between], np.float32)
     queues = np.array([1, -1, 0, 1], np.int32)
     cache = Cache(9, 0.5, "stay", "three")
-    assert _steady(outputs, queues, cache) == 3
-    assert _steady(outputs[:3], queues[:3], cache) == 3
-    assert _steady(outputs, np.array([1, 1, 0, 1], np.int32), cache) == 1
-    assert _steady(outputs, queues, replace(cache, queues="single")) == 4
+    assert steady_rows(outputs, queues, cache) == 3
+    assert steady_rows(outputs[:3], queues[:3], cache) == 3
+    assert steady_rows(outputs, np.array([1, 1, 0, 1], np.int32), cache) == 1
+    assert steady_rows(outputs, queues, replace(cache, queues="single")) == 4
