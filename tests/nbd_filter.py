@@ -1,5 +1,6 @@
 """Runs nbdkit with the filter `cachezoo` for tests."""
 
+import os
 import signal
 import socket
 import struct
@@ -98,6 +99,20 @@ def wait_for(server: Server, ready: Path) -> None:
         time.sleep(0.005)
 
 
+def sanitizing(name: str) -> dict[str, str]:
+    """Variables of a process that loads what was built with a sanitizer; it ends with 66 where that finds anything."""
+    if not name:
+        return {}
+    done = subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True, check=True)
+    options = "exitcode=66:abort_on_error=0:halt_on_error=1"
+    return {
+        "LD_PRELOAD": done.stdout.strip(),
+        "ASAN_OPTIONS": f"{options}:detect_leaks=0",  # of nbdkit's own
+        "TSAN_OPTIONS": options,
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+
+
 def wait_for_path(path: Path, process: subprocess.Popen) -> None:
     """Until a process has made a file."""
     end = time.monotonic() + 60
@@ -108,15 +123,18 @@ def wait_for_path(path: Path, process: subprocess.Popen) -> None:
 
 
 @contextmanager
-def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None):
-    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened."""
+def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None, sanitizer: str = ""):
+    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened.
+
+    A filter that was built with a sanitizer needs its library first: `asan` or `tsan`.
+    """
     path, said, ready = folder / "nbd.sock", folder / "said.txt", folder / "nbd.pid"
     for old in (path, ready):
         old.unlink(missing_ok=True)
     command = ["nbdkit", "-f", "-U", str(path), "-P", str(ready), f"--filter={filter_file}"]
     command += [*(plugin or ["file", str(folder / "disk")]), *options]
     with said.open("wb") as file:
-        process = subprocess.Popen(command, stderr=file, cwd=folder)
+        process = subprocess.Popen(command, stderr=file, cwd=folder, env=os.environ | sanitizing(sanitizer))
     server = Server(process, path, said)
     try:
         wait_for(server, ready)

@@ -323,29 +323,36 @@ def test_a_second_process_on_the_tier_is_refused(built, folder):
         server.stop()
 
 
-def test_clients_of_one_disk_see_each_others_writes(built, slow, folder):
-    """Each of four clients writes blocks of its own, and reads those of all: never older than what it has seen."""
-    rounds, blocks = 60, 16
+def rounds_of_a_client(server, own):
+    """Write blocks of its own, one in four, and read those of all: never older than what it has seen."""
+    blocks = 16
+    rng, seen = random.Random(derive_seed(0, "client", own)), [0] * blocks
+    with server.disk() as disk:
+        for turn in range(1, 61):
+            mine = rng.choice([k for k in range(blocks) if k % 4 == own])
+            disk.write(mine * UNIT, turn.to_bytes(8, "little") * (UNIT // 8))
+            seen[mine] = turn
+            for _ in range(6):
+                other = rng.randrange(blocks)
+                data = disk.read(other * UNIT, UNIT)[0]
+                found = int.from_bytes(data[:8], "little")
+                assert data == found.to_bytes(8, "little") * (UNIT // 8)
+                assert found >= seen[other]
+                seen[other] = found
+            disk.flush()
 
-    def client(server, own):
-        rng, seen = random.Random(derive_seed(0, "client", own)), [0] * blocks
-        with server.disk() as disk:
-            for turn in range(1, rounds + 1):
-                mine = rng.choice([k for k in range(blocks) if k % 4 == own])
-                disk.write(mine * UNIT, turn.to_bytes(8, "little") * (UNIT // 8))
-                seen[mine] = turn
-                for _ in range(6):
-                    other = rng.randrange(blocks)
-                    data = disk.read(other * UNIT, UNIT)[0]
-                    found = int.from_bytes(data[:8], "little")
-                    assert data == found.to_bytes(8, "little") * (UNIT // 8)
-                    assert found >= seen[other]
-                    seen[other] = found
 
+SANITIZERS = {"": "", "asan": "-g -fsanitize=address,undefined -fno-sanitize-recover=all", "tsan": "-g -fsanitize=thread"}
+
+
+@pytest.mark.parametrize("sanitizer", ["", *(pytest.param(name, marks=pytest.mark.slow) for name in ("asan", "tsan"))])
+def test_clients_of_one_disk_see_each_others_writes(slow, folder, sanitizer):
+    built = build_filter(folder / "build", f"EXTRA_CFLAGS={SANITIZERS[sanitizer]}", "OPTIMISE=-O1")
     (folder / "disk").write_bytes(bytes(1 << 20))
     plugin = [str(slow), f"file={folder / 'disk'}", "slow-us=300"]
-    with serve(built, folder, tier(folder, "32K"), plugin) as server, ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(client, server, own) for own in range(4)]:
+    options = tier(folder, "32K", "cz-stats-interval=1", "cz-prefetch=next(2)")
+    with serve(built, folder, options, plugin, sanitizer) as server, ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(rounds_of_a_client, server, own) for own in range(4)]:
             done.result()
         read_all(server, folder)
         server.stop()
