@@ -94,7 +94,6 @@ def changed_value(key: str, value: str, at: int = 0) -> tuple[str, str]:
         (changed_value("right_child", "-99"), "right_child holds what is no whole number"),
         (changed_value("right_child", "-1"), "a branch or leaf hangs on none, or on several"),
         (changed_value("threshold", "1e999"), "one that is not finite"),
-        ((line_of(ADMISSION.read_text(), "leaf_value"), f"leaf_value={' '.join(['1.7e308'] * 15)}"), "."),
         (changed_value("threshold", "nan"), "which is no list of numbers"),
         (changed_value("threshold", "1_0"), "which is no list of numbers"),
         (changed_value("leaf_value", "0x1"), "which is no list of numbers"),
@@ -143,3 +142,16 @@ def test_every_cut_is_refused() -> None:
     for at in range(0, end, 97):
         with pytest.raises(ValueError, match=r"."):
             read_forest(data[:at], 30)
+
+
+def test_leaves_whose_sum_may_overflow_are_refused() -> None:
+    tree = line_of(ADMISSION.read_text(), "leaf_value")
+    text = "\n".join(
+        f"leaf_value={' '.join(['1e308'] * 15)}" if line.startswith("leaf_value=") else line
+        for line in ADMISSION.read_text().split("\n")
+    )
+    lengths = [len(f"Tree={part}\n") for part in text.partition("\nend of trees\n")[0].split("\nTree=")[1:]]
+    text = text.replace(line_of(text, "tree_sizes"), f"tree_sizes={' '.join(map(str, lengths))}")
+    assert len(tree.split(" ")) == 15
+    with pytest.raises(ValueError, match="its leaves may sum up to what is not finite"):
+        read_forest(text.encode(), 30)

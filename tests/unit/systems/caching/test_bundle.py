@@ -18,8 +18,8 @@ from cachezoo.models.weights import read_weights
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.systems.caching import bundle as caching
 from cachezoo.systems.caching import onnx
-from cachezoo.systems.caching.steady import steady_rows
 from cachezoo.systems.caching.infer import serving_of
+from cachezoo.systems.caching.steady import steady_rows
 from cachezoo.traces.pages import expand_pages
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics
@@ -122,9 +122,9 @@ def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path, monkeyp
     values = json.loads(path.read_text())
     values["calibration"]["threshold"] = float(outputs[row, 0])
     path.write_text(json.dumps(values))
-    cut = json.loads(build_bundle(folder, requests, Metrics(), EXPORT)[0]["manifest.json"])["golden"]
+    cut = json.loads(build_bundle(folder, requests, Metrics(), EXPORT)[0]["model.json"])["golden"]
     assert cut["rows"] == row > 1
-    assert cut["context"] == json.loads(files["manifest.json"])["golden"]["context"]
+    assert cut["context"] == json.loads(files["model.json"])["golden"]["context"]
 
 
 def test_golden_rows_begin_elsewhere_where_a_decision_on_the_last_digit_comes_early(
