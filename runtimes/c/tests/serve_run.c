@@ -2,7 +2,8 @@
  *
  * From stdin int64[n][5]: time_us, op, offset, size, volume. To stdout a row each: float32 features and outputs, then
  * int32 decision (queue or category), hits, victims and dirty victims. CACHE is 1 where the model's own cache serves
- * them, 0 where a stream alone decides. Every so many requests a new stream goes on from the state saved in STATE. */
+ * them, 0 where a stream alone decides. Every so many requests it goes on from the state saved in STATE. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,16 @@ static int serve(cz_cache *cache, const cz_request *request, int32_t decisions[4
     return CZ_OK;
 }
 
-/* Save the stream, drop it, and go on with a new one that read the state back. */
-static int go_on(const cz_bundle *bundle, const cz_stream_options *options, const char *state, cz_stream **stream) {
+/* Save the stream, and go on from the state read back: a new one, or the same where a cache holds it. */
+static int go_on(const cz_bundle *bundle, const cz_stream_options *options, const char *state, bool same,
+                 cz_stream **stream) {
     cz_error error;
     int code = cz_save(*stream, state, &error);
-    cz_stream_free(*stream);
-    *stream = NULL;
-    if (!code) code = cz_stream_new(bundle, options, stream, &error);
+    if (!same) {
+        cz_stream_free(*stream);
+        *stream = NULL;
+        if (!code) code = cz_stream_new(bundle, options, stream, &error);
+    }
     if (!code) code = cz_restore(*stream, state, &error);
     return code ? fail("state", &error) : CZ_OK;
 }
@@ -73,7 +77,7 @@ int main(int count, char **arguments) {
     int64_t row[5], every = count == 7 ? atoll(arguments[6]) : 0;
     int code = CZ_OK;
     for (int64_t done = 0; !code && fread(row, sizeof *row, 5, stdin) == 5; done++) {
-        if (every && done && done % every == 0) code = go_on(bundle, &options, arguments[5], &streams[0]);
+        if (every && done && done % every == 0) code = go_on(bundle, &options, arguments[5], cache, &streams[0]);
         if (!code) code = step(streams[0], cache, &info, row);
     }
     cz_cache_free(cache);

@@ -11,7 +11,7 @@ import pytest
 from cachezoo.seeds import derive_seed
 from tests.c_library import SANITIZED, build
 
-STORED = Path(__file__).parents[2] / "golden/protocol1"
+STORED = Path(__file__).parents[2] / "golden/protocol2"
 SOURCES = ["tests/forest_main.c", "src/forest.c", "src/forest_text.c", "src/error.c", "src/number.c"]
 FEATURES = 12
 

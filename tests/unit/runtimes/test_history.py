@@ -21,7 +21,7 @@ from tests.oracles.history import naive_history
 
 ROOT = Path(__file__).parents[3]
 CAPTURED = ROOT / "data/raw/captured"
-STORED = ROOT / "tests/golden/protocol1"
+STORED = ROOT / "tests/golden/protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
 KEYS = ("features", "encodings", "geometry", "calibration", "policy")
 MANY = 1 << 22  # keys: more than any captured trace has segments
@@ -40,7 +40,7 @@ def checked_program(tmp_path_factory):
 
 
 def manifest(bundle):
-    return json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+    return json.loads((bundle / "model.json").read_text(encoding="utf-8"))
 
 
 def reference(bundle, batch):

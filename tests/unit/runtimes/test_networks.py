@@ -127,6 +127,14 @@ def test_a_model_that_is_fed_its_tags_gets_them_from_its_cache(serve_run, tmp_pa
     assert np.array_equal(run(serve_run, folder, batch, capacity=60, cache=True)["decisions"][:end], rows[:end])
 
 
+def test_a_restored_stream_is_told_its_tags_again(serve_run, tmp_path):
+    folder, _ = caching_bundle(tmp_path / "bundle", POLICIES[0], fed_back=True)
+    batch = random_batch(500, "restored", pages=300)
+    whole = run(serve_run, folder, batch, capacity=60, cache=True)
+    again = run(serve_run, folder, batch, tmp_path / "state", 23, capacity=60, cache=True)
+    assert whole.tobytes() == again.tobytes()
+
+
 def test_without_its_cache_a_model_that_is_fed_its_tags_refuses_requests(serve_run, tmp_path):
     folder, _ = caching_bundle(tmp_path / "bundle", POLICIES[0], fed_back=True)
     with pytest.raises(AssertionError, match="refused"):
