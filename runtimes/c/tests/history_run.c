@@ -124,7 +124,10 @@ int main(int argc, char **argv) {
         if (i < n) {
             cz_request request = request_of(rows + i * COLUMNS);
             if (cz_observe(stream, &request, &tickets[i % (ahead + 1)])) stop("observe");
-            if (logger && cz_log(logger, &request)) stop("log");
+            if (logger && cz_log(logger, &request)) {
+                cz_log_close(logger, &error);
+                stop("log");
+            }
         }
         if (i >= ahead) write_row(out, stream, &tickets[(i - ahead) % (ahead + 1)], info.features);
     }

@@ -9,7 +9,7 @@ from cachezoo import paths
 from cachezoo.documents import Figures
 from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
-from cachezoo.metrics.flash import Comparison, FlashMetrics, FlashTrace
+from cachezoo.metrics.flash import Comparison, FlashMetrics
 from cachezoo.models.trained import TrainedModel
 from cachezoo.systems.registry import SYSTEMS
 
@@ -64,8 +64,8 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
     evaluated = model.model_dump(mode="json") if model is not None else {}
     if metrics.headline:
         evaluated["test"] = {**evaluated.get("test", {}), **metrics.headline}
-    if metrics.flash is not None and (own := _comparison(trained, metrics.flash)):
-        evaluated["flash"] = {name: _flash(own(trace)) for name, trace in metrics.flash.traces.items()}
+    if metrics.flash is not None and (own := _comparisons(trained, metrics.flash)):
+        evaluated["flash"] = {name: _flash(comparison) for name, comparison in own.items()}
     return {
         "beats_baseline": trained.beats_baseline,
         "reason": trained.reason,
@@ -79,11 +79,14 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
     }
 
 
-def _comparison(trained: TrainedModel, flash: FlashMetrics) -> Callable[[FlashTrace], Comparison] | None:
-    """Which comparison of the flash cache is the model's: an admission by itself, a prefetch with its admission."""
+def _comparisons(trained: TrainedModel, flash: FlashMetrics) -> dict[str, Comparison]:
+    """The model's in the flash cache by test trace: an admission by itself, a prefetch with its admission."""
     if flash.model_id == trained.model_id:
-        return lambda trace: trace.admission_alone
-    return (lambda trace: trace.deployed) if flash.prefetch.model_id == trained.model_id else None
+        return {name: trace.admission_alone for name, trace in flash.traces.items()}
+    if trained.model_id in flash.beside:
+        return {name: trace.admission_alone for name, trace in flash.beside[trained.model_id].traces.items()}
+    own = flash.prefetch.model_id == trained.model_id
+    return {name: trace.deployed for name, trace in flash.traces.items()} if own else {}
 
 
 def _flash(comparison: Comparison) -> dict[str, Any]:

@@ -102,25 +102,26 @@ def test_a_stream_goes_on_where_it_was_saved(program, bundle, after):
 
 
 def test_a_cache_that_forgets_pages_stays_a_cache(program, bundle):
-    batch = requests(2, 4000, 1_000_000)
-    found = drive(program, bundle, batch, 40, 0)
-    assert found.forgotten > 1000
+    batch = requests(2, 12000, 1_000_000)
+    found = drive(program, bundle, batch, 400, 0)
+    assert found.forgotten > 500
     assert found.keys < batch.pages().n_pages
     held: dict[tuple[int, int], int] = {}
+    page_in: dict[int, tuple[int, int]] = {}
     volume = np.repeat(batch.volume.codes, np.diff(batch.pages().request_start))
     for one, where in zip(found.told, volume, strict=True):
         page = (int(where), int(one["page"]))
         assert (one["outcome"] == HIT) == (page in held)
         if one["outcome"] == ADMITTED:
             if one["victim"] >= 0:
-                slots = {key: slot for key, slot in held.items() if key[1] == one["victim_page"]}
-                gone = next(key for key, slot in slots.items() if slot == one["slot"])
+                gone = page_in.pop(int(one["slot"]))
+                assert gone[1] == one["victim_page"]
                 del held[gone]
-            assert one["slot"] not in held.values()
-            held[page] = int(one["slot"])
+            assert int(one["slot"]) not in page_in
+            held[page], page_in[int(one["slot"])] = int(one["slot"]), page
         assert one["slot"] == held.get(page, -1)
         assert (one["outcome"] == BYPASSED) == (page not in held)
-    assert len(held) == 40
+    assert len(held) == 400
 
 
 def test_dirty_victims_are_those_that_were_written(program, bundle):
