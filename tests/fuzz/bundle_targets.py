@@ -13,16 +13,19 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from cachezoo.bundles.archive import archive_bytes, read_archive
 from cachezoo.bundles.inspect import inspect, render
 from cachezoo.bundles.onnx_file import check_graph, read_model
-from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, SEAL, seal
+from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, SEAL, model_digest, seal
 from cachezoo.bundles.reader import load, open_session
 from cachezoo.bundles.verification import verify
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.models.forest import read_forest_text
 from cachezoo.models.weights import WEIGHTS_FILE, read_weights
+from cachezoo.serving.forest import read_forest
 from cachezoo.serving.graph import Graph
 from cachezoo.systems.registry import bundling_of
 from tests.fuzz import document_mutators, mutators
@@ -82,8 +85,10 @@ def _sealed(files: dict[str, bytes]) -> dict[str, bytes]:
         for entry in manifest["files"]:
             data = files[entry["path"]]
             entry["sha256"], entry["size"] = hashlib.sha256(data).hexdigest(), len(data)
+        if "model_digest" in manifest:
+            manifest["model_digest"] = model_digest(manifest["files"])
         raw = json.dumps(manifest, indent=2, sort_keys=True).encode()
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass  # a manifest that lists no files is sealed as it is
     return {**files, MANIFEST: raw, SEAL: seal(hashlib.sha256(raw).hexdigest())}
 
@@ -130,7 +135,7 @@ def check_sealed(data: bytes, folder: Path) -> None:
 @cache
 def _graphs() -> list[tuple[Graph, int]]:
     """The graphs of the stored bundles, and their numbers of features."""
-    manifests = [json.loads((folder / MANIFEST).read_text()) for folder in STORED]
+    manifests = [load(folder).manifest for folder in STORED]
     return [(bundling_of(one["kind"]).kind.load().graph(one), len(one["features"])) for one in manifests]
 
 
@@ -168,7 +173,7 @@ def check_safetensors(data: bytes, folder: Path) -> None:
 
 
 def check_forest(data: bytes, folder: Path) -> None:
-    """A forest's text is refused in one line by both readers, or read; LightGBM itself is not asked."""
+    """A forest's text is refused in one line by every reader, or read; LightGBM itself is not asked."""
     path = folder / FOREST
     path.write_bytes(data)
     try:
@@ -179,6 +184,17 @@ def check_forest(data: bytes, folder: Path) -> None:
         read_forest_text(path)
     except TrainingError as error:
         told(error, path)
+    for features in sorted({features for _, features in _graphs()}):
+        try:
+            forest = read_forest(data, features)
+        except ValueError as error:
+            if "\n" in str(error):
+                message = f"forest: an error of several lines: {error!r}"
+                raise Broken(message) from error
+            continue
+        if not np.isfinite(forest.scores(np.zeros((3, features), np.float32))).all():
+            message = "forest: a score that is not finite"
+            raise Broken(message)
 
 
 def mutate_archive(data: bytes, rng: Random) -> bytes:

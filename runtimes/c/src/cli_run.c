@@ -86,6 +86,9 @@ static int read_header(run *on, const cz_csv *line) {
     for (int column = TIME; column <= SIZE; column++)
         if (!seen[column])
             return bad_row(on, "the header needs the columns time_us,op,offset,size");
+    /* A trace that names no volume is of one. */
+    if (!seen[VOLUME] && cz_intern(on->stream, CZ_VOLUME, "") != 0)
+        return bad_row(on, "the stream numbers no volume");
     return CZ_OK;
 }
 

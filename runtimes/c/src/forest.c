@@ -5,7 +5,7 @@
  * al., SIGIR 2015), here with the masks of each feature combined beforehand.
  *
  * Thresholds are rounded down to float32: x <= t and x <= f are the same for every float32 x. Scores are float64 sums of
- * the leaves in the trees' order, as LightGBM's own. Rows must hold no NaN. */
+ * the leaves in the trees' order, as LightGBM's own; it alone takes an x within 1e-35 for 0. Rows must hold no NaN. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) double score_words(const cz_forest 
 COMBINE(by_16, 16)
 static double score_plain(const cz_forest *forest, const float *row) { return score_words(forest, row, by_16); }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CZ_PORTABLE)
 COMBINE(by_32, 32)
 __attribute__((target("avx2,bmi,popcnt"))) static double score_avx2(const cz_forest *forest, const float *row) {
     return score_words(forest, row, by_32);
@@ -210,7 +210,7 @@ static void point_inputs(cz_forest *forest) {
 
 static void choose_score(cz_forest *forest) {
     forest->score = score_plain;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CZ_PORTABLE)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) forest->score = score_avx2;
 #endif
 }

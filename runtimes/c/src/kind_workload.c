@@ -179,8 +179,10 @@ static void fill_rows(const workload *model, workload_stream *stream) {
     float *row = stream->rows;
     if (!model->of_requests) cz_window_close(&stream->window);
     for (int32_t i = 0; i < stream->window.count; i++, row += model->features)
-        for (int32_t k = 0; k < model->features; k++)
-            row[k] = cz_input_of(&model->inputs[k], stream->window.seen[i].raw[model->inputs[k].column], 0, model->clip);
+        for (int32_t k = 0; k < model->features; k++) {
+            float raw = stream->window.seen[i].raw[model->inputs[k].column];
+            row[k] = cz_input_of(&model->inputs[k], raw, 0, model->clip);
+        }
 }
 
 /* Judge a whole window by its rows, or by outputs that are given, and begin the next. */

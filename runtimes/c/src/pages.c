@@ -19,9 +19,7 @@ struct cz_pages {
 static int open_caching(cz_pages *pages, int64_t capacity, cz_error *error) {
     cz_rules rules;
     cz_caching_rules(pages->stream->model, capacity, &rules);
-    int code = cz_manager_new(&rules, &pages->manager, error);
-    if (code == CZ_OK) cz_caching_join(pages->stream);
-    return code;
+    return cz_manager_new(&rules, &pages->manager, error);
 }
 
 static int check(const cz_cache_options *options, const cz_stream *stream, cz_error *error) {
@@ -78,6 +76,7 @@ static int serve_caching(cz_pages *pages, const cz_request *request, cz_access *
     cz_ticket ticket;
     cz_served served;
     if (!range(pages, request->offset, request->size, &first, &count)) return CZ_BAD_CALL;
+    cz_caching_join(pages->stream); /* anew: cz_restore makes the stream another one */
     int code = cz_observe(pages->stream, request, &ticket);
     if (code == CZ_OK) code = cz_decide(pages->stream, &ticket, &access->decision);
     if (code != CZ_OK) return code;

@@ -264,7 +264,7 @@ void cz_worth_new(cz_worth *worth, cz_memory *memory, const cz_table *pages, int
 int cz_worth_serve(cz_worth *worth, int32_t slot, const cz_page *page, int64_t i, int class, int32_t *victim);
 
 /* ---- classics ---- */
-enum cz_classic_name { CZ_AZOR, CZ_LIRS, CZ_S3FIFO, CZ_WTINYLFU, CZ_CLASSICS };
+enum cz_classic_name { CZ_AZOR, CZ_LFU_HEAP, CZ_LIRS, CZ_LRU_LIST, CZ_S3FIFO, CZ_WTINYLFU, CZ_CLASSICS };
 typedef struct cz_classic {
     enum cz_classic_name name;
     void *state;
@@ -286,7 +286,7 @@ typedef struct cz_classic_ops {
     void (*forget)(void *state, int32_t slot); /* NULL: of what it does not hold it knows nothing */
     int64_t (*most)(int64_t capacity);
 } cz_classic_ops;
-extern const cz_classic_ops cz_azor_ops, cz_lirs_ops, cz_s3fifo_ops, cz_wtinylfu_ops;
+extern const cz_classic_ops cz_azor_ops, cz_lfu_ops, cz_lirs_ops, cz_lru_ops, cz_s3fifo_ops, cz_wtinylfu_ops;
 
 /* ---- the follower (kernels/follow.py) ---- */
 enum { CZ_MOST_EXPERTS = 8 };

@@ -7,13 +7,14 @@
 #include "golden.h"
 
 #define TOLERANCE 1e-5
+#define MOST_PAGES ((int64_t)1 << 22) /* accesses, of all golden requests together */
 #define AGREEMENT 0.999 /* of LSTMs that are not computed in float32; a PROTOCOL 1 bundle states none */
 
 typedef struct tally {
     const cz_bundle *bundle;
     const char *folder;
     bool exact;
-    int64_t decided, equal;
+    int64_t decided, equal, pages;
     cz_report *report;
     cz_error *error;
 } tally;
@@ -103,7 +104,13 @@ static int verify_set(tally *on, const void *model, const cz_values *values, con
     int result = cz_golden_read(on->bundle, values, stated, on->folder, name, &golden, on->error);
     if (result)
         return result;
-    result = remake(on, model, &golden);
+    for (int64_t i = 0; i < golden.rows; i++)
+        on->pages += (golden.requests[i].size + 4095) / 4096;
+    if (on->pages > MOST_PAGES)
+        result = cz_refuse(on->bundle->store.where, on->error, "export the bundle again",
+                           "%srequests.csv touches more than %lld pages", on->folder, (long long)MOST_PAGES);
+    else
+        result = remake(on, model, &golden);
     cz_golden_free(&golden);
     return result;
 }
@@ -166,7 +173,7 @@ int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error) {
     *report = (cz_report){.agreement = 1};
     const cz_json *golden = cz_json_get(&bundle->root, "golden"), *sets = cz_json_get(golden, "synthetic");
     bool network = bundle->ops->kind == CZ_CACHING || bundle->ops->kind == CZ_WORKLOAD;
-    tally on = {bundle, "golden/", !network || bundle->precision == CZ_FP32, 0, 0, report, error};
+    tally on = {bundle, "golden/", !network || bundle->precision == CZ_FP32, 0, 0, 0, report, error};
     cz_values values = {bundle->store.where, bundle->ops->name, &bundle->root};
     int result = check_names(bundle, sets, error);
     if (!result)

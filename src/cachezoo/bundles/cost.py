@@ -13,8 +13,8 @@ def model_cost(model: bytes) -> dict[str, int]:
         model: an ONNX file.
 
     Returns:
-        The manifest's `cost` but for the state, which the kind knows. LSTMs count each step of a sequence of fixed length; a named length
-        counts as 1.
+        The manifest's `cost` but for the state, which the kind knows. LSTMs count each step of a sequence of fixed
+        length; a named length counts as 1.
     """
     import onnx
     from onnx import numpy_helper

@@ -166,14 +166,14 @@ def compare(
     if decisions:
         _equal(decided, golden.decisions, recomputed.decisions, 0.0, where, f" of {of}")
         if dict(golden.stated["branches"]) != recomputed.branches:
-            message = f"{where}: {golden.folder} passes other branches than the manifest counts; export the bundle again"
+            message = (
+                f"{where}: {golden.folder} passes other branches than the manifest counts; export the bundle again"
+            )
             raise BundleError(message)
     return float(np.abs(golden.outputs.astype(np.float64) - recomputed.outputs).max(initial=0.0))
 
 
-def _equal(
-    name: str, want: npt.NDArray[Any], have: npt.NDArray[Any], limit: float, where: str, source: str
-) -> None:
+def _equal(name: str, want: npt.NDArray[Any], have: npt.NDArray[Any], limit: float, where: str, source: str) -> None:
     """Raises BundleError: two arrays of rows differ by more than a limit."""
     if want.shape != have.shape:
         message = f"{where}: the runtime gives {have.shape} where {name} has {want.shape}; export it again"

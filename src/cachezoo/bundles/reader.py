@@ -26,7 +26,7 @@ from cachezoo.errors import BundleError, ConfigError
 from cachezoo.serving.kind import FULL, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.stated import check_sizes
-from cachezoo.serving.synthetic import changed
+from cachezoo.serving.synthetic import SyntheticSet, changed
 from cachezoo.systems.registry import bundling_of
 
 DTYPES = {
@@ -288,9 +288,7 @@ class Bundle:
         Raises:
             BundleError: the model fails on them.
         """
-        return self._guarded(
-            lambda: self._kind.recompute(self.serving(), requests, self.manifest["golden"]["context"])
-        )
+        return self._guarded(lambda: self._kind.recompute(self.serving(), requests, self.manifest["golden"]["context"]))
 
     def replay(self, golden: Golden, engine: Session) -> Recomputed:
         """Run a golden set's requests through a fresh serving object on an engine, under the set's changes.
@@ -298,12 +296,15 @@ class Bundle:
         Raises:
             BundleError: the changes make no model, or it fails on the requests.
         """
-        serving = self._serving(self.under(golden), engine)
         context = golden.stated["context"]
+        self.under(golden)
         if golden.folder == GOLDEN:
-            return self._guarded(lambda: self._kind.recompute(serving, golden.requests, context))
+            return self._guarded(
+                lambda: self._kind.recompute(self._serving(self.manifest, engine), golden.requests, context)
+            )
+        own = SyntheticSet(golden.stated["name"], golden.requests, golden.changes, context, golden.given)
         return self._guarded(
-            lambda: self._kind.recompute_synthetic(serving, golden.requests, context, golden.given)
+            lambda: self._kind.recompute_synthetic(self.manifest, lambda values: self._serving(values, engine), own)
         )
 
     def _guarded(self, run: Callable[[], Recomputed]) -> Recomputed:

@@ -1,4 +1,4 @@
-"""Verifies a bundle: integrity, then its golden sets recomputed through the Python runtime, on each file it may read."""
+"""Verifies a bundle: integrity, then its golden sets recomputed on every file that a runtime may read."""
 
 import os
 from typing import Any

@@ -26,7 +26,6 @@ from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.serving.kind import OUTPUT_TOLERANCE, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.synthetic import changed
 from cachezoo.systems.registry import bundling_of
 
 GROWTH = 2
@@ -153,9 +152,12 @@ def _synthetic(manifest: dict[str, Any], engine: Session) -> dict[str, bytes]:
     kind = _kind(manifest["kind"])
     files: dict[str, bytes] = {}
     passed: Counter[str] = Counter()
-    for one in kind.synthetic(manifest, lambda values: kind.serve(values, engine)):
-        serving = kind.serve(changed(manifest, one.changes), engine)
-        recomputed = kind.recompute_synthetic(serving, one.requests, one.context, one.given)
+
+    def serve(values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the serving class of the kind
+        return kind.serve(values, engine)
+
+    for one in kind.synthetic(manifest, serve):
+        recomputed = kind.recompute_synthetic(manifest, serve, one)
         files.update(golden_files(one.requests, recomputed, synthetic_folder(one.name)))
         passed.update(recomputed.branches)
         manifest["golden"]["synthetic"].append(
@@ -171,7 +173,7 @@ def _synthetic(manifest: dict[str, Any], engine: Session) -> dict[str, bytes]:
         )
     missed = [name for name in kind.synthetic_wanted(manifest) if not passed[name]]
     if missed:
-        message = f"{manifest['id']}: no synthetic golden set passes {missed[0]}; this is a fault of the sets, report it"
+        message = f"{manifest['id']}: no synthetic golden set passes {missed[0]}; report this fault of the sets"
         raise BundleError(message)
     return files
 

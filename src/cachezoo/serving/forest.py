@@ -1,7 +1,7 @@
 """LightGBM's model text as the runtime reads it: no library but numpy, and nothing in it that is not understood.
 
-What the text may hold is what `cachezoo.models.forest` trains: numerical splits, no missing values, one output. Anything
-else is refused, because LightGBM would compute something that this reader does not.
+What the text may hold is what `cachezoo.models.forest` trains: numerical splits, no missing values, one output.
+Anything else is refused, because LightGBM would compute something that this reader does not.
 """
 
 import re
@@ -86,7 +86,11 @@ def read_forest(data: bytes, features: int) -> Forest:
         message = "it holds no tree"
         raise ValueError(message)
     _check_sizes(header["tree_sizes"], first, head)
-    return Forest(_joined([_tree(part, number, features) for number, part in enumerate(parts)]))
+    trees = [_tree(part, number, features) for number, part in enumerate(parts)]
+    if not np.isfinite(sum(float(np.abs(tree.leaf).max()) for tree in trees)):
+        message = "its leaves may sum up to what is not finite"
+        raise ValueError(message)
+    return Forest(_joined(trees))
 
 
 def _pairs(lines: Sequence[str], known: set[str], what: str) -> Lines:

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.errors import ConfigError
 from cachezoo.serving.graph import Graph
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.stated import Sizes
@@ -15,6 +14,8 @@ from cachezoo.serving.synthetic import SyntheticSet
 
 F32 = npt.NDArray[np.float32]
 I32 = npt.NDArray[np.int32]
+Serve = Callable[[Mapping[str, Any]], Any]
+"""A serving object with fresh state, of a manifest whose values may be changed."""
 OUTPUT_TOLERANCE = 1e-5  # by which runtimes may differ in a golden output
 BLOCK, FULL = "block", "full"
 EXACT_FOREST: Mapping[str, str | float] = {"fp64": "exact"}
@@ -63,21 +64,8 @@ class State:
     key: str
 
 
-def _no_sets(manifest: Mapping[str, Any], serve: Callable[[Mapping[str, Any]], Any]) -> list[SyntheticSet]:
-    return []
-
-
-def _nothing(mapping: Mapping[str, Any]) -> tuple[str, ...]:
-    return ()
-
-
 def _holds(manifest: Mapping[str, Any]) -> None:
     """There is no rule beside those of the schema and of the serving object."""
-
-
-def _never(serving: Any, batch: RequestBatch, context: Mapping[str, Any], given: F32 | None) -> Recomputed:  # noqa: ANN401
-    message = "this kind has no synthetic sets"
-    raise ConfigError(message)
 
 
 @dataclass(frozen=True)
@@ -94,11 +82,10 @@ class Kind:
         serve: the serving object of a manifest, with fresh state, on a session.
         recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
         contexts: what a recomputation of these requests may be given beside them, the first choice first.
-        synthetic: the synthetic golden sets of a manifest; the function builds a serving object, with fresh state, of
-            a manifest whose values are changed.
+        synthetic: the synthetic golden sets of a manifest.
         synthetic_wanted: branches that the synthetic sets of a manifest pass, all together.
-        recompute_synthetic: runs a set's requests through a fresh serving object that was built with the set's changes:
-            its requests, its context, and its outputs where they are given. Its branches are synthetic ones.
+        recompute_synthetic: runs a set through a fresh serving object of the manifest with the set's changes. Its
+            branches are synthetic ones; its outputs are the given ones where the set has such.
         synthetic_decisions: columns of a set's `Recomputed.decisions`, by its context. Its outputs are the model's.
         reads_flags: the model's inputs are made of the requests' flags too, so golden requests hold them.
         open_weights: (manifest, the weights' files by name) to a session on them, for runtimes without ONNX; it raises
@@ -124,10 +111,10 @@ class Kind:
     profile: Callable[[Mapping[str, Any]], str]
     conformance: Mapping[str, str | float]
     state: Callable[[Mapping[str, Any]], State]
+    synthetic: Callable[[Mapping[str, Any], Serve], list[SyntheticSet]]
+    synthetic_wanted: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    synthetic_decisions: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    recompute_synthetic: Callable[[Mapping[str, Any], Serve, SyntheticSet], Recomputed]
     weights_decide: bool = False
     check: Callable[[Mapping[str, Any]], None] = _holds
-    synthetic: Callable[[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]], list[SyntheticSet]] = _no_sets
-    synthetic_wanted: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
-    synthetic_decisions: Callable[[Mapping[str, Any]], tuple[str, ...]] = _nothing
-    recompute_synthetic: Callable[[Any, RequestBatch, Mapping[str, Any], F32 | None], Recomputed] = _never
     reads_flags: bool = False

@@ -86,7 +86,8 @@ class Lstm:
 
         Args:
             rows: float32[L, F] inputs.
-            h, c: float32[layers, L, U] hidden and cell state before it.
+            h: float32[layers, L, U] hidden state before it.
+            c: float32[layers, L, U] cell state before it.
 
         Returns:
             Both after it; the last layer's hidden state is what heads read.

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from cachezoo.bundles.weights import check_finite
-from cachezoo.serving.safetensors import read_safetensors
 from cachezoo.errors import BundleError
+from cachezoo.serving.safetensors import read_safetensors
 
 GOOD = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
 BODY = np.arange(2, dtype="<f4").tobytes()

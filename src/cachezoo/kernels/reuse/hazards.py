@@ -128,7 +128,7 @@ def _refresh(hazards: Hazards, i: int, capacity: int) -> None:
     """Count what left, rank anew, and let the counts fade."""
     _leave(hazards, i)
     rank(hazards)
-    fade = 0.5 ** ((i - hazards.ranked[0]) / (HALF_LIFE * capacity))
+    fade = math.exp2(-(i - hazards.ranked[0]) / (HALF_LIFE * capacity))
     for k in range(len(hazards.events)):
         for b in range(BINS):
             hazards.events[k, b] *= fade

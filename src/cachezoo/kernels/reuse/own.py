@@ -13,6 +13,7 @@ gradient boosting (Friedman 2001); reservoir sampling (Vitter 1985, algorithm R)
 predictors, done online.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -224,7 +225,7 @@ def believe(scores: F32, own: F32, target: F32, delay: int, capacity: int) -> F3
         capacity: C, pages.
     """
     used = scores.copy()
-    fade = 0.5 ** (1.0 / (HALF_LIFE * capacity))
+    fade = math.exp2(-1.0 / (HALF_LIFE * capacity))
     gained, apart, settled = 0.0, 0.0, 0
     for i in range(len(scores)):
         if np.isnan(own[i]):

@@ -167,7 +167,7 @@ def _settle(past: Past, before: int, horizon: int, which: int) -> None:
 def _count(counts: Counts, row: int, kind: int, i: int, half_life: float) -> float:
     """A decayed count at access number i, that access not included."""
     last = counts.last[row]
-    return float(counts.sums[row, kind] * 2.0 ** ((last - i) / half_life)) if last >= 0 else 0.0
+    return float(counts.sums[row, kind] * math.exp2((last - i) / half_life)) if last >= 0 else 0.0
 
 
 @njit
@@ -197,7 +197,7 @@ def _describe(asked: Asked, past: Past, r: int, capacity: float, rows: F32) -> N
         row[REGION_ONE] = _count(past.regions, region, 0, i, capacity)
         row[REGION_FOUR] = _count(past.regions, region, 1, i, 4 * capacity)
         row[STRETCH] = _count(past.stretches, stretch, 0, i, 4 * capacity)
-        row[COMPANIONS] = (together - row[FOUR]) / (size - 1) if size > 1 else UNKNOWN
+        row[COMPANIONS] = (together - float(row[FOUR])) / (size - 1) if size > 1 else UNKNOWN
         for k in range(3):
             row[METADATA + k] = UNKNOWN if flags & FLAG_UNKNOWN else (flags >> k) & 1
         keys = past.keys[i]

@@ -9,6 +9,7 @@ from cachezoo.serving import history
 from cachezoo.serving.graph import HISTORY_SIZES, forests
 from cachezoo.serving.kind import EXACT_FOREST, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.admission import synthetic
 from cachezoo.systems.admission.serve import AdmissionServing
 from cachezoo.traces.table import OP_READ
 
@@ -56,4 +57,8 @@ KIND = Kind(
     profile=history.profile,
     conformance=EXACT_FOREST,
     state=history.state,
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
 )

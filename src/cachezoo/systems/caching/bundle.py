@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.manager_limits import Cache
 from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
-from cachezoo.serving.kind import BLOCK, F32, I32, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
+from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, Kind, Recomputed, Session, State
 from cachezoo.serving.lstm import Lstm, sigmoid, softmax
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.caching import synthetic
 from cachezoo.systems.caching.serve import OUTPUTS, CachingServing, onnx_infer
+from cachezoo.systems.caching.steady import steady_rows
 
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 QUEUES = ("bypass", "soon", "mean", "late")
@@ -30,7 +31,7 @@ WEIGHTS = "weights.safetensors"
 FLOAT_BYTES = 4
 REGION_BYTES = 8 + 8  # last access and heat
 WINDOW_BYTES = 8  # the page of an access of the recent window
-# Last access, uses, gap before, last operation, two heats, place in the window; queue, four links, top, dirty, clock; key.
+# Last access, uses, gap before, last operation, two heats, newest access; queue, four links, top, dirty, clock; key.
 PAGE_BYTES = (4 * 8 + 2 * 8 + 8) + (7 * 4 + 8) + 8
 
 
@@ -44,19 +45,6 @@ def _contexts(batch: RequestBatch) -> list[dict[str, Any]]:
     """Caches of a share of the golden rows' pages: as in training, or so small that few rows fill them."""
     pages = batch.pages().n_pages
     return [{"capacity_pages": max(1, int(share * pages))} for share in GOLDEN_SHARES]
-
-
-def _steady(outputs: F32, queues: I32, cache: Cache) -> int:
-    """Requests before the first decision that another runtime's last digits could turn."""
-    stays = np.sort(outputs[:, 1:], axis=1)
-    at_threshold = np.abs(outputs[:, 0] - np.float32(cache.threshold)) <= 2 * OUTPUT_TOLERANCE
-    between_queues = (outputs[:, 0] >= np.float32(cache.threshold)) & (
-        stays[:, -1] - stays[:, -2] <= 2 * OUTPUT_TOLERANCE
-    )
-    if cache.queues == "single":
-        between_queues[:] = False
-    near = (queues >= 0) & (at_threshold | between_queues)
-    return int(np.argmax(near)) if near.any() else len(queues)
 
 
 def _recompute(serving: CachingServing, batch: RequestBatch, context: Mapping[str, Any]) -> Recomputed:
@@ -75,7 +63,7 @@ def _recompute(serving: CachingServing, batch: RequestBatch, context: Mapping[st
         "replaced": int(served.replaced[0].sum()),
         "dirty_evicted": int(served.dirty_evicted[0].sum()),
     }
-    steady = _steady(served.outputs[0], queue, cache)
+    steady = steady_rows(served.outputs[0], queue, cache)
     return Recomputed(served.features[0], served.outputs[0], decisions, branches, steady)
 
 
@@ -173,4 +161,8 @@ KIND = Kind(
     profile=lambda manifest: BLOCK,
     conformance=LSTM_PRECISIONS,
     state=_state,
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
 )

@@ -9,6 +9,7 @@ from cachezoo.serving import history
 from cachezoo.serving.graph import HISTORY_SIZES, forests
 from cachezoo.serving.kind import EXACT_FOREST, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.prefetch import synthetic
 from cachezoo.systems.prefetch.serve import OUTPUTS, PrefetchServing
 from cachezoo.traces.table import OP_READ
 
@@ -57,4 +58,8 @@ KIND = Kind(
     profile=history.profile,
     conformance=EXACT_FOREST,
     state=history.state,
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
 )

@@ -12,6 +12,7 @@ from cachezoo.serving.graph import forests
 from cachezoo.serving.history import open_forests
 from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session, State
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.reuse import synthetic
 from cachezoo.systems.reuse.serve import ReuseServing
 
 KEYS = ("features", "policy", "calibration")
@@ -83,6 +84,10 @@ KIND = Kind(
     serve=_serve,
     recompute=_recompute,
     contexts=_contexts,
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
     reads_flags=True,
     open_weights=lambda manifest, files: open_forests(manifest, files, FILES),
     weights_decide=True,

@@ -11,6 +11,7 @@ from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weight
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
 from cachezoo.serving.lstm import Lstm, softmax
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.workload import synthetic
 from cachezoo.systems.workload.known import of_votes
 from cachezoo.systems.workload.serve import NONE, UNKNOWN, Monitored, WorkloadServing
 
@@ -128,4 +129,8 @@ KIND = Kind(
     profile=lambda manifest: BLOCK,
     conformance=LSTM_PRECISIONS,
     state=_state,
+    synthetic=synthetic.sets,
+    synthetic_wanted=synthetic.wanted,
+    synthetic_decisions=synthetic.decisions,
+    recompute_synthetic=synthetic.recompute,
 )

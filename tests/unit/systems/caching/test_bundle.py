@@ -18,8 +18,8 @@ from cachezoo.models.weights import read_weights
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.systems.caching import bundle as caching
 from cachezoo.systems.caching import onnx
-from cachezoo.systems.caching.bundle import _steady
 from cachezoo.systems.caching.infer import serving_of
+from cachezoo.systems.caching.steady import steady_rows
 from cachezoo.traces.pages import expand_pages
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics
@@ -122,9 +122,9 @@ def test_a_decision_on_the_last_digit_ends_the_golden_rows(folder: Path, monkeyp
     values = json.loads(path.read_text())
     values["calibration"]["threshold"] = float(outputs[row, 0])
     path.write_text(json.dumps(values))
-    cut = json.loads(build_bundle(folder, requests, Metrics(), EXPORT)[0]["manifest.json"])["golden"]
+    cut = json.loads(build_bundle(folder, requests, Metrics(), EXPORT)[0]["model.json"])["golden"]
     assert cut["rows"] == row > 1
-    assert cut["context"] == json.loads(files["manifest.json"])["golden"]["context"]
+    assert cut["context"] == json.loads(files["model.json"])["golden"]["context"]
 
 
 def test_golden_rows_begin_elsewhere_where_a_decision_on_the_last_digit_comes_early(
@@ -181,7 +181,7 @@ def test_steady_by_hand() -> None:
     outputs = np.array([sure, at_threshold, passed, between], np.float32)
     queues = np.array([1, -1, 0, 1], np.int32)
     cache = Cache(9, 0.5, "stay", "three")
-    assert _steady(outputs, queues, cache) == 3
-    assert _steady(outputs[:3], queues[:3], cache) == 3
-    assert _steady(outputs, np.array([1, 1, 0, 1], np.int32), cache) == 1
-    assert _steady(outputs, queues, replace(cache, queues="single")) == 4
+    assert steady_rows(outputs, queues, cache) == 3
+    assert steady_rows(outputs[:3], queues[:3], cache) == 3
+    assert steady_rows(outputs, np.array([1, 1, 0, 1], np.int32), cache) == 1
+    assert steady_rows(outputs, queues, replace(cache, queues="single")) == 4

@@ -88,7 +88,7 @@ def test_classes_that_the_network_does_not_have_are_refused(bundle_of_it: Path) 
     with pytest.raises(BundleError, match="bundle"):
         verify(bundle_of_it)
     reseal(bundle_of_it, lambda manifest: manifest["policy"].update(vote_windows=0))
-    with pytest.raises(BundleError, match="does not describe a workload model"):
+    with pytest.raises(BundleError, match=r"policy\.vote_windows breaks minimum 1"):
         load(bundle_of_it)
 
 
@@ -120,7 +120,7 @@ def test_exporter_that_lies_is_caught(folder: Path, trained_of: Trained, monkeyp
 
 def test_fewer_golden_requests_than_a_window(folder: Path) -> None:
     files, _ = build_bundle(folder, batch_of(make_stream(7, 3, "pairs")).part(0, 7), Metrics(), EXPORT)
-    golden = json.loads(files["manifest.json"])["golden"]
+    golden = json.loads(files["model.json"])["golden"]
     assert golden["rows"] == 7 and golden["branches"]["window"] == 0 and golden["branches"]["rest"] == 1
 
 

@@ -1,0 +1,179 @@
+"""Synthetic golden sets of kind `reuse`: small caches, whose own forests grow, and whose leader changes and returns."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cachezoo.features.reuse import asked_of
+from cachezoo.kernels.outcome import ADMITTED, HIT
+from cachezoo.kernels.reuse import past
+from cachezoo.kernels.reuse.hazards import BINS
+from cachezoo.policies.engine import simulate
+from cachezoo.policies.registry import policy
+from cachezoo.policies.spec import parse
+from cachezoo.serving.kind import F32, Recomputed
+from cachezoo.serving.requests import RequestBatch
+from cachezoo.serving.script import READ, WRITE, Script, draws_of, widest_gap
+from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
+from cachezoo.systems.reuse.cache import forest_cache
+from cachezoo.systems.reuse.serve import ReuseServing, Served
+from cachezoo.traces.table import PAGE_BYTES
+
+Serve = Callable[[Mapping[str, Any]], ReuseServing]
+CAPACITY = 16  # pages
+SHADOWS = ("azor", "lirs", "s3fifo")
+OUTSIDE = "wtinylfu"
+FLAGS = ("R", "WS", "RA", "WSM", "RM")
+USERS = ("one", "two/1", "three")
+# Names of the sets, and what they pass that no other does.
+MODEL, FOLLOW, BARE = "model", "follow", "bare"
+BRANCHES = (
+    "hit", "admitted", "bypass", "replaced", "forest_led", "classic_led", "led_back", "corrected", "own_forest",
+    "reservoir_full", "forest_evicts", "forest_refuses", "classic_evicts", *(f"{name}_evicts" for name in SHADOWS),
+    *(f"{name}_told_apart" for name in SHADOWS), "sampled_candidates", "every_candidate", "metadata", "readahead",
+    "sync", "flags_unknown", "processes", "process_unknown", "run_goes_on", "region_back", "same_offset_elsewhere",
+    "settled_soon", "settled_reused", "write_after_read", "context_changes",
+)  # fmt: skip
+
+
+def _script(name: str, requests: int, users: tuple[str, ...], flags: tuple[str, ...]) -> Script:
+    """Hot pages, a loop a little longer than the cache, and a scan, in turns; some requests go on from the last."""
+    draws, script = draws_of(f"reuse_{name}"), Script(("one", "two"), users=users, flags=flags)
+    for k in range(requests):
+        phase = k // 24 % 3
+        page = int(draws.integers(8))
+        if phase == 1 and draws.random() < 0.7:
+            page = 10 + k % (CAPACITY + 5)
+        if phase == 2 and draws.random() < 0.6:
+            page = 200 + 2 * k
+        pages, volume = int(draws.choice([1, 1, 2, 4])), int(draws.random() < 0.15)
+        start = page * PAGE_BYTES
+        if draws.random() < 0.15 and script.rows:
+            _, where, offset, size, *_ = script.rows[-1]
+            start, volume = offset + size, int(where == "two")
+        kind = WRITE if draws.random() < 0.3 else READ
+        script.add(kind, start, pages * PAGE_BYTES, volume, turn=int(draws.integers(60)))
+    return script
+
+
+def _counts(cuts: int, shadows: int) -> dict[str, Any]:
+    """Events and risks of so many classes: the lower the class, the likelier it comes back."""
+    classes = (cuts + 1) << shadows
+    risks = [[round(40 * 0.9**b, 3) for b in range(BINS)] for _ in range(classes)]
+    events = [[round(risk * (1 - k / classes) ** 3 / 2, 3) for risk in row] for k, row in enumerate(risks)]
+    return {"calibration.events": events, "calibration.risks": risks}
+
+
+def _changes(cuts: list[float], shadows: tuple[str, ...], candidates: int, own_trees: int) -> dict[str, Any]:
+    """A small cache that is eager to change its leader."""
+    return {
+        "policy.shadows": list(shadows), "policy.experts": [OUTSIDE], "policy.candidates": candidates,
+        "policy.own_trees": own_trees, "policy.own_rows": 48, "policy.half_life": 0.5, "policy.lead": 0.0,
+        "policy.price": 0.0, "policy.head_start": 0.1, "calibration.quantiles": cuts,
+        **_counts(len(cuts), len(shadows)),
+    }  # fmt: skip
+
+
+def _given_scores(name: str, batch: RequestBatch) -> F32:
+    """A score for each page access, on either side of the cuts and on them."""
+    count = int(batch.pages().request_start[-1])
+    return draws_of(name).choice([-1.0, 0.5, 1.5, 2.0, 3.0], (count, 1)).astype(np.float32)
+
+
+def _by_the_model(manifest: Mapping[str, Any], serve: Serve) -> SyntheticSet:
+    """A set whose scores are the model's, cut where they are far apart."""
+    batch, context = _script(MODEL, 90, USERS, FLAGS).batch(), {"capacity_pages": CAPACITY}
+    changes = _changes([0.0], SHADOWS, 64, 3)
+    served = serve(changed(manifest, changes)).run(batch, batch.pages(), CAPACITY)
+    cut = widest_gap(served.seen.corrected(served.scores))
+    return SyntheticSet(MODEL, batch, {**changes, "calibration.quantiles": [cut]}, context)
+
+
+def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
+    """The sets of a manifest; see `Kind.synthetic`."""
+    context = {"capacity_pages": CAPACITY, "outputs": GIVEN}
+    follow, bare = _script(FOLLOW, 110, USERS, FLAGS).batch(), _script(BARE, 60, (), ()).batch()
+    return [
+        _by_the_model(manifest, serve),
+        SyntheticSet(FOLLOW, follow, _changes([1.5], SHADOWS, 5, 2), context, _given_scores(FOLLOW, follow)),
+        SyntheticSet(BARE, bare, _changes([0.0, 1.5, 2.0], (), 64, 0), context, _given_scores(BARE, bare)),
+    ]
+
+
+def wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Branches that the sets of a manifest pass, all together."""
+    return BRANCHES
+
+
+def decisions(context: Mapping[str, Any]) -> tuple[str, ...]:
+    """Columns of the decisions."""
+    return "outcome", "victim_page", "leader"
+
+
+def _cache_branches(serving: ReuseServing, served: Served) -> dict[str, int]:
+    """What the follower and the caches beside it did."""
+    seen, run, leader = served.seen, served.followed.run, served.followed.leader
+    forest = simulate(forest_cache(seen.classes(served.scores, serving.plan), serving.plan), seen.stream, seen.capacity)
+    experts = [simulate(parse(text).composition(), seen.stream, seen.capacity) for text in serving.plan.experts]
+    changes = np.flatnonzero(np.diff(leader.astype(np.int64))) + 1
+    every = serving.plan.candidates >= seen.capacity
+    found = {
+        "hit": int((run.outcome == HIT).sum()),
+        "admitted": int((run.outcome == ADMITTED).sum()),
+        "bypass": int(((run.outcome != HIT) & (run.outcome != ADMITTED)).sum()),
+        "replaced": int((run.victim >= 0).sum()),
+        "forest_led": int((leader == 0).sum()),
+        "classic_led": int((leader != 0).sum()),
+        "led_back": int((leader[changes] == 0).sum()),
+        "corrected": int((seen.corrected(served.scores) != served.scores).sum()),
+        "own_forest": int((~np.isnan(seen.own)).sum()),
+        "forest_evicts": int((forest.victim >= 0).sum()),
+        "forest_refuses": int(((forest.outcome != HIT) & (forest.outcome != ADMITTED)).sum()),
+        "classic_evicts": sum(int((one.victim >= 0).sum()) for one in experts),
+        "every_candidate": int((forest.victim >= 0).sum()) * every,
+        "sampled_candidates": int((forest.victim >= 0).sum()) * (not every),
+    }
+    for k, name in enumerate(serving.plan.shadows):
+        bit = seen.bits >> np.uint8(k) & 1
+        others = [seen.bits >> np.uint8(j) & 1 for j in range(len(serving.plan.shadows)) if j != k]
+        found[f"{name}_evicts"] = int((policy(name).simulate(seen.stream, seen.capacity).victim >= 0).sum())
+        found[f"{name}_told_apart"] = int(np.all([bit != other for other in others], axis=0).sum())
+    return found
+
+
+def _input_branches(batch: RequestBatch, served: Served) -> dict[str, int]:
+    """What of the requests the inputs are made of."""
+    asked, inputs, capacity = asked_of(batch, batch.pages()), served.seen.inputs, served.seen.capacity
+    flags, m = asked.flags, len(inputs)
+    numbers = [set((batch.offset[batch.volume.codes == k] // PAGE_BYTES).tolist()) for k in range(2)]
+    return {
+        "metadata": int((flags & past.FLAG_METADATA > 0).sum()),
+        "readahead": int((flags & past.FLAG_READAHEAD > 0).sum()),
+        "sync": int((flags & past.FLAG_SYNC > 0).sum()),
+        "flags_unknown": int((flags == past.FLAG_UNKNOWN).sum()),
+        "processes": len(set(asked.process.tolist())) - 1,
+        "process_unknown": len(batch) * (batch.user is None),
+        "run_goes_on": int(asked.follows.sum()),
+        "region_back": int((inputs[:, past.REGION] != past.NEVER).sum()),
+        "same_offset_elsewhere": len(numbers[0] & numbers[1]),
+        "settled_soon": max(0, m - past.HORIZONS[0] * capacity),
+        "settled_reused": max(0, m - past.HORIZONS[1] * capacity),
+        "write_after_read": int(((inputs[:, past.WRITE] == 1) & (inputs[:, past.WROTE] == 0)).sum()),
+        "context_changes": len(np.unique(inputs[:, past.CONTEXT])) - 1,
+    }
+
+
+def recompute(manifest: Mapping[str, Any], serve: Serve, one: SyntheticSet) -> Recomputed:
+    """Run a set through a fresh serving object; see `Kind.recompute_synthetic`."""
+    document = changed(manifest, one.changes)
+    serving, batch, given = serve(document), one.requests, one.given
+    if given is not None:
+        serving._infer = lambda rows: given
+    served = serving.run(batch, batch.pages(), int(one.context["capacity_pages"]))
+    run, leader = served.followed.run, served.followed.leader
+    table = np.stack([run.outcome.astype(np.int32), run.victim, leader.astype(np.int32)], axis=1).astype(np.int32)
+    branches = _cache_branches(serving, served) | _input_branches(batch, served)
+    kept = int(document["policy"]["own_rows"])
+    branches["reservoir_full"] = branches["own_forest"] * (len(served.scores) - 4 * served.seen.capacity > kept)
+    return Recomputed(served.seen.inputs, served.scores[:, None], table, branches)
