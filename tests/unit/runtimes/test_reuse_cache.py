@@ -40,7 +40,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def requests(seed: int, n: int = 1500, pages: int = 5000, *, origin: bool = True) -> RequestBatch:
-    """Requests of 1 to 40 pages, some of which follow the one before, on three volumes; with their origin or without."""
+    """Requests of 1 to 40 pages, some follow the one before, on three volumes; with their origin or without."""
     rng = np.random.default_rng(derive_seed(0, "reuse in C", seed))
     size = np.where(rng.random(n) < 0.7, rng.integers(1, 9000, n), rng.integers(1, 40 * 4096, n))
     volume = rng.choice(3, n, p=[0.8, 0.1, 0.1])
