@@ -321,7 +321,7 @@ REUSE = (
         ("an access settles one late", "while j + horizon < before:", "while j + horizon + 1 < before:"),
         ("used again is counted beyond the horizon", "if 0 < past.again[j] <= horizon else 0.0", "if 0 < past.again[j] else 0.0"),
         ("a rate begins at 0", "PRIOR_RATE = 0.3", "PRIOR_RATE = 0.0"),
-        ("counts halve in half the time", "2.0 ** ((last - i) / half_life)", "2.0 ** (2 * (last - i) / half_life)"),
+        ("counts halve in half the time", "math.exp2((last - i) / half_life)", "math.exp2(2 * (last - i) / half_life)"),
         ("the write share forgets slower", "LATEST = 0.3", "LATEST = 0.2"),
         ("a region is a stretch", "REGION_PAGES, STRETCH_PAGES = 64, 512", "REGION_PAGES, STRETCH_PAGES = 512, 512"),
         ("companions count the page itself", "(together - row[FOUR]) / (size - 1)", "together / size"),
