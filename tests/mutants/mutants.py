@@ -324,7 +324,7 @@ REUSE = (
         ("counts halve in half the time", "math.exp2((last - i) / half_life)", "math.exp2(2 * (last - i) / half_life)"),
         ("the write share forgets slower", "LATEST = 0.3", "LATEST = 0.2"),
         ("a region is a stretch", "REGION_PAGES, STRETCH_PAGES = 64, 512", "REGION_PAGES, STRETCH_PAGES = 512, 512"),
-        ("companions count the page itself", "(together - row[FOUR]) / (size - 1)", "together / size"),
+        ("companions count the page itself", "(together - float(row[FOUR])) / (size - 1)", "together / size"),
         ("a run does not go on", "past.run[0] + pages if asked.follows[r] else pages", "pages"),
         ("novelty makes no context", "context + (last >= 0)", "context"),
         ("writes and reads share their rates", "past.seen[page]) * 2 + write", "past.seen[page]) * 2"),

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.mutants.mutants import MUTANTS
-from tests.mutants.table import DOCUMENT, caught_of, section
+from tests.mutants.table import DOCUMENT, ROOT, caught_of, section
 
 
 @pytest.mark.slow
@@ -22,3 +22,11 @@ def test_a_mutant_has_one_name_and_stands_in_the_document():
         names = [mutant.name for mutant in mutants]
         assert sorted(set(names)) == sorted(names)
         assert [name for name in names if f"| {name} |" not in text] == []
+
+
+def test_each_changed_text_stands_once():
+    for mutants in MUTANTS.values():
+        for mutant in mutants:
+            source = (ROOT / "src" / mutant.module.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
+            assert source.count(mutant.right) == 1, mutant.name
+            assert mutant.right != mutant.wrong
