@@ -15,3 +15,13 @@ def build(program: Path, sources: list[str], more: tuple[str, ...] = SANITIZED) 
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return program
+
+
+def make(folder: Path, *targets: str, **variables: str) -> list[Path]:
+    """What the Makefile builds, named from its build folder, which is put at `folder`."""
+    given = [f"{name}={value}" for name, value in variables.items()]
+    built = [folder / target for target in targets]
+    command = ["make", "-s", "-C", str(LIBRARY), f"BUILD={folder}", *given, *map(str, built)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return built

@@ -6,7 +6,7 @@ import socket
 import struct
 import subprocess
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def build_filter(folder: Path, *more: str) -> Path:
 
 def build_plugin(plugin: Path) -> Path:
     """`slow_plugin.c`, compiled."""
-    flags = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
     command = ["gcc", *flags, "-o", str(plugin), str(LIBRARY / "tests/slow_plugin.c")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -90,35 +90,59 @@ class Server:
         self.process.wait(30)
 
 
-def wait_for(server: Server) -> None:
-    """Until clients can connect."""
+def wait_for(server: Server, ready: Path) -> None:
+    """Until nbdkit has written its process id, which it does when clients can connect."""
     end = time.monotonic() + 60
-    while time.monotonic() < end:
+    while not (ready.exists() and ready.read_text()):
         assert server.process.poll() is None, server.said.read_text()
-        with suppress(OSError), socket.socket(socket.AF_UNIX) as wire:
-            wire.connect(str(server.path))
-            return
+        assert time.monotonic() < end, "nbdkit was not ready within 60 s"
         time.sleep(0.005)
-    raise AssertionError("nbdkit was not ready within 60 s")
+
+
+def sanitizing(name: str) -> dict[str, str]:
+    """Variables of a process that loads what was built with a sanitizer; it ends with 66 where that finds anything."""
+    if not name:
+        return {}
+    done = subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True, check=True)
+    options = "exitcode=66:abort_on_error=0:halt_on_error=1"
+    return {
+        "LD_PRELOAD": done.stdout.strip(),
+        "ASAN_OPTIONS": f"{options}:detect_leaks=0",  # of nbdkit's own
+        "TSAN_OPTIONS": options,
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+
+
+def wait_for_path(path: Path, process: subprocess.Popen) -> None:
+    """Until a process has made a file."""
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert process.poll() is None
+        assert time.monotonic() < end, f"{path} was not there within 60 s"
+        time.sleep(0.005)
 
 
 @contextmanager
-def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None, first=(), env=None):
-    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened."""
-    path, said = folder / f"nbd{time.monotonic_ns()}.sock", folder / "said.txt"
-    command = ["nbdkit", "-f", "-U", str(path), f"--filter={filter_file}", *first]
+def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None, sanitizer: str = ""):
+    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened.
+
+    A filter that was built with a sanitizer needs its library first: `asan` or `tsan`.
+    """
+    path, said, ready = folder / "nbd.sock", folder / "said.txt", folder / "nbd.pid"
+    for old in (path, ready):
+        old.unlink(missing_ok=True)
+    command = ["nbdkit", "-f", "-U", str(path), "-P", str(ready), f"--filter={filter_file}"]
     command += [*(plugin or ["file", str(folder / "disk")]), *options]
     with said.open("wb") as file:
-        process = subprocess.Popen(command, stderr=file, cwd=folder, env={**os.environ, **(env or {})})
+        process = subprocess.Popen(command, stderr=file, cwd=folder, env=os.environ | sanitizing(sanitizer))
     server = Server(process, path, said)
     try:
-        wait_for(server)
+        wait_for(server, ready)
         yield server
     finally:
         if process.poll() is None:
             process.kill()
             process.wait(30)
-        path.unlink(missing_ok=True)
 
 
 def refused(filter_file: Path, folder: Path, options: list[str]) -> str:

@@ -2,7 +2,7 @@
  *
  * A bundle is a model with all that is needed to feed it, to act on its outputs and to check it (docs/bundles.md).
  * Everything that a bundle holds is checked before it is used. After cz_stream_new and cz_cache_new have returned,
- * no call on the stream or the cache allocates memory.
+ * no call on the stream or the cache allocates memory; cz_save and cz_restore alone do, while they run.
  *
  * A stream is what a model has seen so far. One thread at a time may use a stream or a cache; bundles are read-only
  * and may be shared by threads. Tickets are the caller's own memory: a stream may observe later requests between
@@ -116,8 +116,9 @@ typedef struct cz_request {
 typedef struct cz_ticket {
     uint64_t number; /* of the request, from 0 */
     cz_request request;
-    float row[CZ_MAX_FEATURES];     /* model inputs, normalised */
-    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request */
+    float row[CZ_MAX_FEATURES];     /* model inputs, normalised; workload: none, they are of whole windows */
+    double output[CZ_MAX_OUTPUTS];  /* of kinds that run at every request; workload: of the last whole window */
+    int32_t category; /* workload: in force for this request, known from earlier windows alone */
 } cz_ticket;
 
 /* Pass every request, in order, writes too; afterwards it is part of the history. */
@@ -182,7 +183,7 @@ CZ_API int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], 
 CZ_API void cz_cache_free(cz_cache *cache);
 /* Serve a request: observes it in the cache's streams, decides, and changes what is resident. */
 CZ_API int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access);
-/* Units that a write or trim has made invalid leave a flash cache without being counted as requests. */
+/* Units that hold no longer what the disk does leave, without being counted as requests. Not of kind reuse. */
 CZ_API int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access);
 /* A flash cache that goes on with what a device holds: before the first request, a unit in its slot, oldest first. */
 CZ_API int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot);
@@ -205,7 +206,10 @@ CZ_API int cz_restore(cz_stream *stream, const char *path, cz_error *error);
 /* Go on with another bundle of the same kind and inputs, without losing the history. On failure nothing changes. */
 CZ_API int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error);
 
-/* A log of requests as a trace that `cachezoo trace ingest` reads (format csv). */
+/* A log of requests as a trace that `cachezoo trace ingest` reads (format csv), with the names that a stream knows. It is
+ * a new file. Columns that the first request leaves CZ_UNKNOWN are not in it: a later name in one is CZ_BAD_CALL. A
+ * request without a namespace is logged under its volume's name, which stands for it. Lines are written many at once;
+ * after a write that failed cz_log returns CZ_IO, and cz_log_close says why. */
 CZ_API int cz_log_open(const char *path, cz_stream *names, cz_logger **logger, cz_error *error);
 CZ_API int cz_log(cz_logger *logger, const cz_request *request);
 CZ_API int cz_log_close(cz_logger *logger, cz_error *error);

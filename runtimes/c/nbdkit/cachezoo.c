@@ -24,16 +24,14 @@ typedef struct handle {
     bool flushes;  /* the plugin can flush: what it has not flushed may be undone by a crash */
 } handle;
 
-static void cz_load(void)
-{
+static void cz_load(void) {
     config_start(&options);
 }
 
-static void report(void)
-{
+static void report(void) {
     served *served = &all.served;
     stats_about about = {.mode = config_mode(&options),
-                         .prefetch = options.prefetch ? options.prefetch : all.bundles[0] ? all.info.prefetch : "none",
+                         .prefetch = all.prefetch,
                          .bundle = all.bundles[0] ? all.info.id : "",
                          .digest = all.bundles[0] ? all.info.model_digest : "",
                          .volume = options.volume,
@@ -52,8 +50,7 @@ static void report(void)
         nbdkit_error("cachezoo: %s: %s", options.stats, strerror(failed));
 }
 
-static void *report_now_and_then(void *nothing)
-{
+static void *report_now_and_then(void *nothing) {
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&report_lock);
@@ -70,20 +67,17 @@ static void *report_now_and_then(void *nothing)
     return nothing;
 }
 
-static int cz_config(nbdkit_next_config *next, nbdkit_backend *nxdata, const char *key, const char *value)
-{
+static int cz_config(nbdkit_next_config *next, nbdkit_backend *nxdata, const char *key, const char *value) {
     int taken = config_take(&options, key, value);
     return taken == 1 ? next(nxdata, key, value) : taken;
 }
 
-static int cz_config_complete(nbdkit_next_config_complete *next, nbdkit_backend *nxdata)
-{
+static int cz_config_complete(nbdkit_next_config_complete *next, nbdkit_backend *nxdata) {
     return config_check(&options) ? -1 : next(nxdata);
 }
 
 /* Before nbdkit goes to the background, so that errors reach the terminal. */
-static int cz_get_ready(int thread_model)
-{
+static int cz_get_ready(int thread_model) {
     (void)thread_model;
     if (open_all(&options, &all))
         return -1;
@@ -91,8 +85,7 @@ static int cz_get_ready(int thread_model)
     return 0;
 }
 
-static int cz_after_fork(nbdkit_backend *backend)
-{
+static int cz_after_fork(nbdkit_backend *backend) {
     (void)backend;
     if (!options.stats)
         return 0;
@@ -108,8 +101,7 @@ static int cz_after_fork(nbdkit_backend *backend)
     return failed ? -1 : 0;
 }
 
-static void end_all(void)
-{
+static void end_all(void) {
     if (reporting) {
         pthread_mutex_lock(&report_lock);
         ending = true;
@@ -123,27 +115,23 @@ static void end_all(void)
     is_open = false;
 }
 
-static void cz_cleanup(nbdkit_backend *backend)
-{
+static void cz_cleanup(nbdkit_backend *backend) {
     (void)backend;
     end_all();
 }
 
-static void cz_unload(void)
-{
+static void cz_unload(void) {
     end_all();
     config_free(&options);
     free(export_name);
 }
 
-static int cz_thread_model(void)
-{
+static int cz_thread_model(void) {
     return NBDKIT_THREAD_MODEL_PARALLEL;
 }
 
 /* The tier is of the export that is opened first. */
-static int choose_export(const char *name, bool *bypass)
-{
+static int choose_export(const char *name, bool *bypass) {
     pthread_mutex_lock(&all.served.lock);
     if (!export_name)
         export_name = strdup(name);
@@ -154,8 +142,7 @@ static int choose_export(const char *name, bool *bypass)
 }
 
 static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *exportname,
-                            int is_tls)
-{
+                            int is_tls) {
     (void)is_tls;
     handle *made = calloc(1, sizeof *made);
     if (!made || choose_export(exportname, &made->bypass)) {
@@ -171,15 +158,13 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
     return NULL;
 }
 
-static int read_next(void *next, void *data, uint32_t count, uint64_t offset, int *err)
-{
+static int read_next(void *next, void *data, uint32_t count, uint64_t offset, int *err) {
     nbdkit_next *plugin = next;
     return plugin->pread(plugin, data, count, offset, 0, err);
 }
 
 /* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */
-static int cz_prepare(nbdkit_next *next, void *data, int readonly)
-{
+static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     (void)readonly;
     handle *self = data;
     int64_t size = next->get_size(next);
@@ -202,8 +187,7 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly)
     return 0;
 }
 
-static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err)
-{
+static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
     (void)data;
     bool covers = served_flush_begin(&all.served);
     int failed = next->flush(next, flags, err);
@@ -212,8 +196,7 @@ static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err)
 }
 
 /* The last client's writes are flushed, so that a restart finds what was cached of them. */
-static int cz_finalize(nbdkit_next *next, void *data)
-{
+static int cz_finalize(nbdkit_next *next, void *data) {
     handle *self = data;
     int err;
     if (self->flushes && !self->bypass && cz_flush(next, data, 0, &err) < 0)
@@ -221,8 +204,7 @@ static int cz_finalize(nbdkit_next *next, void *data)
     return 0;
 }
 
-static void cz_close_handle(void *data)
-{
+static void cz_close_handle(void *data) {
     handle *self = data;
     if (self->counted) {
         pthread_mutex_lock(&all.served.lock);
@@ -233,8 +215,7 @@ static void cz_close_handle(void *data)
 }
 
 static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count, uint64_t offset, uint32_t flags,
-                    int *err)
-{
+                    int *err) {
     handle *self = data;
     if (self->bypass)
         return next->pread(next, buffer, count, offset, flags, err);
@@ -244,14 +225,12 @@ static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count,
 }
 
 /* A write of another export invalidates too: a plugin may show one disk under several names. */
-static bool is_durable(const handle *self, uint32_t flags, int failed)
-{
+static bool is_durable(const handle *self, uint32_t flags, int failed) {
     return !failed && ((flags & NBDKIT_FLAG_FUA) || !self->flushes);
 }
 
 static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t count, uint64_t offset,
-                     uint32_t flags, int *err)
-{
+                     uint32_t flags, int *err) {
     handle *self = data;
     writing now;
     served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN);
@@ -260,8 +239,7 @@ static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t
     return failed;
 }
 
-static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err)
-{
+static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
     served_write_begin(&all.served, &now, count, offset, ZEROED);
     int failed = next->zero(next, count, offset, flags, err);
@@ -269,8 +247,7 @@ static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offse
     return failed;
 }
 
-static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err)
-{
+static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
     served_write_begin(&all.served, &now, count, offset, TRIMMED);
     int failed = next->trim(next, count, offset, flags, err);

@@ -21,13 +21,11 @@ const char config_help[] =
     "cz-log=FILE           Requests, as a trace.\n"
     "cz-stats=FILE         Counters as JSON, at the end and every cz-stats-interval=SECONDS (10).";
 
-void config_start(config *config)
-{
+void config_start(config *config) {
     *config = (struct config){.mode = -1, .window = -1, .stats_s = 10, .sync = true};
 }
 
-void config_free(config *config)
-{
+void config_free(config *config) {
     char *texts[] = {config->bundle, config->prefetch_bundle, config->ssd, config->log,
                      config->stats,  config->prefetch,        config->volume};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
@@ -35,8 +33,7 @@ void config_free(config *config)
     config_start(config);
 }
 
-static int take_text(char **text, const char *key, char *value)
-{
+static int take_text(char **text, const char *key, char *value) {
     if (!value)
         return -1; /* nbdkit has said why */
     if (*text || !*value) {
@@ -48,8 +45,7 @@ static int take_text(char **text, const char *key, char *value)
     return 0;
 }
 
-static int take_size(int64_t *size, const char *key, const char *value)
-{
+static int take_size(int64_t *size, const char *key, const char *value) {
     *size = nbdkit_parse_size(value);
     if (*size > 0)
         return 0;
@@ -58,8 +54,7 @@ static int take_size(int64_t *size, const char *key, const char *value)
     return -1;
 }
 
-static int take_count(int64_t *count, const char *key, const char *value, int64_t least)
-{
+static int take_count(int64_t *count, const char *key, const char *value, int64_t least) {
     if (nbdkit_parse_int64_t(key, value, count))
         return -1;
     if (*count >= least && *count <= (int64_t)1 << 30)
@@ -68,8 +63,7 @@ static int take_count(int64_t *count, const char *key, const char *value, int64_
     return -1;
 }
 
-static int take_mode(config *config, const char *value)
-{
+static int take_mode(config *config, const char *value) {
     static const char *const names[] = {[CZ_LRU] = "lru", [CZ_REJECTX] = "rejectx", [CZ_MODEL] = "model"};
     for (int mode = 0; mode <= CZ_MODEL; mode++) {
         if (strcmp(value, names[mode]) == 0) {
@@ -81,8 +75,7 @@ static int take_mode(config *config, const char *value)
     return -1;
 }
 
-static int take_number(config *config, const char *key, const char *value)
-{
+static int take_number(config *config, const char *key, const char *value) {
     if (strcmp(key, "cz-size") == 0)
         return take_size(&config->size, key, value);
     if (strcmp(key, "cz-unit") == 0)
@@ -108,8 +101,7 @@ static int take_number(config *config, const char *key, const char *value)
     return -1;
 }
 
-int config_take(config *config, const char *key, const char *value)
-{
+int config_take(config *config, const char *key, const char *value) {
     const struct {
         const char *key;
         char **text;
@@ -129,8 +121,7 @@ int config_take(config *config, const char *key, const char *value)
     return take_number(config, key, value);
 }
 
-int config_check(config *config)
-{
+int config_check(config *config) {
     const char *wrong = NULL;
     if (config->mode < 0)
         config->mode = config->bundle ? CZ_MODEL : CZ_LRU;
@@ -155,7 +146,6 @@ int config_check(config *config)
     return wrong ? -1 : 0;
 }
 
-const char *config_mode(const config *config)
-{
+const char *config_mode(const config *config) {
     return config->mode == CZ_MODEL ? "model" : config->mode == CZ_REJECTX ? "rejectx" : "lru";
 }

@@ -2,6 +2,7 @@
 #ifndef CZ_CONFIG_H
 #define CZ_CONFIG_H
 
+#include "internal.h"
 #include "served.h"
 
 typedef struct config {
@@ -17,7 +18,9 @@ typedef struct config {
 typedef struct opened {
     cz_bundle *bundles[2];
     cz_stream *streams[2];
-    cz_info info;
+    cz_stream names; /* of the log, where there is no model: holds names alone */
+    cz_info info;          /* of the admission */
+    const char *prefetch;  /* the mode that runs */
     served served;
 } opened;
 

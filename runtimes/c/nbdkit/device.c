@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-int device_read(int fd, void *data, size_t size, int64_t at)
-{
+int device_read(int fd, void *data, size_t size, int64_t at) {
     unsigned char *next = data;
     while (size > 0) {
         ssize_t done = pread(fd, next, size, at);
@@ -19,8 +18,7 @@ int device_read(int fd, void *data, size_t size, int64_t at)
     return 0;
 }
 
-int device_write(int fd, const void *data, size_t size, int64_t at)
-{
+int device_write(int fd, const void *data, size_t size, int64_t at) {
     const unsigned char *next = data;
     while (size > 0) {
         ssize_t done = pwrite(fd, next, size, at);

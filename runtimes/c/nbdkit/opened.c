@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,69 +5,66 @@
 
 #include "config.h"
 #include "fills.h"
+#include "names.h"
 
 #define UNIT_BYTES 4096
 #define BLOCK_BYTES 262144
 
 static int open_bundle(const char *path, int kind, const char *wanted, cz_bundle **bundle, cz_stream **stream,
-                       cz_error *error)
-{
+                       cz_error *error) {
     int code = cz_open(path, CZ_FP32, bundle, error);
     if (code != CZ_OK)
         return code;
     cz_info info;
     cz_bundle_info(*bundle, &info);
-    if (info.kind != kind) {
-        *error = (cz_error){.code = CZ_BAD_CALL};
-        snprintf(error->text, sizeof error->text, "%s: not a bundle of kind %s", path, wanted);
-        return CZ_BAD_CALL;
-    }
+    if (info.kind != kind)
+        return cz_fail(error, CZ_BAD_CALL, "%s: not a bundle of kind %s", path, wanted);
     cz_stream_options options = {0};
     return cz_stream_new(*bundle, &options, stream, error);
 }
 
-static int open_bundles(const config *config, opened *opened, cz_error *error)
-{
+static int open_bundles(const config *config, opened *opened, cz_error *error) {
     int code = CZ_OK;
     if (config->bundle)
         code = open_bundle(config->bundle, CZ_ADMISSION, "admission", &opened->bundles[0], &opened->streams[0], error);
     if (code == CZ_OK && config->prefetch_bundle)
         code = open_bundle(config->prefetch_bundle, CZ_PREFETCH, "prefetch", &opened->bundles[1], &opened->streams[1],
                            error);
-    if (code == CZ_OK && opened->bundles[0])
-        cz_bundle_info(opened->bundles[0], &opened->info);
+    opened->prefetch = "none";
+    for (int k = 1; code == CZ_OK && k >= 0; k--) {
+        if (opened->bundles[k] == NULL)
+            continue;
+        cz_bundle_info(opened->bundles[k], &opened->info);
+        if (k == 1 || !opened->bundles[1])
+            opened->prefetch = opened->info.prefetch;
+    }
+    if (config->prefetch)
+        opened->prefetch = config->prefetch;
     return code;
 }
 
 /* Both streams must know the volume by one number; each has its first name. */
-static int name_volume(const config *config, opened *opened, cz_error *error)
-{
+static int name_volume(const config *config, opened *opened, cz_error *error) {
     for (int k = 0; k < 2; k++) {
         int32_t number = opened->streams[k] ? cz_intern(opened->streams[k], CZ_VOLUME, config->volume) : 0;
         if (k == 0)
             opened->served.volume = number;
-        if (number < 0 || number != opened->served.volume) {
-            *error = (cz_error){.code = CZ_BAD_CALL};
-            snprintf(error->text, sizeof error->text, "cz-volume=%.64s cannot be interned", config->volume);
-            return CZ_BAD_CALL;
-        }
+        if (number < 0 || number != opened->served.volume)
+            return cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a volume's name", config->volume);
     }
     return CZ_OK;
 }
 
-static int open_cache(const config *config, opened *opened, cz_error *error)
-{
+static int open_cache(const config *config, opened *opened, cz_error *error) {
     served *served = &opened->served;
     bool model = config->mode == CZ_MODEL;
     served->unit_bytes = model ? opened->info.segment_bytes : config->unit_bytes ? config->unit_bytes : UNIT_BYTES;
     int64_t block = model ? opened->info.block_bytes : config->block_bytes ? config->block_bytes : BLOCK_BYTES;
-    if (served->unit_bytes < 1 || served->unit_bytes % 512 || block % served->unit_bytes) {
-        *error = (cz_error){.code = CZ_BAD_CALL};
-        snprintf(error->text, sizeof error->text,
-                 "segments of %lld bytes in blocks of %lld: whole sectors of 512 bytes, and whole segments to a block",
-                 (long long)served->unit_bytes, (long long)block);
-        return CZ_BAD_CALL;
-    }
+    if (served->unit_bytes < 1 || served->unit_bytes % 512 || block % served->unit_bytes)
+        return cz_fail(error, CZ_BAD_CALL,
+                       "segments of %lld bytes in blocks of %lld: whole sectors of 512 bytes, and whole segments to a "
+                       "block",
+                       (long long)served->unit_bytes, (long long)block);
     served->per_block = block / served->unit_bytes;
     served->n_slots = config->size / served->unit_bytes;
     cz_cache_options options = {.mode = (enum cz_mode)config->mode,
@@ -85,12 +81,10 @@ static int open_cache(const config *config, opened *opened, cz_error *error)
     served->later = calloc((size_t)served->n_slots, sizeof *served->later);
     if (served->slots && served->later)
         return CZ_OK;
-    *error = (cz_error){.code = CZ_NO_MEMORY, .text = "no memory"};
-    return CZ_NO_MEMORY;
+    return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)served->n_slots);
 }
 
-static int open_tier(const config *config, opened *opened, cz_error *error)
-{
+static int open_tier(const config *config, opened *opened, cz_error *error) {
     served *served = &opened->served;
     tier_options options = {.path = config->ssd,
                             .slots = served->n_slots,
@@ -98,14 +92,22 @@ static int open_tier(const config *config, opened *opened, cz_error *error)
                             .volume = config->volume,
                             .digest = opened->bundles[0] ? opened->info.model_digest : "",
                             .sync = config->sync};
-    int code = tier_open(&options, &served->tier, error);
-    if (code == CZ_OK && config->log)
-        code = cz_log_open(config->log, opened->streams[0], &served->log, error);
-    return code;
+    return tier_open(&options, &served->tier, error);
 }
 
-int open_all(const config *config, opened *opened)
-{
+/* A log takes its names from a stream; without a model there is one that holds names alone. */
+static int open_log(const config *config, opened *opened, cz_error *error) {
+    cz_stream *names = opened->streams[0];
+    if (!names) {
+        names = &opened->names;
+        int code = cz_names_new(1, &names->names);
+        if (code != CZ_OK || cz_names_intern(names->names, CZ_VOLUME, config->volume) != 0)
+            return cz_fail(error, CZ_BAD_CALL, "cz-volume=%.64s: cannot be a name in the log", config->volume);
+    }
+    return cz_log_open(config->log, names, &opened->served.log, error);
+}
+
+int open_all(const config *config, opened *opened) {
     cz_error error = {0};
     memset(opened, 0, sizeof *opened);
     pthread_mutex_init(&opened->served.lock, NULL);
@@ -118,6 +120,8 @@ int open_all(const config *config, opened *opened)
         code = open_cache(config, opened, &error);
     if (code == CZ_OK)
         code = open_tier(config, opened, &error);
+    if (code == CZ_OK && config->log)
+        code = open_log(config, opened, &error);
     if (code == CZ_OK)
         return 0;
     nbdkit_error("cachezoo: %s", error.text);
@@ -125,8 +129,7 @@ int open_all(const config *config, opened *opened)
     return -1;
 }
 
-void close_all(opened *opened)
-{
+void close_all(opened *opened) {
     served *served = &opened->served;
     cz_error error;
     if (served->log && cz_log_close(served->log, &error) != CZ_OK)
@@ -134,6 +137,7 @@ void close_all(opened *opened)
     if (served->tier)
         tier_close(served->tier, served->attached && !served->failed);
     cz_cache_free(served->cache);
+    cz_names_free(opened->names.names);
     free(served->slots);
     free(served->later);
     for (int k = 0; k < 2; k++) {

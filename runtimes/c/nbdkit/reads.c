@@ -27,8 +27,7 @@ typedef struct reading {
     unsigned char *unit; /* room for one */
 } reading;
 
-static bool written_now(const served *served, int64_t number)
-{
+static bool written_now(const served *served, int64_t number) {
     for (const writing *write = served->writes; write; write = write->next) {
         if ((uint64_t)number >= write->first && (uint64_t)number < write->end)
             return true;
@@ -37,8 +36,7 @@ static bool written_now(const served *served, int64_t number)
 }
 
 /* Whether a unit that the policy has let in can be filled now. */
-static bool can_fill(const reading *self, const part *part)
-{
+static bool can_fill(const reading *self, const part *part) {
     const served *served = self->served;
     bool sees_all = self->backend->sees_all || served->connections <= 1;
     return sees_all && part->slot >= 0 && !served->slots[part->slot].busy &&
@@ -46,8 +44,7 @@ static bool can_fill(const reading *self, const part *part)
 }
 
 /* The units of an access, copied out of it. */
-static void take_parts(reading *self, const cz_access *access)
-{
+static void take_parts(reading *self, const cz_access *access) {
     served *served = self->served;
     for (int64_t k = 0; k < access->n_units; k++) {
         const cz_unit *unit = &access->units[k];
@@ -69,8 +66,7 @@ static void take_parts(reading *self, const cz_access *access)
 }
 
 /* Begin the fills that can be, and give up the others. */
-static void begin_fills(reading *self)
-{
+static void begin_fills(reading *self) {
     served *served = self->served;
     for (int64_t k = 0; k < self->n_parts; k++) {
         part *part = &self->parts[k];
@@ -87,8 +83,7 @@ static void begin_fills(reading *self)
     }
 }
 
-static int decide(reading *self)
-{
+static int decide(reading *self) {
     served *served = self->served;
     cz_request request = served_request(served, CZ_READ, self->end - self->offset, self->offset);
     cz_access access;
@@ -109,15 +104,13 @@ static int decide(reading *self)
 }
 
 /* The bytes of a unit that the client asked for. */
-static void overlap(const reading *self, int64_t number, uint64_t *low, uint64_t *high)
-{
+static void overlap(const reading *self, int64_t number, uint64_t *low, uint64_t *high) {
     uint64_t begin = (uint64_t)(number * self->served->unit_bytes), end = begin + (uint64_t)self->served->unit_bytes;
     *low = begin > self->offset ? begin : self->offset;
     *high = end < self->end ? end : self->end;
 }
 
-static void give(const reading *self, int64_t number, const unsigned char *unit)
-{
+static void give(const reading *self, int64_t number, const unsigned char *unit) {
     uint64_t low, high;
     overlap(self, number, &low, &high);
     memcpy(self->data + (low - self->offset), unit + (low - (uint64_t)(number * self->served->unit_bytes)),
@@ -125,8 +118,7 @@ static void give(const reading *self, int64_t number, const unsigned char *unit)
 }
 
 /* A unit whose slot turned out to be wrong or gone is read from the backend. */
-static void check_cached(reading *self, part *part)
-{
+static void check_cached(reading *self, part *part) {
     served *served = self->served;
     bool same = served->slots[part->slot].turn == part->turn;
     if (same && !part->failed && !part->wrong) {
@@ -141,8 +133,7 @@ static void check_cached(reading *self, part *part)
     served_count_error(served, part->failed, "a read");
 }
 
-static void read_cached(reading *self)
-{
+static void read_cached(reading *self) {
     served *served = self->served;
     bool any = false;
     for (int64_t k = 0; k < self->n_parts; k++) {
@@ -166,8 +157,7 @@ static void read_cached(reading *self)
 }
 
 /* The I/O to the backend: from the first to the last unit that is missing or to be filled; false where none is. */
-static bool backend_range(const reading *self, bool fills, int64_t *low, int64_t *high)
-{
+static bool backend_range(const reading *self, bool fills, int64_t *low, int64_t *high) {
     bool any = false;
     for (int64_t k = 0; k < self->n_parts; k++) {
         const part *part = &self->parts[k];
@@ -180,8 +170,7 @@ static bool backend_range(const reading *self, bool fills, int64_t *low, int64_t
     return any;
 }
 
-static int read_backend(const reading *self, void *data, uint64_t count, uint64_t offset, int *err)
-{
+static int read_backend(const reading *self, void *data, uint64_t count, uint64_t offset, int *err) {
     served *served = self->served;
     pthread_mutex_lock(&served->lock);
     served->stats.backend_reads++;
@@ -191,8 +180,7 @@ static int read_backend(const reading *self, void *data, uint64_t count, uint64_
 }
 
 /* What the client asked for and the SSD has not given, without filling anything. */
-static int read_plain(const reading *self, int *err)
-{
+static int read_plain(const reading *self, int *err) {
     int64_t low = 0, high = 0;
     if (!backend_range(self, false, &low, &high))
         return 0;
@@ -203,8 +191,7 @@ static int read_plain(const reading *self, int *err)
 }
 
 /* One part's fill ends. */
-static void end_fill(served *served, const part *part, bool written, uint32_t crc)
-{
+static void end_fill(served *served, const part *part, bool written, uint32_t crc) {
     slot_state *state = &served->slots[part->slot];
     state->busy = false;
     if (state->turn != part->turn || served->failed) {
@@ -222,8 +209,7 @@ static void end_fill(served *served, const part *part, bool written, uint32_t cr
     served->stats.fill_bytes += (uint64_t)served->unit_bytes;
 }
 
-static void fill(reading *self, const unsigned char *units, int64_t low)
-{
+static void fill(reading *self, const unsigned char *units, int64_t low) {
     served *served = self->served;
     for (int64_t k = 0; k < self->n_parts; k++) {
         part *part = &self->parts[k];
@@ -246,8 +232,7 @@ static void fill(reading *self, const unsigned char *units, int64_t low)
 }
 
 /* Whole units, with what the policy wants beside; false where that cannot be had, and the fills are given up. */
-static bool read_and_fill(reading *self)
-{
+static bool read_and_fill(reading *self) {
     served *served = self->served;
     int64_t low = 0, high = 0, unit = served->unit_bytes;
     int err;
@@ -269,8 +254,7 @@ static bool read_and_fill(reading *self)
     return read;
 }
 
-static int serve(reading *self, int *err)
-{
+static int serve(reading *self, int *err) {
     served *served = self->served;
     pthread_mutex_lock(&served->lock);
     int decided = decide(self);
@@ -284,8 +268,7 @@ static int serve(reading *self, int *err)
     return fills && read_and_fill(self) ? 0 : read_plain(self, err);
 }
 
-int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err)
-{
+int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err) {
     reading self = {.served = served, .backend = backend, .data = data, .offset = offset, .end = offset + count};
     size_t most = (size_t)(count / served->unit_bytes + 2 + served->per_block);
     self.parts = malloc(most * sizeof *self.parts);

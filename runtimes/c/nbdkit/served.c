@@ -11,16 +11,14 @@
 #define DROP_BYTES ((uint64_t)32 << 20)
 #define ERRORS_IN_ROW 8
 
-uint64_t now_ns(void)
-{
+uint64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 /* From here on everything goes to the backend, and the next start finds an empty tier. */
-void served_fail(served *served, const char *what)
-{
+void served_fail(served *served, const char *what) {
     served->stats.ssd_errors++;
     if (served->failed)
         return;
@@ -31,8 +29,7 @@ void served_fail(served *served, const char *what)
 }
 
 /* One I/O to the tier's data. Several failures in a row end the cache; a full filesystem is such a failure. */
-void served_count_error(served *served, bool failed, const char *what)
-{
+void served_count_error(served *served, bool failed, const char *what) {
     served->errors = failed ? served->errors + 1 : 0;
     if (served->errors == ERRORS_IN_ROW)
         served_fail(served, what);
@@ -41,8 +38,7 @@ void served_count_error(served *served, bool failed, const char *what)
 }
 
 /* A unit has left its slot. */
-void served_retire(served *served, int32_t slot)
-{
+void served_retire(served *served, int32_t slot) {
     slot_state *state = &served->slots[slot];
     state->turn++;
     if (!state->ready)
@@ -54,15 +50,13 @@ void served_retire(served *served, int32_t slot)
         served_fail(served, "an invalidation");
 }
 
-static int by_stamp(const void *left, const void *right, void *of)
-{
+static int by_stamp(const void *left, const void *right, void *of) {
     uint64_t a = tier_at(of, *(const int32_t *)left)->stamp, b = tier_at(of, *(const int32_t *)right)->stamp;
     return a < b ? -1 : a > b;
 }
 
 /* What the tier holds becomes resident, in the order of its last use. */
-static int take_up(served *served)
-{
+static int take_up(served *served) {
     int32_t *order = malloc((size_t)served->n_slots * sizeof *order);
     if (!order)
         return -1;
@@ -84,8 +78,7 @@ static int take_up(served *served)
     return 0;
 }
 
-void served_attach(served *served, int64_t backend_bytes)
-{
+void served_attach(served *served, int64_t backend_bytes) {
     char note[256];
     pthread_mutex_lock(&served->lock);
     if (!served->attached) {
@@ -103,8 +96,7 @@ void served_attach(served *served, int64_t backend_bytes)
     pthread_mutex_unlock(&served->lock);
 }
 
-cz_request served_request(const served *served, enum cz_op op, uint64_t count, uint64_t offset)
-{
+cz_request served_request(const served *served, enum cz_op op, uint64_t count, uint64_t offset) {
     return (cz_request){.time_us = (int64_t)(now_ns() / 1000 - served->start_us),
                         .offset = (int64_t)offset,
                         .size = (int64_t)count,
@@ -115,8 +107,7 @@ cz_request served_request(const served *served, enum cz_op op, uint64_t count, u
                         .op = (uint8_t)op};
 }
 
-void served_log(served *served, const cz_request *request)
-{
+void served_log(served *served, const cz_request *request) {
     if (!served->log || served->log_failed || cz_log(served->log, request) == CZ_OK)
         return;
     served->log_failed = true;
@@ -124,8 +115,7 @@ void served_log(served *served, const cz_request *request)
 }
 
 /* The policy's word on a request, timed. */
-int served_ask(served *served, const cz_request *request, cz_access *access)
-{
+int served_ask(served *served, const cz_request *request, cz_access *access) {
     uint64_t begin = now_ns();
     int code = cz_cache_access(served->cache, request, access);
     if (code != CZ_OK)
@@ -136,8 +126,7 @@ int served_ask(served *served, const cz_request *request, cz_access *access)
 }
 
 /* Units leave the policy and the table. */
-void served_drop(served *served, uint64_t count, uint64_t offset)
-{
+void served_drop(served *served, uint64_t count, uint64_t offset) {
     while (count > 0) {
         uint64_t part = count < DROP_BYTES ? count : DROP_BYTES;
         cz_access access;
@@ -153,8 +142,7 @@ void served_drop(served *served, uint64_t count, uint64_t offset)
     }
 }
 
-static void enlist(served *served, writing *self)
-{
+static void enlist(served *served, writing *self) {
     self->next = served->writes;
     self->link = &served->writes;
     if (self->next)
@@ -163,8 +151,7 @@ static void enlist(served *served, writing *self)
 }
 
 /* The policy counts a write, and what it overwrites leaves; false where it has not taken it. */
-static bool count_write(served *served, uint64_t count, uint64_t offset)
-{
+static bool count_write(served *served, uint64_t count, uint64_t offset) {
     cz_request asked = served_request(served, CZ_WRITE, count, offset);
     cz_access access;
     served->stats.writes++;
@@ -178,16 +165,14 @@ static bool count_write(served *served, uint64_t count, uint64_t offset)
     return true;
 }
 
-static void settle(served *served, const writing *self)
-{
+static void settle(served *served, const writing *self) {
     int waited = tier_settle(served->tier, &served->lock, (int64_t)self->first, (int64_t)(self->end - self->first));
     if (waited < 0 && !served->failed)
         served_fail(served, "a sync");
     served->stats.settled += waited > 0;
 }
 
-void served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change)
-{
+void served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change) {
     uint64_t unit = (uint64_t)served->unit_bytes;
     pthread_mutex_lock(&served->lock);
     self->first = offset / unit;
@@ -203,8 +188,7 @@ void served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
     pthread_mutex_unlock(&served->lock);
 }
 
-void served_write_end(served *served, writing *self, bool durable)
-{
+void served_write_end(served *served, writing *self, bool durable) {
     pthread_mutex_lock(&served->lock);
     if (served->sync && !durable) {
         for (uint64_t number = self->first; number < self->end; number++)
@@ -217,8 +201,7 @@ void served_write_end(served *served, writing *self, bool durable)
 }
 
 /* The unit in a slot is whole on the device: it enters the table, now or after a flush. */
-void served_ready(served *served, int32_t slot, int64_t number, uint32_t crc)
-{
+void served_ready(served *served, int32_t slot, int64_t number, uint32_t crc) {
     slot_state *state = &served->slots[slot];
     state->number = number;
     state->crc = crc;
@@ -233,8 +216,7 @@ void served_ready(served *served, int32_t slot, int64_t number, uint32_t crc)
     }
 }
 
-static void publish(served *served)
-{
+static void publish(served *served) {
     int64_t kept = 0;
     for (int64_t k = 0; k < served->n_later; k++) {
         slot_state *state = &served->slots[served->later[k]];
@@ -251,8 +233,7 @@ static void publish(served *served)
     served->n_later = kept;
 }
 
-bool served_flush_begin(served *served)
-{
+bool served_flush_begin(served *served) {
     pthread_mutex_lock(&served->lock);
     bool covers = !served->flush_runs;
     if (covers) {
@@ -264,8 +245,7 @@ bool served_flush_begin(served *served)
     return covers;
 }
 
-void served_flush_end(served *served, bool covers, bool done)
-{
+void served_flush_end(served *served, bool covers, bool done) {
     if (!covers)
         return;
     pthread_mutex_lock(&served->lock);

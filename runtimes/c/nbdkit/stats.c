@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 /* Bins 0 to 7 are of 0 to 7 ns; each power of two above has eight. */
-static unsigned bin_of(uint64_t ns)
-{
+static unsigned bin_of(uint64_t ns) {
     if (ns < 8)
         return (unsigned)ns;
     unsigned power = 63u - (unsigned)__builtin_clzll(ns);
@@ -16,24 +15,21 @@ static unsigned bin_of(uint64_t ns)
     return bin < STATS_BINS ? bin : STATS_BINS - 1;
 }
 
-static uint64_t end_of(unsigned bin)
-{
+static uint64_t end_of(unsigned bin) {
     if (bin < 8)
         return bin;
     unsigned power = bin / 8 + 2;
     return ((UINT64_C(8) + bin % 8 + 1) << (power - 3)) - 1;
 }
 
-void stats_decision(stats *stats, uint64_t ns)
-{
+void stats_decision(stats *stats, uint64_t ns) {
     stats->decisions++;
     stats->bins[bin_of(ns)]++;
     if (ns > stats->decision_max_ns)
         stats->decision_max_ns = ns;
 }
 
-uint64_t stats_decision_ns(const stats *stats, double share)
-{
+uint64_t stats_decision_ns(const stats *stats, double share) {
     uint64_t seen = 0;
     double wanted = share * (double)stats->decisions;
     for (unsigned bin = 0; bin < STATS_BINS && stats->decisions > 0; bin++) {
@@ -44,8 +40,7 @@ uint64_t stats_decision_ns(const stats *stats, double share)
     return stats->decision_max_ns;
 }
 
-static void write_text(FILE *file, const char *key, const char *text)
-{
+static void write_text(FILE *file, const char *key, const char *text) {
     fprintf(file, "  \"%s\": \"", key);
     for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
         if (*at == '"' || *at == '\\' || *at < ' ')
@@ -56,8 +51,7 @@ static void write_text(FILE *file, const char *key, const char *text)
     fprintf(file, "\",\n");
 }
 
-static void write_counts(FILE *file, const stats *stats)
-{
+static void write_counts(FILE *file, const stats *stats) {
     const struct {
         const char *key;
         uint64_t value;
@@ -79,8 +73,7 @@ static void write_counts(FILE *file, const stats *stats)
         fprintf(file, "  \"%s\": %llu,\n", counts[k].key, (unsigned long long)counts[k].value);
 }
 
-static void write_all(FILE *file, const stats *stats, const stats_about *about)
-{
+static void write_all(FILE *file, const stats *stats, const stats_about *about) {
     fprintf(file, "{\n");
     write_text(file, "mode", about->mode);
     write_text(file, "prefetch", about->prefetch);
@@ -94,8 +87,7 @@ static void write_all(FILE *file, const stats *stats, const stats_about *about)
     fprintf(file, "  \"bypassed\": %s\n}\n", about->bypassed ? "true" : "false");
 }
 
-int stats_write(const stats *stats, const stats_about *about, const char *path)
-{
+int stats_write(const stats *stats, const stats_about *about, const char *path) {
     size_t length = strlen(path);
     char *beside = malloc(length + 8);
     if (!beside)

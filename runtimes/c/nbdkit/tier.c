@@ -49,20 +49,17 @@ struct tier {
 _Static_assert(sizeof(tier_entry) == 32, "an entry has 32 bytes, so that none lies across a sector's end");
 _Static_assert(sizeof(superblock) <= 512, "a superblock lies within a sector");
 
-static int64_t rounded(int64_t bytes)
-{
+static int64_t rounded(int64_t bytes) {
     return (bytes + SECTOR - 1) / SECTOR * SECTOR;
 }
 
-static uint32_t entry_crc(const tier *tier, int64_t slot)
-{
+static uint32_t entry_crc(const tier *tier, int64_t slot) {
     uint32_t crc = crc32c(0, tier->head.uuid, sizeof tier->head.uuid);
     crc = crc32c(crc, &slot, sizeof slot);
     return crc32c(crc, &tier->table[slot], offsetof(tier_entry, crc));
 }
 
-static void boot_id(char text[40])
-{
+static void boot_id(char text[40]) {
     memset(text, 0, 40);
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -74,8 +71,7 @@ static void boot_id(char text[40])
 }
 
 /* The bytes that the device must have; a file grows to them. */
-static int make_room(const tier *tier, const char *path, cz_error *error)
-{
+static int make_room(const tier *tier, const char *path, cz_error *error) {
     int64_t wanted = tier->data_at + tier->slots * tier->unit_bytes;
     struct stat found;
     if (fstat(tier->fd, &found))
@@ -98,8 +94,7 @@ static int make_room(const tier *tier, const char *path, cz_error *error)
     return failed ? cz_fail(error, CZ_IO, "%s: no room for the table of the tier: %s", path, strerror(failed)) : CZ_OK;
 }
 
-int tier_open(const tier_options *options, tier **found, cz_error *error)
-{
+int tier_open(const tier_options *options, tier **found, cz_error *error) {
     *found = NULL;
     tier *made = calloc(1, sizeof *made);
     if (!made)
@@ -133,8 +128,7 @@ int tier_open(const tier_options *options, tier **found, cz_error *error)
     return CZ_OK;
 }
 
-static int write_head(tier *tier)
-{
+static int write_head(tier *tier) {
     unsigned char sector[SECTOR] = {0};
     tier->head.crc = crc32c(0, &tier->head, offsetof(superblock, crc));
     memcpy(sector, &tier->head, sizeof tier->head);
@@ -142,16 +136,14 @@ static int write_head(tier *tier)
 }
 
 /* Whole sectors, so that the device need not be read first. */
-static int write_entry(tier *tier, int64_t slot)
-{
+static int write_entry(tier *tier, int64_t slot) {
     int64_t sector = slot / ENTRIES_TO_SECTOR;
     tier->table[slot].crc = entry_crc(tier, slot);
     return device_write(tier->fd, tier->table + sector * ENTRIES_TO_SECTOR, SECTOR, SECTOR + sector * SECTOR);
 }
 
 /* Why the superblock found is not that of this cache; NULL where it is. */
-static const char *foreign(const tier *tier, const superblock *found, int64_t backend_bytes)
-{
+static const char *foreign(const tier *tier, const superblock *found, int64_t backend_bytes) {
     char boot[40];
     boot_id(boot);
     if (memcmp(found->magic, MAGIC, sizeof found->magic) != 0)
@@ -171,8 +163,7 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
     return NULL;
 }
 
-static void keep_valid(tier *tier, int64_t backend_bytes)
-{
+static void keep_valid(tier *tier, int64_t backend_bytes) {
     int64_t units = (backend_bytes + tier->unit_bytes - 1) / tier->unit_bytes;
     for (int64_t slot = 0; slot < tier->slots; slot++) {
         tier_entry *entry = &tier->table[slot];
@@ -186,16 +177,14 @@ static void keep_valid(tier *tier, int64_t backend_bytes)
 }
 
 /* A new uuid makes every entry on the device one of another tier. */
-static int begin_anew(tier *tier)
-{
+static int begin_anew(tier *tier) {
     memset(tier->table, 0, (size_t)(tier->data_at - SECTOR));
     tier->head.generation = 0;
     tier->fills = tier->stamps = 0;
     return getrandom(tier->head.uuid, sizeof tier->head.uuid, 0) == sizeof tier->head.uuid ? 0 : -1;
 }
 
-int tier_attach(tier *tier, int64_t backend_bytes, char note[256])
-{
+int tier_attach(tier *tier, int64_t backend_bytes, char note[256]) {
     unsigned char sector[SECTOR] = {0};
     superblock found;
     note[0] = 0;
@@ -225,8 +214,7 @@ int tier_attach(tier *tier, int64_t backend_bytes, char note[256])
     return write_head(tier);
 }
 
-void tier_close(tier *tier, bool clean)
-{
+void tier_close(tier *tier, bool clean) {
     if (!tier)
         return;
     if (clean && !tier->failed) {
@@ -241,33 +229,28 @@ void tier_close(tier *tier, bool clean)
     free(tier);
 }
 
-const tier_entry *tier_at(const tier *tier, int64_t slot)
-{
+const tier_entry *tier_at(const tier *tier, int64_t slot) {
     return &tier->table[slot];
 }
 
-void tier_use(tier *tier, int64_t slot)
-{
+void tier_use(tier *tier, int64_t slot) {
     tier->table[slot].stamp = ++tier->stamps;
 }
 
-int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc)
-{
+int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc) {
     tier->table[slot] =
         (tier_entry){.number = number, .fill = ++tier->fills, .stamp = ++tier->stamps, .data_crc = data_crc};
     return write_entry(tier, slot);
 }
 
-int tier_clear(tier *tier, int64_t slot)
-{
+int tier_clear(tier *tier, int64_t slot) {
     maybe_add(&tier->now, tier->table[slot].number);
     tier->table[slot] = (tier_entry){0};
     tier->cleared++;
     return write_entry(tier, slot);
 }
 
-static bool is_unsettled(const tier *tier, int64_t first, int64_t count)
-{
+static bool is_unsettled(const tier *tier, int64_t first, int64_t count) {
     if (tier->cleared == tier->settled)
         return false;
     for (int64_t number = first; number < first + count; number++) {
@@ -278,8 +261,7 @@ static bool is_unsettled(const tier *tier, int64_t first, int64_t count)
 }
 
 /* One sync for all that wait. */
-static int sync_once(tier *tier, pthread_mutex_t *lock)
-{
+static int sync_once(tier *tier, pthread_mutex_t *lock) {
     uint64_t covered = tier->cleared;
     tier->syncing = true;
     tier->underway = tier->now;
@@ -296,8 +278,7 @@ static int sync_once(tier *tier, pthread_mutex_t *lock)
     return failed ? -1 : 0;
 }
 
-int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
-{
+int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count) {
     if (!tier->sync || tier->failed || !is_unsettled(tier, first, count))
         return tier->failed ? -1 : 0;
     uint64_t wanted = tier->cleared;
@@ -310,8 +291,7 @@ int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
     return tier->failed ? -1 : 1;
 }
 
-int tier_kill(tier *tier)
-{
+int tier_kill(tier *tier) {
     unsigned char sector[SECTOR] = {0};
     tier->failed = true;
     pthread_cond_broadcast(&tier->synced);
@@ -320,12 +300,10 @@ int tier_kill(tier *tier)
     return ftruncate(tier->fd, 0) || fsync(tier->fd) ? -1 : 0;
 }
 
-int tier_read(tier *tier, int64_t slot, void *unit)
-{
+int tier_read(tier *tier, int64_t slot, void *unit) {
     return device_read(tier->fd, unit, (size_t)tier->unit_bytes, tier->data_at + slot * tier->unit_bytes);
 }
 
-int tier_write(tier *tier, int64_t slot, const void *unit)
-{
+int tier_write(tier *tier, int64_t slot, const void *unit) {
     return device_write(tier->fd, unit, (size_t)tier->unit_bytes, tier->data_at + slot * tier->unit_bytes);
 }

@@ -25,6 +25,14 @@ int cz_open(const char *path, enum cz_precision precision, cz_bundle **bundle, c
     return cz_open_store(&store, precision, bundle, error);
 }
 
+/* A part that reads weights knows the file alone: its line gets the bundle's name. */
+static int name_bundle(const char *where, int result, cz_error *error) {
+    if (!result || !error || strstr(error->text, where))
+        return result;
+    cz_error inner = *error;
+    return cz_fail(error, result, "%.255s: %.255s", where, inner.text);
+}
+
 static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *error) {
     const char *kind = cz_json_get(&bundle->root, "kind")->text, *id = cz_json_get(&bundle->root, "id")->text,
                *where = bundle->store.where;
@@ -33,6 +41,10 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
     int result = cz_check_weights(bundle, error);
     if (!result)
         result = cz_check_ranges(&values, error);
+    if (!result && bundle->protocol > 1)
+        result = cz_check_rules(&values, error);
+    if (!result && bundle->protocol > 1)
+        result = cz_check_stated(&values, error);
     if (result)
         return result;
     if (strncmp(id, kind, length) != 0 || id[length] != '.')
@@ -43,7 +55,7 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
     if (!bundle->ops)
         return cz_refuse(where, error, "use a library that does", "this library does not run models of kind %s", kind);
     bundle->precision = precision;
-    return bundle->ops->model_new(bundle, &values, precision, &bundle->model, error);
+    return name_bundle(where, bundle->ops->model_new(bundle, &values, precision, &bundle->model, error), error);
 }
 
 int cz_open_store(cz_store *store, enum cz_precision precision, cz_bundle **bundle, cz_error *error) {

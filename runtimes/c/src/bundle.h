@@ -31,6 +31,9 @@ int cz_check_store(cz_bundle *bundle, cz_error *error);
 int cz_check_weights(const cz_bundle *bundle, cz_error *error);
 /* Numbers that decide how much is computed or remembered are in their ranges. */
 int cz_check_ranges(const cz_values *values, cz_error *error);
+/* PROTOCOL 2: rules between values; and that profile and golden columns are those that follow from the others. */
+int cz_check_rules(const cz_values *values, cz_error *error);
+int cz_check_stated(const cz_values *values, cz_error *error);
 
 /* A model's document with some places replaced: blocks are freed with cz_changed_free. */
 typedef struct cz_changed {

@@ -19,8 +19,7 @@ struct cz_cache {
     uint64_t asked;
 };
 
-static int number_of(const cz_stream *stream, const char *place, double *found, cz_error *error)
-{
+static int number_of(const cz_stream *stream, const char *place, double *found, cz_error *error) {
     const cz_json *value = cz_json_get(cz_bundle_json(stream->bundle), place);
     if (!value || value->type != CZ_JSON_NUMBER)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s is missing", cz_bundle_where(stream->bundle), place);
@@ -28,23 +27,20 @@ static int number_of(const cz_stream *stream, const char *place, double *found, 
     return CZ_OK;
 }
 
-static const char *text_of(const cz_stream *stream, const char *place)
-{
+static const char *text_of(const cz_stream *stream, const char *place) {
     const cz_json *value = cz_json_get(cz_bundle_json(stream->bundle), place);
     return value && value->type == CZ_JSON_TEXT ? value->text : NULL;
 }
 
 /* The mode that the bundles deploy: the prefetch model's, else the one validation chose for the admission. */
-static const char *deployed(const cz_cache *cache)
-{
+static const char *deployed(const cz_cache *cache) {
     if (!cache->admission)
         return "none";
     return cache->ranges ? text_of(cache->ranges, "policy.mode")
                          : text_of(cache->admission, "calibration.with_prefetch.mode");
 }
 
-static int choose_mode(cz_cache *cache, cz_error *error)
-{
+static int choose_mode(cz_cache *cache, cz_error *error) {
     const char *text = cache->options.prefetch ? cache->options.prefetch : deployed(cache);
     if (!text)
         return cz_fail(error, CZ_BAD_BUNDLE, "the bundle names no prefetch mode; give one, such as none");
@@ -59,8 +55,7 @@ static int choose_mode(cz_cache *cache, cz_error *error)
 }
 
 /* A threshold belongs to a mode: what is prefetched is written too, and both must keep to the write budget. */
-static int choose_threshold(cz_cache *cache, cz_error *error)
-{
+static int choose_threshold(cz_cache *cache, cz_error *error) {
     const char *plain = text_of(cache->admission, "calibration.with_prefetch.mode");
     cz_prefetch_mode with = {CZ_NO_PREFETCH, 0};
     if (cache->ranges) {
@@ -73,8 +68,7 @@ static int choose_threshold(cz_cache *cache, cz_error *error)
                      &cache->threshold, error);
 }
 
-static int sizes(cz_cache *cache, cz_error *error)
-{
+static int sizes(cz_cache *cache, cz_error *error) {
     const cz_cache_options *options = &cache->options;
     int64_t unit = options->unit_bytes, block = options->block_bytes;
     if (cache->admission) {
@@ -94,8 +88,7 @@ static int sizes(cz_cache *cache, cz_error *error)
     return CZ_OK;
 }
 
-static int open_flash(cz_cache *cache, cz_error *error)
-{
+static int open_flash(cz_cache *cache, cz_error *error) {
     const cz_cache_options *options = &cache->options;
     int code = sizes(cache, error);
     if (code == CZ_OK)
@@ -116,8 +109,7 @@ static int open_flash(cz_cache *cache, cz_error *error)
     return cz_flash_new(&flash, &cache->flash, error);
 }
 
-static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
-{
+static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error) {
     cz_stream *first = streams ? streams[0] : NULL, *second = streams ? streams[1] : NULL;
     if (cache->options.mode != CZ_MODEL) {
         if (first || second)
@@ -139,8 +131,7 @@ static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
     return CZ_OK;
 }
 
-int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error)
-{
+int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error) {
     *cache = NULL;
     if (options->mode != CZ_LRU && options->mode != CZ_REJECTX && options->mode != CZ_MODEL)
         return cz_fail(error, CZ_BAD_CALL, "cache: mode %d is unknown", (int)options->mode);
@@ -154,7 +145,7 @@ int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cach
     made->max_request = options->max_request ? options->max_request : DEFAULT_REQUEST;
     int code = take_streams(made, streams, error);
     if (code == CZ_OK && options->mode == CZ_MODEL && !made->admission)
-        code = cz_pages_new(options, streams[0], &made->pages, error);
+        code = cz_pages_new(options, streams[0], made->max_request, &made->pages, error);
     else if (code == CZ_OK)
         code = open_flash(made, error);
     made->options.prefetch = NULL; /* the caller's text, parsed by now */
@@ -166,8 +157,7 @@ int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cach
     return CZ_OK;
 }
 
-void cz_cache_free(cz_cache *cache)
-{
+void cz_cache_free(cz_cache *cache) {
     if (!cache)
         return;
     cz_flash_free(cache->flash);
@@ -176,8 +166,7 @@ void cz_cache_free(cz_cache *cache)
 }
 
 /* Segments of a byte range; false where it is none or too large. */
-static bool segments(const cz_cache *cache, int64_t offset, int64_t size, int64_t *first, int64_t *count)
-{
+static bool segments(const cz_cache *cache, int64_t offset, int64_t size, int64_t *first, int64_t *count) {
     if (offset < 0 || size < 1 || size > cache->max_request || offset > INT64_MAX - size)
         return false;
     *first = offset / cache->unit_bytes;
@@ -187,8 +176,7 @@ static bool segments(const cz_cache *cache, int64_t offset, int64_t size, int64_
 
 /* What the prefetch model asks for; cz_decide's ranges do not depend on the mode, its `fetch` does. */
 static void range_verdict(const cz_cache *cache, const cz_decision *ranges, int64_t in_block, int64_t last,
-                          cz_verdict *verdict)
-{
+                          cz_verdict *verdict) {
     int64_t end = last + 1 < cache->per_block ? last + 1 : cache->per_block;
     bool wider = ranges->high - ranges->low > end - in_block;
     bool worth = cache->mode.kind == CZ_ML_RANGE || ranges->output[2] >= cache->worth;
@@ -199,8 +187,7 @@ static void range_verdict(const cz_cache *cache, const cz_decision *ranges, int6
 }
 
 static int decide(cz_cache *cache, const cz_ticket tickets[2], int64_t first, int64_t count, cz_verdict *verdict,
-                  cz_access *access)
-{
+                  cz_access *access) {
     int64_t in_block = first % cache->per_block, last = in_block + count - 1;
     verdict->admit = true;
     if (cache->mode.kind < CZ_ML_RANGE)
@@ -227,8 +214,7 @@ static int decide(cz_cache *cache, const cz_ticket tickets[2], int64_t first, in
     return CZ_OK;
 }
 
-static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *access)
-{
+static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *access) {
     int64_t first, count;
     cz_ticket tickets[2];
     if (!segments(cache, request->offset, request->size, &first, &count) ||
@@ -248,26 +234,24 @@ static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *ac
     return code;
 }
 
-int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access)
-{
+int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access) {
     return cache->flash ? serve_flash(cache, request, access) : cz_pages_access(cache->pages, request, access);
 }
 
-int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access)
-{
+int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access) {
     int64_t first, count;
-    if (!cache->flash || !segments(cache, offset, size, &first, &count))
+    if (!cache->flash)
+        return cz_pages_drop(cache->pages, volume, offset, size, access);
+    if (!segments(cache, offset, size, &first, &count))
         return CZ_BAD_CALL;
     return cz_flash_drop(cache->flash, volume, first, count, access);
 }
 
-int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot)
-{
+int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot) {
     return cache->flash ? cz_flash_put(cache->flash, volume, number, slot) : CZ_BAD_CALL;
 }
 
-void cz_cache_stats(const cz_cache *cache, cz_counters *counters)
-{
+void cz_cache_stats(const cz_cache *cache, cz_counters *counters) {
     if (cache->flash) {
         cz_flash_stats(cache->flash, counters);
         counters->decisions = cache->asked;

@@ -86,6 +86,9 @@ static int read_header(run *on, const cz_csv *line) {
     for (int column = TIME; column <= SIZE; column++)
         if (!seen[column])
             return bad_row(on, "the header needs the columns time_us,op,offset,size");
+    /* A trace that names no volume is of one. */
+    if (!seen[VOLUME] && cz_intern(on->stream, CZ_VOLUME, "") != 0)
+        return bad_row(on, "the stream numbers no volume");
     return CZ_OK;
 }
 
@@ -149,7 +152,7 @@ static void print_counters(const run *on) {
 
 int cz_cli_run(const cz_arguments *given) {
     run on = {.given = given};
-    cz_csv line = {NULL};
+    cz_csv line = {.at = NULL};
     int result = open_cache(&on);
     if (!result)
         result = map_trace(&on);

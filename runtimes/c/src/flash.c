@@ -27,18 +27,15 @@ struct cz_flash {
     cz_counters counters;
 };
 
-static int32_t resident_head(const cz_flash *flash)
-{
+static int32_t resident_head(const cz_flash *flash) {
     return (int32_t)flash->options.capacity;
 }
 
-static int32_t free_head(const cz_flash *flash)
-{
+static int32_t free_head(const cz_flash *flash) {
     return (int32_t)flash->options.capacity + 1;
 }
 
-static int misses_new(misses *found, int64_t room)
-{
+static int misses_new(misses *found, int64_t room) {
     found->room = room;
     found->row = malloc((size_t)room * sizeof *found->row);
     if (!found->row || cz_index_new(&found->index, room) || cz_rings_new(&found->rings, room, 2))
@@ -48,8 +45,7 @@ static int misses_new(misses *found, int64_t room)
     return 0;
 }
 
-static void misses_leave(misses *known, int32_t node)
-{
+static void misses_leave(misses *known, int32_t node) {
     cz_index_remove(&known->index, node);
     cz_unlink(&known->rings, node);
     cz_link(&known->rings, (int32_t)known->room + 1, node);
@@ -57,8 +53,7 @@ static void misses_leave(misses *known, int32_t node)
 }
 
 /* Remember that a unit misses in this row; true where it also missed within the window. */
-static bool misses_again(misses *known, int64_t window, uint64_t row, int32_t volume, int64_t number)
-{
+static bool misses_again(misses *known, int64_t window, uint64_t row, int32_t volume, int64_t number) {
     int32_t head = (int32_t)known->room, node;
     while ((node = cz_tail(&known->rings, head)) != head && row - known->row[node] > (uint64_t)window)
         misses_leave(known, node);
@@ -80,15 +75,13 @@ static bool misses_again(misses *known, int64_t window, uint64_t row, int32_t vo
 }
 
 /* Misses of more requests than the window's count for nothing, so there is never room for more of them. */
-static int64_t misses_room(const cz_flash_options *options)
-{
+static int64_t misses_room(const cz_flash_options *options) {
     if (options->window >= options->max_misses / options->max_units)
         return options->max_misses;
     return (options->window + 1) * options->max_units;
 }
 
-static int check(const cz_flash_options *options, cz_error *error)
-{
+static int check(const cz_flash_options *options, cz_error *error) {
     const int64_t most = (int64_t)1 << 30;
     const struct {
         const char *name;
@@ -106,8 +99,7 @@ static int check(const cz_flash_options *options, cz_error *error)
     return CZ_OK;
 }
 
-static int allocate(cz_flash *flash)
-{
+static int allocate(cz_flash *flash) {
     const cz_flash_options *options = &flash->options;
     size_t listed = (size_t)(options->max_units + options->per_block);
     flash->units = malloc(listed * sizeof *flash->units);
@@ -130,8 +122,7 @@ static int allocate(cz_flash *flash)
     return 0;
 }
 
-int cz_flash_new(const cz_flash_options *options, cz_flash **flash, cz_error *error)
-{
+int cz_flash_new(const cz_flash_options *options, cz_flash **flash, cz_error *error) {
     *flash = NULL;
     int code = check(options, error);
     if (code != CZ_OK)
@@ -150,8 +141,7 @@ int cz_flash_new(const cz_flash_options *options, cz_flash **flash, cz_error *er
     return CZ_OK;
 }
 
-void cz_flash_free(cz_flash *flash)
-{
+void cz_flash_free(cz_flash *flash) {
     if (!flash)
         return;
     cz_index_free(&flash->index);
@@ -166,8 +156,7 @@ void cz_flash_free(cz_flash *flash)
 }
 
 /* A resident slot becomes free and its unit a victim. */
-static void leave(cz_flash *flash, int32_t slot)
-{
+static void leave(cz_flash *flash, int32_t slot) {
     cz_key key = flash->index.keys[slot];
     flash->victims[flash->n_victims++] =
         (cz_unit){.number = key.number, .volume = key.volume, .slot = slot, .prefetched = flash->prefetched[slot]};
@@ -177,8 +166,7 @@ static void leave(cz_flash *flash, int32_t slot)
     flash->used--;
 }
 
-static void enter(cz_flash *flash, cz_unit *unit)
-{
+static void enter(cz_flash *flash, cz_unit *unit) {
     if (flash->used == flash->options.capacity) {
         leave(flash, cz_tail(&flash->rings, resident_head(flash)));
         flash->counters.evicted++;
@@ -191,16 +179,14 @@ static void enter(cz_flash *flash, cz_unit *unit)
     flash->used++;
 }
 
-static void close_access(const cz_flash *flash, cz_access *access)
-{
+static void close_access(const cz_flash *flash, cz_access *access) {
     access->units = flash->units;
     access->n_units = flash->n_units;
     access->victims = flash->victims;
     access->n_victims = flash->n_victims;
 }
 
-static int open_access(cz_flash *flash, int32_t volume, int64_t first, int64_t count, cz_access *access)
-{
+static int open_access(cz_flash *flash, int32_t volume, int64_t first, int64_t count, cz_access *access) {
     if (count < 1 || count > flash->options.max_units || first < 0 || first > INT64_MAX - count || volume < 0)
         return CZ_BAD_CALL;
     memset(access, 0, sizeof *access);
@@ -211,8 +197,7 @@ static int open_access(cz_flash *flash, int32_t volume, int64_t first, int64_t c
     return CZ_OK;
 }
 
-static void invalidate(cz_flash *flash)
-{
+static void invalidate(cz_flash *flash) {
     for (int64_t k = 0; k < flash->count; k++) {
         int32_t slot = cz_index_find(&flash->index, flash->volume, flash->first + k);
         if (slot != CZ_NO_NODE)
@@ -222,8 +207,7 @@ static void invalidate(cz_flash *flash)
 }
 
 /* A unit of a read: used where it is resident; RejectX notes what it decides in `outcome`. */
-static cz_unit look_at(cz_flash *flash, int64_t number)
-{
+static cz_unit look_at(cz_flash *flash, int64_t number) {
     cz_unit unit = {.number = number, .volume = flash->volume, .slot = -1};
     int32_t slot = cz_index_find(&flash->index, flash->volume, number);
     if (slot != CZ_NO_NODE) {
@@ -239,8 +223,7 @@ static cz_unit look_at(cz_flash *flash, int64_t number)
     return unit;
 }
 
-int cz_flash_look(cz_flash *flash, enum cz_op op, int32_t volume, int64_t first, int64_t count, cz_access *access)
-{
+int cz_flash_look(cz_flash *flash, enum cz_op op, int32_t volume, int64_t first, int64_t count, cz_access *access) {
     int code = open_access(flash, volume, first, count, access);
     if (code != CZ_OK)
         return code;
@@ -263,8 +246,7 @@ int cz_flash_look(cz_flash *flash, enum cz_op op, int32_t volume, int64_t first,
 }
 
 /* List what is fetched beside the read's misses; [low, high] is the I/O in segments from the request's first. */
-static void list_prefetched(cz_flash *flash, const cz_verdict *verdict, int64_t *low, int64_t *high)
-{
+static void list_prefetched(cz_flash *flash, const cz_verdict *verdict, int64_t *low, int64_t *high) {
     int64_t in_block = flash->first % flash->options.per_block;
     int64_t least = verdict->low > 0 ? verdict->low : 0;
     int64_t most = verdict->high < flash->options.per_block ? verdict->high : flash->options.per_block;
@@ -281,8 +263,7 @@ static void list_prefetched(cz_flash *flash, const cz_verdict *verdict, int64_t 
 }
 
 /* What entered and left in one access has no slot. */
-static void settle_slots(cz_flash *flash)
-{
+static void settle_slots(cz_flash *flash) {
     for (int64_t k = 0; k < flash->n_units; k++) {
         cz_unit *unit = &flash->units[k];
         if (unit->outcome == 1 && cz_index_find(&flash->index, unit->volume, unit->number) != unit->slot)
@@ -290,8 +271,7 @@ static void settle_slots(cz_flash *flash)
     }
 }
 
-void cz_flash_fill(cz_flash *flash, const cz_verdict *verdict, cz_access *access)
-{
+void cz_flash_fill(cz_flash *flash, const cz_verdict *verdict, cz_access *access) {
     int64_t low = -1, high = -1, accepted = 0;
     for (int64_t k = 0; k < flash->count; k++) {
         cz_unit *unit = &flash->units[k];
@@ -326,16 +306,14 @@ void cz_flash_fill(cz_flash *flash, const cz_verdict *verdict, cz_access *access
 }
 
 int cz_flash_access(cz_flash *flash, enum cz_op op, int32_t volume, int64_t first, int64_t count,
-                    const cz_verdict *verdict, cz_access *access)
-{
+                    const cz_verdict *verdict, cz_access *access) {
     int code = cz_flash_look(flash, op, volume, first, count, access);
     if (code == CZ_OK && access->misses > 0)
         cz_flash_fill(flash, verdict, access);
     return code;
 }
 
-int cz_flash_drop(cz_flash *flash, int32_t volume, int64_t first, int64_t count, cz_access *access)
-{
+int cz_flash_drop(cz_flash *flash, int32_t volume, int64_t first, int64_t count, cz_access *access) {
     int code = open_access(flash, volume, first, count, access);
     if (code != CZ_OK)
         return code;
@@ -344,8 +322,7 @@ int cz_flash_drop(cz_flash *flash, int32_t volume, int64_t first, int64_t count,
     return CZ_OK;
 }
 
-int cz_flash_put(cz_flash *flash, int32_t volume, int64_t number, int32_t slot)
-{
+int cz_flash_put(cz_flash *flash, int32_t volume, int64_t number, int32_t slot) {
     bool fits = slot >= 0 && slot < flash->options.capacity && number >= 0 && volume >= 0;
     if (!fits || flash->row > 0 || cz_index_find(&flash->index, volume, number) != CZ_NO_NODE)
         return CZ_BAD_CALL;
@@ -359,8 +336,7 @@ int cz_flash_put(cz_flash *flash, int32_t volume, int64_t number, int32_t slot)
     return CZ_OK;
 }
 
-void cz_flash_stats(const cz_flash *flash, cz_counters *counters)
-{
+void cz_flash_stats(const cz_flash *flash, cz_counters *counters) {
     *counters = flash->counters;
     counters->keys = (uint64_t)flash->used;
     counters->forgotten = flash->misses.forgotten;

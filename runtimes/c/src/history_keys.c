@@ -1,7 +1,8 @@
-/* Counts by key. A key has a record: its sums over each window stand ready, so that a key that is used again in the same
- * bucket is read in one cache line; only when buckets have passed are they added up again from the ring of counts.
+/* Counts by key. A key has a record: its sums over each window stand ready, so that a key that is used again in the
+ * same bucket is read in one cache line; only when buckets have passed are they added up again from the ring of counts.
  * Keys are found by open addressing. Neighbours stand beside each other in the table, since a request's segments follow
- * one another. Keys are linked in the order of their last use, so that the one unused longest goes when all are taken. */
+ * one another. Keys are linked in the order of their last use, so that the one unused longest goes when all are taken.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,7 +221,7 @@ int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
     made->depth = windows->length[windows->count - 1];
     made->most = (uint32_t)most;
     made->mask = (1u << RUN_BITS) - 1;
-    while (made->mask < 2 * made->most) made->mask = 2 * made->mask + 1;
+    while (made->mask < 2 * made->most - 1) made->mask = 2 * made->mask + 1;
     size_t bytes = sizeof(record) + 2 * (size_t)windows->count * sizeof(uint32_t);
     made->record_bytes = (bytes + 63) / 64 * 64; /* one cache line with up to 6 windows */
     made->slots = zeros((size_t)made->mask + 1, sizeof *made->slots, &made->blocks[0]);
@@ -231,6 +232,8 @@ int cz_keys_new(const cz_windows *windows, int64_t most, cz_keys **keys) {
         cz_keys_free(made);
         return CZ_NO_MEMORY;
     }
+    /* Places in the table are hit at random: what is not there yet would cost a page fault each. */
+    for (size_t i = 0; i <= made->mask; i += 4096 / sizeof(slot)) ((volatile slot *)made->slots)[i].id = 0;
     made->links[most] = (link){made->most, made->most};
     *keys = made;
     return CZ_OK;

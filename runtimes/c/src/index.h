@@ -37,15 +37,13 @@ typedef struct cz_rings {
 int cz_rings_new(cz_rings *rings, int64_t nodes, int heads);
 void cz_rings_free(cz_rings *rings);
 
-static inline void cz_unlink(cz_rings *rings, int32_t node)
-{
+static inline void cz_unlink(cz_rings *rings, int32_t node) {
     rings->after[rings->before[node]] = rings->after[node];
     rings->before[rings->after[node]] = rings->before[node];
 }
 
 /* Put a node that is in no ring at a ring's head. */
-static inline void cz_link(cz_rings *rings, int32_t head, int32_t node)
-{
+static inline void cz_link(cz_rings *rings, int32_t head, int32_t node) {
     rings->before[node] = head;
     rings->after[node] = rings->after[head];
     rings->before[rings->after[head]] = node;
@@ -53,8 +51,7 @@ static inline void cz_link(cz_rings *rings, int32_t head, int32_t node)
 }
 
 /* The node linked longest ago; the head itself where the ring is empty. */
-static inline int32_t cz_tail(const cz_rings *rings, int32_t head)
-{
+static inline int32_t cz_tail(const cz_rings *rings, int32_t head) {
     return rings->before[head];
 }
 

@@ -235,11 +235,10 @@ static int by_text(const void *left, const void *right) {
 }
 
 static bool keys_differ(reader *in, const char **keys, size_t count) {
-    const char **sorted = malloc((count ? count : 1) * sizeof *sorted);
+    const char **sorted = malloc(count * sizeof *sorted);
     if (!sorted)
         return out_of_memory(in);
-    if (count)
-        memcpy(sorted, keys, count * sizeof *sorted);
+    memcpy(sorted, keys, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_text);
     bool differ = true;
     for (size_t i = 1; i < count && differ; i++)
@@ -259,7 +258,7 @@ static bool close_value(reader *in, size_t base, cz_json *found) {
         memcpy(found->items, in->items + base, count * sizeof *found->items);
     if (found->type == CZ_JSON_OBJECT) {
         found->keys = take(in, (count ? count : 1) * sizeof *found->keys);
-        if (!found->keys || !keys_differ(in, in->keys + base, count))
+        if (!found->keys || (count && !keys_differ(in, in->keys + base, count)))
             return false;
         if (count)
             memcpy(found->keys, in->keys + base, count * sizeof *found->keys);

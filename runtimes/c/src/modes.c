@@ -4,8 +4,7 @@
 #include "flash.h"
 
 /* next(n), with n of at most nine digits and without leading zeros. */
-static bool parse_next(const char *text, int64_t *ahead)
-{
+static bool parse_next(const char *text, int64_t *ahead) {
     if (strncmp(text, "next(", 5) != 0)
         return false;
     const char *at = text + 5;
@@ -17,8 +16,7 @@ static bool parse_next(const char *text, int64_t *ahead)
     return digits > 0 && text[5] != '0' && strcmp(at, ")") == 0;
 }
 
-bool cz_prefetch_parse(const char *text, cz_prefetch_mode *mode)
-{
+bool cz_prefetch_parse(const char *text, cz_prefetch_mode *mode) {
     static const struct {
         const char *name;
         enum cz_prefetching kind;
@@ -38,8 +36,7 @@ bool cz_prefetch_parse(const char *text, cz_prefetch_mode *mode)
     return parse_next(text, &mode->ahead);
 }
 
-void cz_prefetch_plain(const cz_prefetch_mode *mode, int64_t last, int64_t per_block, cz_verdict *verdict)
-{
+void cz_prefetch_plain(const cz_prefetch_mode *mode, int64_t last, int64_t per_block, cz_verdict *verdict) {
     int64_t low = 0, high = mode->kind == CZ_NO_PREFETCH ? 0 : per_block;
     if (mode->kind == CZ_NEXT) {
         low = last + 1 < per_block ? last + 1 : per_block;

@@ -104,7 +104,7 @@ size_t cz_names_save(const cz_names *names, unsigned char *buffer) {
 
 static bool restore_column(cz_names *names, enum cz_column which, cz_bytes *in) {
     uint32_t count = (uint32_t)cz_take(in, 4), used = (uint32_t)cz_take(in, 4);
-    const char *texts = (const char *)cz_take_bytes(in, used), *end = texts + used;
+    const char *texts = (const char *)cz_take_bytes(in, used), *end = texts ? texts + used : NULL;
     if (in->failed || (used && end[-1] != 0)) return false;
     for (uint32_t i = 0; i < count; i++) {
         if (texts == end || cz_names_intern(names, which, texts) != (int32_t)i) return false;

@@ -6,9 +6,13 @@
 
 typedef struct cz_pages cz_pages;
 
-int cz_pages_new(const cz_cache_options *options, cz_stream *stream, cz_pages **pages, cz_error *error);
+/* `max_request` bytes of one request at most. */
+int cz_pages_new(const cz_cache_options *options, cz_stream *stream, int64_t max_request, cz_pages **pages,
+                 cz_error *error);
 void cz_pages_free(cz_pages *pages);
 int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *access);
+/* CZ_BAD_CALL of kind reuse, whose experts would have to forget the page too. */
+int cz_pages_drop(cz_pages *pages, int32_t volume, int64_t offset, int64_t size, cz_access *access);
 void cz_pages_stats(const cz_pages *pages, cz_counters *counters);
 
 #endif

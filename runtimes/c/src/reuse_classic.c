@@ -3,7 +3,8 @@
 
 #include "reuse_parts.h"
 
-static const cz_classic_ops *const classics[CZ_CLASSICS] = {&cz_azor_ops, &cz_lirs_ops, &cz_s3fifo_ops,
+static const cz_classic_ops *const classics[CZ_CLASSICS] = {&cz_azor_ops, &cz_lfu_ops, &cz_lirs_ops,
+                                                            &cz_lru_ops, &cz_s3fifo_ops,
                                                             &cz_wtinylfu_ops};
 
 enum cz_classic_name cz_classic_named(const char *text)

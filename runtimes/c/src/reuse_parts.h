@@ -20,7 +20,8 @@
 
 enum { CZ_BYPASSED = 0, CZ_ADMITTED = 1, CZ_HIT = 2 };
 
-/* ---- memory: all that a stream ever allocates, in the order in which it is saved ---- */
+/* ---- memory: all that a stream ever allocates, in the order in which it is saved ----
+ * What is saved has no padding, so that equal states are equal bytes. */
 typedef struct cz_field {
     void *data, *block;   /* block: what is freed; NULL where the memory is not ours */
     size_t each, most;    /* bytes of an entry, entries */
@@ -28,7 +29,7 @@ typedef struct cz_field {
     bool saved;
 } cz_field;
 typedef struct cz_memory {
-    cz_field fields[96];
+    cz_field fields[256];
     int n;
     bool failed;
     size_t bytes;
@@ -99,7 +100,7 @@ typedef struct cz_key {
     int64_t number;
     uint64_t request; /* the latest one that asked for it */
     int32_t volume, next;
-    bool recent;
+    int64_t recent; /* asked for since the hand was here */
 } cz_key;
 typedef struct cz_table {
     cz_key *keys;
@@ -236,18 +237,17 @@ void cz_hazards_new(cz_hazards *hazards, cz_memory *memory, int64_t capacity, in
 /* Access i, of `class`, to a page whose latest access, of class `was`, is `before` (-1: there is none). */
 void cz_hazards_saw(cz_hazards *hazards, int64_t i, int class, int64_t before, int was);
 
-/* Without a branch: the ages of an octave lie in three bins at most. */
+/* Of an age of at least 1, without a branch: the ages of an octave lie in three bins at most. */
 static inline int cz_age_bin(const cz_hazards *hazards, int64_t age)
 {
-    int least = hazards->least[63 - __builtin_clzll((unsigned long long)age | 1)];
+    int least = hazards->least[63 - __builtin_clzll((unsigned long long)age)];
     return least + (age > hazards->limits[least]) + (age > hazards->limits[least + 1]);
 }
 
 /* ---- the cache of the forest (kernels/evict/worth.py) ---- */
 typedef struct cz_resident {
     int64_t last;
-    int32_t slot;
-    uint8_t class;
+    int32_t slot, class;
 } cz_resident;
 typedef struct cz_worth {
     cz_hazards hazards;
@@ -264,7 +264,7 @@ void cz_worth_new(cz_worth *worth, cz_memory *memory, const cz_table *pages, int
 int cz_worth_serve(cz_worth *worth, int32_t slot, const cz_page *page, int64_t i, int class, int32_t *victim);
 
 /* ---- classics ---- */
-enum cz_classic_name { CZ_AZOR, CZ_LIRS, CZ_S3FIFO, CZ_WTINYLFU, CZ_CLASSICS };
+enum cz_classic_name { CZ_AZOR, CZ_LFU_HEAP, CZ_LIRS, CZ_LRU_LIST, CZ_S3FIFO, CZ_WTINYLFU, CZ_CLASSICS };
 typedef struct cz_classic {
     enum cz_classic_name name;
     void *state;
@@ -286,14 +286,14 @@ typedef struct cz_classic_ops {
     void (*forget)(void *state, int32_t slot); /* NULL: of what it does not hold it knows nothing */
     int64_t (*most)(int64_t capacity);
 } cz_classic_ops;
-extern const cz_classic_ops cz_azor_ops, cz_lirs_ops, cz_s3fifo_ops, cz_wtinylfu_ops;
+extern const cz_classic_ops cz_azor_ops, cz_lfu_ops, cz_lirs_ops, cz_lru_ops, cz_s3fifo_ops, cz_wtinylfu_ops;
 
 /* ---- the follower (kernels/follow.py) ---- */
 enum { CZ_MOST_EXPERTS = 8 };
 typedef struct cz_followed_page {
     uint32_t holders; /* bit of each expert that holds it */
     int32_t slot;     /* of the cache, where it is held */
-    uint8_t place;
+    int32_t place;
 } cz_followed_page;
 typedef struct cz_follow {
     cz_link *links;

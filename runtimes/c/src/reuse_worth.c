@@ -39,7 +39,7 @@ static int64_t least_of(cz_worth *worth, int64_t i, int class)
 {
     bool every = worth->candidates >= worth->capacity;
     int64_t n = every ? worth->capacity : worth->candidates, at = -1, oldest = i;
-    double least = worth_of(worth, i, class, i), found[CHUNK];
+    double least = worth->hazards.worth[class * CZ_AGES], found[CHUNK]; /* its age is 0 */
     int32_t places[CHUNK];
     for (int64_t first = 0; first < n; first += CHUNK) {
         int part = n - first < CHUNK ? (int)(n - first) : CHUNK;
@@ -64,7 +64,7 @@ static int64_t least_of(cz_worth *worth, int64_t i, int class)
 
 int cz_worth_serve(cz_worth *worth, int32_t slot, const cz_page *page, int64_t i, int class, int32_t *victim)
 {
-    cz_resident entry = {.last = i, .slot = slot, .class = (uint8_t)class};
+    cz_resident entry = {.last = i, .slot = slot, .class = class};
     *victim = CZ_NONE;
     cz_hazards_saw(&worth->hazards, i, class, page->last, page->class);
     if (worth->place[slot] != 0) {

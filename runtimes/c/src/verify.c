@@ -7,13 +7,14 @@
 #include "golden.h"
 
 #define TOLERANCE 1e-5
+#define MOST_PAGES ((int64_t)1 << 22) /* accesses, of all golden requests together */
 #define AGREEMENT 0.999 /* of LSTMs that are not computed in float32; a PROTOCOL 1 bundle states none */
 
 typedef struct tally {
     const cz_bundle *bundle;
     const char *folder;
     bool exact;
-    int64_t decided, equal;
+    int64_t decided, equal, pages;
     cz_report *report;
     cz_error *error;
 } tally;
@@ -103,25 +104,41 @@ static int verify_set(tally *on, const void *model, const cz_values *values, con
     int result = cz_golden_read(on->bundle, values, stated, on->folder, name, &golden, on->error);
     if (result)
         return result;
-    result = remake(on, model, &golden);
+    for (int64_t i = 0; i < golden.rows; i++)
+        on->pages += (golden.requests[i].size + 4095) / 4096;
+    if (on->pages > MOST_PAGES)
+        result = cz_refuse(on->bundle->store.where, on->error, "export the bundle again",
+                           "%srequests.csv touches more than %lld pages", on->folder, (long long)MOST_PAGES);
+    else
+        result = remake(on, model, &golden);
     cz_golden_free(&golden);
     return result;
+}
+
+/* The changed document is held to all that the bundle's own is held to. */
+static int check_changed(const cz_values *values, cz_error *error) {
+    int result = cz_schema_check(values->root, "bundle-model-2.json", values->where, error);
+    if (!result)
+        result = cz_check_ranges(values, error);
+    return result ? result : cz_check_rules(values, error);
 }
 
 /* A synthetic set has a model of its own: the bundle's with some of its values changed. */
 static int verify_synthetic(tally *on, const cz_json *stated) {
     const cz_bundle *bundle = on->bundle;
-    const char *where = bundle->store.where, *name = cz_json_get(stated, "name")->text;
-    char folder[200];
+    const char *name = cz_json_get(stated, "name")->text;
+    char folder[200], where[400];
     cz_changed changed;
     void *model = NULL;
     snprintf(folder, sizeof folder, "golden/synthetic/%.160s/", name);
+    snprintf(where, sizeof where, "%.200s: golden/synthetic/%.160s", bundle->store.where, name);
     on->folder = folder;
-    int result = cz_changed_new(&bundle->root, cz_json_get(stated, "changes"), where, &changed, on->error);
+    int result = cz_changed_new(cz_json_root(bundle->model_document), cz_json_get(stated, "changes"), where, &changed,
+                                on->error);
     if (result)
         return result;
     cz_values values = {where, bundle->ops->name, &changed.root};
-    result = cz_check_ranges(&values, on->error);
+    result = check_changed(&values, on->error);
     if (!result)
         result = bundle->ops->model_new(bundle, &values, bundle->precision, &model, on->error);
     if (!result)
@@ -130,6 +147,16 @@ static int verify_synthetic(tally *on, const cz_json *stated) {
         bundle->ops->model_free(model);
     cz_changed_free(&changed);
     return result;
+}
+
+static int check_names(const cz_bundle *bundle, const cz_json *sets, cz_error *error) {
+    for (size_t i = 0; sets && i < sets->length; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(cz_json_get(&sets->items[i], "name")->text, cz_json_get(&sets->items[j], "name")->text) == 0)
+                return cz_refuse(bundle->store.where, error, "export the bundle again",
+                                 "two synthetic golden sets have the name %.40s",
+                                 cz_json_get(&sets->items[i], "name")->text);
+    return CZ_OK;
 }
 
 static double least_agreement(const cz_bundle *bundle) {
@@ -146,9 +173,11 @@ int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error) {
     *report = (cz_report){.agreement = 1};
     const cz_json *golden = cz_json_get(&bundle->root, "golden"), *sets = cz_json_get(golden, "synthetic");
     bool network = bundle->ops->kind == CZ_CACHING || bundle->ops->kind == CZ_WORKLOAD;
-    tally on = {bundle, "golden/", !network || bundle->precision == CZ_FP32, 0, 0, report, error};
+    tally on = {bundle, "golden/", !network || bundle->precision == CZ_FP32, 0, 0, 0, report, error};
     cz_values values = {bundle->store.where, bundle->ops->name, &bundle->root};
-    int result = verify_set(&on, bundle->model, &values, golden, "");
+    int result = check_names(bundle, sets, error);
+    if (!result)
+        result = verify_set(&on, bundle->model, &values, golden, "");
     for (size_t i = 0; sets && i < sets->length && !result; i++)
         result = verify_synthetic(&on, &sets->items[i]);
     if (result)

@@ -1,15 +1,18 @@
 /* Runs a reuse bundle's cache over requests of a binary file, for the tests in Python.
  *
- *   drive_reuse BUNDLE REQUESTS OUT CAPACITY MAX_KEYS PROCESSES [rows]
+ *   drive_reuse BUNDLE REQUESTS OUT CAPACITY MAX_KEYS [NAME=VALUE ...]
  *
- * REQUESTS: records of int64 offset, size; int32 volume, user, op, flags (bits of reuse_parts.h).
- * OUT, for each page access: int32 outcome, victim, leader, class; float32 score, and its 26 inputs where `rows` is given.
- * Prints page accesses, seconds of processor time, bytes of memory and pages forgotten.
+ * REQUESTS: records of int64 offset, size; int32 volume, user, op, flags (bits of reuse_parts.h, -1 unknown).
+ * OUT ("-": none), for each page access: int64 page, victim's page; int32 outcome, victim, leader, class, slot, dirty;
+ * float32 score, 26 inputs. NAME: of the plan (candidates, own_trees, own_rows, seed, half_life, lead, price,
+ * head_start), which is changed before the stream begins; save=N: the stream is saved after N requests and another goes
+ * on. MAX_KEYS 0: the least. Prints page accesses, seconds of processor time, bytes, pages forgotten, pages known.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "reuse_cache.h"
 
@@ -17,6 +20,23 @@ typedef struct record {
     int64_t offset, size;
     int32_t volume, user, op, flags;
 } record;
+typedef struct told {
+    int64_t page, victim_page;
+    int32_t outcome, victim, leader, class, slot, dirty;
+    float score, row[CZ_INPUTS], rest;
+} told;
+typedef struct drive {
+    cz_bundle *bundle;
+    cz_stream_options options;
+    cz_stream *stream;
+    record *requests;
+    int64_t n, save;
+    FILE *out;
+} drive;
+typedef struct reuse_stream { /* as kind_reuse.c has it */
+    cz_stream base;
+    cz_reuse *cache;
+} reuse_stream;
 
 static void fail(const char *what)
 {
@@ -24,65 +44,156 @@ static void fail(const char *what)
     exit(1);
 }
 
-static record *read_all(const char *path, int64_t *n)
+static void read_all(drive *on, const char *path)
 {
     FILE *file = fopen(path, "rb");
     if (!file || fseek(file, 0, SEEK_END) != 0)
         fail("cannot read the requests");
-    *n = ftell(file) / (int64_t)sizeof(record);
-    record *found = malloc((size_t)*n * sizeof *found + 1);
+    on->n = ftell(file) / (int64_t)sizeof(record);
+    on->requests = malloc((size_t)on->n * sizeof(record) + 1);
     rewind(file);
-    if (!found || fread(found, sizeof *found, (size_t)*n, file) != (size_t)*n)
+    if (!on->requests || fread(on->requests, sizeof(record), (size_t)on->n, file) != (size_t)on->n)
         fail("cannot read the requests");
     fclose(file);
-    return found;
 }
 
-static void put(FILE *out, const cz_reuse *cache, int64_t n, bool rows)
+static void set(drive *on, cz_reuse_model *model, const char *text)
 {
-    for (int64_t k = 0; k < n; k++) {
-        const cz_reuse_page *page = &cache->served[k];
-        int32_t told[4] = {page->outcome, page->victim_id, page->leader,
-                           cache->pages[cache->accesses[k].slot].class};
-        fwrite(told, sizeof told, 1, out);
-        fwrite(&cache->scores[k], sizeof(float), 1, out);
-        if (rows)
-            fwrite(cache->rows + k * CZ_INPUTS, sizeof(float), CZ_INPUTS, out);
+    const char *names[] = {"candidates", "own_trees", "own_rows", "seed", "half_life", "lead", "price", "head_start"};
+    int64_t *whole[] = {&model->plan.candidates, &model->plan.own_trees, &model->plan.own_rows, &model->plan.seed};
+    double *number[] = {&model->plan.half_life, &model->plan.lead, &model->plan.price, &model->plan.head_start};
+    size_t length = strcspn(text, "=");
+    if (strncmp(text, "save=", 5) == 0) {
+        on->save = atoll(text + 5);
+        return;
     }
+    for (int k = 0; k < 8; k++) {
+        if (strlen(names[k]) != length || strncmp(names[k], text, length) != 0)
+            continue;
+        if (k < 4)
+            *whole[k] = atoll(text + length + 1);
+        else
+            *number[k - 4] = strtod(text + length + 1, NULL);
+        return;
+    }
+    fail("no such value of the plan");
+}
+
+static void begin(drive *on)
+{
+    static const char *const flags[8] = {"", "M", "A", "MA", "S", "MS", "AS", "MAS"};
+    cz_error error;
+    char name[16];
+    if (cz_stream_new(on->bundle, &on->options, &on->stream, &error) != CZ_OK)
+        fail(error.text);
+    for (int k = 0; k < 64; k++) {
+        snprintf(name, sizeof name, "name%d", k);
+        if (cz_intern(on->stream, CZ_VOLUME, name) != k || cz_intern(on->stream, CZ_USER, name) != k ||
+            (k < 8 && cz_intern(on->stream, CZ_FLAGS, flags[k]) != k))
+            fail("names are not numbered in their order");
+    }
+}
+
+static void save(const drive *on, char *path)
+{
+    cz_error error;
+    int file = mkstemp(path);
+    if (file < 0 || close(file) != 0)
+        fail("no room for a state");
+    if (cz_save(on->stream, path, &error) != CZ_OK)
+        fail(error.text);
+}
+
+static bool equal(const char *path, const char *other)
+{
+    FILE *one = fopen(path, "rb"), *two = fopen(other, "rb");
+    int byte = one && two ? 0 : EOF - 1;
+    bool same = byte == 0;
+    while (same && byte != EOF) {
+        byte = fgetc(one);
+        same = byte == fgetc(two);
+    }
+    if (one)
+        fclose(one);
+    if (two)
+        fclose(two);
+    return same;
+}
+
+/* Go on with another stream, which reads what this one has saved, and would save the same. */
+static void go_on(drive *on)
+{
+    char path[] = "/tmp/drive_reuse.XXXXXX", other[] = "/tmp/drive_reuse.XXXXXX";
+    cz_error error;
+    save(on, path);
+    cz_stream_free(on->stream);
+    begin(on);
+    if (cz_restore(on->stream, path, &error) != CZ_OK)
+        fail(error.text);
+    save(on, other);
+    if (!equal(path, other))
+        fail("what was restored is not what was saved");
+    unlink(path);
+    unlink(other);
+}
+
+static void put(drive *on, const cz_reuse_page *pages, int64_t n)
+{
+    const cz_reuse *cache = ((reuse_stream *)on->stream)->cache;
+    for (int64_t k = 0; k < n; k++) {
+        told one = {.page = pages[k].number, .victim_page = pages[k].victim_number, .outcome = pages[k].outcome,
+                    .victim = pages[k].victim_id, .leader = pages[k].leader, .slot = pages[k].slot,
+                    .dirty = pages[k].victim_dirty, .class = cache->pages[cache->accesses[k].slot].class,
+                    .score = cache->scores[k]};
+        memcpy(one.row, cache->rows + k * CZ_INPUTS, sizeof one.row);
+        fwrite(&one, sizeof one, 1, on->out);
+    }
+}
+
+static int64_t run(drive *on)
+{
+    int64_t accesses = 0, n;
+    const cz_reuse_page *pages;
+    for (int64_t k = 0; k < on->n; k++) {
+        const record *one = &on->requests[k];
+        cz_request request = {.offset = one->offset, .size = one->size, .volume = one->volume, .user = one->user,
+                              .flags = one->flags, .name_space = CZ_UNKNOWN, .op = (uint8_t)one->op};
+        if (k > 0 && k == on->save)
+            go_on(on);
+        if (cz_reuse_access(on->stream, &request, &pages, &n) != CZ_OK)
+            fail("a request that the cache does not take");
+        if (on->out)
+            put(on, pages, n);
+        accesses += n;
+    }
+    return accesses;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 7)
-        fail("BUNDLE REQUESTS OUT CAPACITY MAX_KEYS PROCESSES [rows]");
+    drive on = {0};
     cz_error error;
-    cz_bundle *bundle;
-    if (cz_open(argv[1], CZ_FP32, &bundle, &error) != CZ_OK)
+    cz_counters counters;
+    if (argc < 6)
+        fail("BUNDLE REQUESTS OUT CAPACITY MAX_KEYS [NAME=VALUE ...]");
+    if (cz_open(argv[1], CZ_FP32, &on.bundle, &error) != CZ_OK)
         fail(error.text);
-    int64_t n, pages, accesses = 0;
-    record *requests = read_all(argv[2], &n);
-    FILE *out = strcmp(argv[3], "-") == 0 ? NULL : fopen(argv[3], "wb");
-    const cz_reuse_model *model = cz_bundle_model(bundle);
-    int64_t keys = atoll(argv[5]);
-    if (keys < cz_reuse_least_keys(model, atoll(argv[4])))
-        keys = cz_reuse_least_keys(model, atoll(argv[4]));
-    cz_reuse *cache = cz_reuse_new(model, atoll(argv[4]), keys, atoi(argv[6]));
-    if (!cache)
-        fail("no memory");
+    cz_reuse_model *model = (cz_reuse_model *)cz_bundle_model(on.bundle); /* the bundle is this program's alone */
+    read_all(&on, argv[2]);
+    on.out = strcmp(argv[3], "-") == 0 ? NULL : fopen(argv[3], "wb");
+    for (int k = 6; k < argc; k++)
+        set(&on, model, argv[k]);
+    int64_t least = cz_reuse_least_keys(model, atoll(argv[4])), keys = atoll(argv[5]);
+    on.options = (cz_stream_options){.capacity = atoll(argv[4]), .max_keys = keys > least ? keys : least};
+    begin(&on);
     clock_t start = clock();
-    for (int64_t k = 0; k < n; k++) {
-        cz_request request = {.offset = requests[k].offset, .size = requests[k].size, .volume = requests[k].volume,
-                              .user = requests[k].user, .op = (uint8_t)requests[k].op};
-        if (cz_reuse_serve(cache, model, &request, requests[k].flags, NULL, &pages) != CZ_OK)
-            fail("a request that the cache does not take");
-        if (out)
-            put(out, cache, pages, argc > 7);
-        accesses += pages;
-    }
-    printf("%lld %.6f %zu %llu\n", (long long)accesses, (double)(clock() - start) / CLOCKS_PER_SEC,
-           cache->memory.bytes, (unsigned long long)cache->table.n.forgotten);
-    cz_reuse_free(cache);
-    free(requests);
-    cz_close(bundle);
-    return out && fclose(out) != 0 ? 1 : 0;
+    int64_t accesses = run(&on);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    cz_stats(on.stream, &counters);
+    printf("%lld %.6f %llu %llu %llu\n", (long long)accesses, seconds, (unsigned long long)counters.bytes,
+           (unsigned long long)counters.forgotten, (unsigned long long)counters.keys);
+    cz_stream_free(on.stream);
+    cz_close(on.bundle);
+    free(on.requests);
+    return on.out && fclose(on.out) != 0 ? 1 : 0;
 }

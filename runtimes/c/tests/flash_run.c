@@ -13,14 +13,12 @@ typedef struct held {
     int32_t volume; /* -1: nothing */
 } held;
 
-static void wrong(const char *what)
-{
+static void wrong(const char *what) {
     fprintf(stderr, "flash_run: %s\n", what);
     exit(1);
 }
 
-static void follow(held *device, int64_t capacity, const cz_access *access)
-{
+static void follow(held *device, int64_t capacity, const cz_access *access) {
     for (int64_t k = 0; k < access->n_units; k++) {
         const cz_unit *unit = &access->units[k];
         if (unit->outcome == 2 &&
@@ -43,8 +41,7 @@ static void follow(held *device, int64_t capacity, const cz_access *access)
     }
 }
 
-int main(void)
-{
+int main(void) {
     int64_t header[5], row[8];
     if (fread(header, sizeof *header, 5, stdin) != 5)
         wrong("no header");

@@ -1,5 +1,4 @@
-/* forest_main MODEL FEATURES ROWS SCORES: scores float32 rows of a file, writes float64. With a REPEATS argument it
- * prints the nanoseconds and cycles of each. */
+/* forest_main MODEL FEATURES ROWS SCORES: scores float32 rows of a file, writes float64. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,8 @@ int main(int argc, char **argv) {
     if (!text || !rows) return 2;
     if (cz_forest_read(text, size, features, argv[1], &forest, &error) != CZ_OK) {
         fprintf(stderr, "%s\n", error.text);
+        free(text);
+        free(rows);
         return 1;
     }
     size_t n = bytes / sizeof(float) / (size_t)features;

@@ -19,8 +19,7 @@ static char *path;
 static unsigned most_us = 1000;
 static int fd = -1;
 
-static void wait_a_little(void)
-{
+static void wait_a_little(void) {
     static _Thread_local unsigned seed;
     if (most_us == 0)
         return;
@@ -28,8 +27,7 @@ static void wait_a_little(void)
     nanosleep(&time, NULL);
 }
 
-static int slow_config(const char *key, const char *value)
-{
+static int slow_config(const char *key, const char *value) {
     if (strcmp(key, "slow-us") == 0)
         return nbdkit_parse_unsigned(key, value, &most_us);
     if (strcmp(key, "file") != 0) {
@@ -40,42 +38,36 @@ static int slow_config(const char *key, const char *value)
     return path ? 0 : -1;
 }
 
-static int slow_get_ready(void)
-{
+static int slow_get_ready(void) {
     fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (fd < 0)
         nbdkit_error("file=%s: %m", path ? path : "");
     return fd < 0 ? -1 : 0;
 }
 
-static void slow_unload(void)
-{
+static void slow_unload(void) {
     if (fd >= 0)
         close(fd);
     free(path);
 }
 
-static void *slow_open(int readonly)
-{
+static void *slow_open(int readonly) {
     (void)readonly;
     return &fd;
 }
 
-static int64_t slow_get_size(void *handle)
-{
+static int64_t slow_get_size(void *handle) {
     struct stat found;
     (void)handle;
     return fstat(fd, &found) ? -1 : found.st_size;
 }
 
-static int slow_can_multi_conn(void *handle)
-{
+static int slow_can_multi_conn(void *handle) {
     (void)handle;
     return 1;
 }
 
-static int slow_pread(void *handle, void *data, uint32_t count, uint64_t offset, uint32_t flags)
-{
+static int slow_pread(void *handle, void *data, uint32_t count, uint64_t offset, uint32_t flags) {
     (void)handle, (void)flags;
     wait_a_little();
     ssize_t done = pread(fd, data, count, (off_t)offset);
@@ -83,8 +75,7 @@ static int slow_pread(void *handle, void *data, uint32_t count, uint64_t offset,
     return done == (ssize_t)count ? 0 : -1;
 }
 
-static int slow_pwrite(void *handle, const void *data, uint32_t count, uint64_t offset, uint32_t flags)
-{
+static int slow_pwrite(void *handle, const void *data, uint32_t count, uint64_t offset, uint32_t flags) {
     (void)handle, (void)flags;
     wait_a_little();
     ssize_t done = pwrite(fd, data, count, (off_t)offset);
@@ -92,8 +83,16 @@ static int slow_pwrite(void *handle, const void *data, uint32_t count, uint64_t 
     return done == (ssize_t)count ? 0 : -1;
 }
 
-static int slow_flush(void *handle, uint32_t flags)
-{
+/* Of zeroes and trims alike: the range reads as zeros. */
+static int slow_zero(void *handle, uint32_t count, uint64_t offset, uint32_t flags) {
+    (void)handle, (void)flags;
+    wait_a_little();
+    int failed = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, count);
+    wait_a_little();
+    return failed;
+}
+
+static int slow_flush(void *handle, uint32_t flags) {
     (void)handle, (void)flags;
     return fdatasync(fd);
 }
@@ -109,6 +108,8 @@ static struct nbdkit_plugin plugin = {
     .pread = slow_pread,
     .pwrite = slow_pwrite,
     .flush = slow_flush,
+    .zero = slow_zero,
+    .trim = slow_zero,
 };
 
 NBDKIT_REGISTER_PLUGIN(plugin)

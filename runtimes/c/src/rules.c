@@ -1,0 +1,141 @@
+/* Rules between values of a model's document, from PROTOCOL 2 on; its schema has the rules of single values. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle.h"
+
+static int no_model(const cz_values *values, cz_error *error, const char *problem, const char *name) {
+    return cz_fail(error, CZ_BAD_BUNDLE, "%s: the manifest does not describe a %s model (%.100s %s); export it again",
+                   values->where, values->kind, name, problem);
+}
+
+static int by_code(const void *left, const void *right) {
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static int check_codes(const cz_values *values, const char *column, const cz_json *codes, cz_error *error) {
+    int64_t *sorted = malloc((codes->length + 1) * sizeof *sorted);
+    bool twice = false;
+    if (!sorted)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for its encodings", values->where);
+    for (size_t i = 0; i < codes->length; i++)
+        sorted[i] = codes->items[i].integer;
+    qsort(sorted, codes->length, sizeof *sorted, by_code);
+    for (size_t i = 1; i < codes->length; i++)
+        twice = twice || sorted[i - 1] == sorted[i];
+    free(sorted);
+    return twice ? no_model(values, error, "encodes two names with one code", column) : CZ_OK;
+}
+
+static bool reads_names(const cz_json *feature) {
+    const char *formula = cz_json_get(feature, "formula")->text;
+    return strcmp(formula, "code.namespace") == 0 || strcmp(formula, "code.user") == 0;
+}
+
+static int check_history(const cz_values *values, cz_error *error) {
+    const cz_json *windows = cz_values_get(values, "policy.history.windows"),
+                  *encodings = cz_values_get(values, "encodings"), *features = cz_values_get(values, "features");
+    int result = CZ_OK;
+    for (size_t i = 1; i < windows->length; i++)
+        if (windows->items[i].integer <= windows->items[i - 1].integer)
+            return no_model(values, error, "do not rise", "policy.history.windows");
+    for (size_t i = 0; i < encodings->length && !result; i++)
+        result = check_codes(values, encodings->keys[i], &encodings->items[i], error);
+    for (size_t i = 0; i < features->length && !result; i++) {
+        const char *wanted = reads_names(&features->items[i]) ? "ordinal" : "number";
+        if (strcmp(cz_json_get(&features->items[i], "encoding")->text, wanted) != 0)
+            result = no_model(values, error, "has another encoding than its formula asks for",
+                              cz_json_get(&features->items[i], "name")->text);
+    }
+    return result;
+}
+
+static int check_pair(const cz_values *values, const char *name, const cz_json *pair, cz_error *error) {
+    if (pair->items[0].number <= pair->items[1].number)
+        return CZ_OK;
+    return no_model(values, error, "has ends in the wrong order", name);
+}
+
+static int check_caching(const cz_values *values, cz_error *error) {
+    const cz_json *ranges = cz_values_get(values, "policy.ranges"),
+                  *ratio = cz_values_get(values, "policy.capacity_ratio_log2");
+    int result = ratio ? check_pair(values, "policy.capacity_ratio_log2", ratio, error) : CZ_OK;
+    for (size_t i = 0; ranges && i < ranges->length && !result; i++)
+        result = check_pair(values, ranges->keys[i], &ranges->items[i], error);
+    if (!result && cz_values_get(values, "policy.memory.window_accesses")->number >
+                       cz_values_get(values, "policy.memory.memory_accesses")->number)
+        result = no_model(values, error, "are more than memory_accesses", "policy.memory.window_accesses");
+    return result;
+}
+
+static int check_workload(const cz_values *values, cz_error *error) {
+    const cz_json *unknown = cz_values_get(values, "policy.unknown_above"),
+                  *known = cz_values_get(values, "calibration.known");
+    if (unknown && unknown->length && !(known && known->length))
+        return no_model(values, error, "has limits where calibration.known knows no trace", "policy.unknown_above");
+    return CZ_OK;
+}
+
+int cz_check_rules(const cz_values *values, cz_error *error) {
+    if (strcmp(values->kind, "admission") == 0 || strcmp(values->kind, "prefetch") == 0)
+        return check_history(values, error);
+    if (strcmp(values->kind, "caching") == 0)
+        return check_caching(values, error);
+    return strcmp(values->kind, "workload") == 0 ? check_workload(values, error) : CZ_OK;
+}
+
+/* ---- what follows from the kind ---- */
+
+static const struct {
+    const char *kind;
+    const char *outputs[5], *decisions[5]; /* no outputs: policy.classes */
+} COLUMNS[] = {
+    {"admission", {"score"}, {"admit"}},
+    {"prefetch", {"before", "after", "worth"}, {"low", "high", "fetch"}},
+    {"caching", {"cached", "soon", "mean", "late"}, {"queue", "page_hits", "replaced_pages", "dirty_evicted_pages"}},
+    {"reuse", {"score"}, {"outcome", "victim_page", "leader"}},
+    {"workload", {NULL}, {"class", "vote", "in_force"}},
+};
+
+static bool same_names(const cz_json *list, const char *const *names) {
+    size_t i = 0;
+    for (; i < list->length && names[i]; i++)
+        if (strcmp(list->items[i].text, names[i]) != 0)
+            return false;
+    return i == list->length && !names[i];
+}
+
+static bool same_texts(const cz_json *left, const cz_json *right) {
+    bool same = left->length == right->length;
+    for (size_t i = 0; same && i < left->length; i++)
+        same = strcmp(left->items[i].text, right->items[i].text) == 0;
+    return same;
+}
+
+static const char *profile_of(const cz_values *values) {
+    const cz_json *features = cz_values_get(values, "features");
+    if (strcmp(values->kind, "reuse") == 0)
+        return "full";
+    for (size_t i = 0; i < features->length; i++)
+        if (reads_names(&features->items[i]))
+            return "full";
+    return "block";
+}
+
+int cz_check_stated(const cz_values *values, cz_error *error) {
+    const cz_json *outputs = cz_values_get(values, "golden.outputs"),
+                  *decisions = cz_values_get(values, "golden.decisions");
+    size_t kind = 0;
+    while (strcmp(COLUMNS[kind].kind, values->kind) != 0)
+        kind++;
+    bool named = COLUMNS[kind].outputs[0] != NULL;
+    if (strcmp(cz_values_get(values, "profile")->text, profile_of(values)) != 0)
+        return no_model(values, error, "is another than its values make it", "profile");
+    if (named ? !same_names(outputs, COLUMNS[kind].outputs)
+              : !same_texts(outputs, cz_values_get(values, "policy.classes")))
+        return no_model(values, error, "are others than its values make them", "golden.outputs");
+    if (!same_names(decisions, COLUMNS[kind].decisions))
+        return no_model(values, error, "are others than its kind has", "golden.decisions");
+    return CZ_OK;
+}

@@ -1,0 +1,96 @@
+"""The nbdkit filter under a filesystem and under fio: what was written is read again."""
+
+import filecmp
+import shutil
+import subprocess
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_nbd_filter import counters, tier
+from tests.nbd_filter import build_filter, serve, wait_for_path
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.needs("nbdkit", "gcc")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    return build_filter(tmp_path_factory.mktemp("filter") / "build")
+
+
+def command(*words):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+@contextmanager
+def mounted(server, folder):
+    """The server's disk as a filesystem, through nbdfuse and a loop device; all of it is taken down afterwards."""
+    fuse, place = folder / "fuse", folder / "mounted"
+    fuse.mkdir(exist_ok=True)
+    place.mkdir(exist_ok=True)
+    with ExitStack() as down:
+        process = subprocess.Popen(["nbdfuse", str(fuse / "disk"), f"nbd+unix:///?socket={server.path}"])
+        down.callback(process.wait, 30)
+        down.callback(process.terminate)
+        wait_for_path(fuse / "disk", process)
+        device = command("losetup", "--find", "--show", "--direct-io=off", fuse / "disk").strip()
+        down.callback(command, "losetup", "--detach", device)
+        command("mount", "-t", "ext4", device, place)
+        down.callback(command, "umount", place)
+        yield place
+
+
+def same(left, right):
+    """Whether two folders hold the same files with the same bytes."""
+    compared = filecmp.dircmp(left, right, ignore=[])
+    files = sorted(path.relative_to(left) for path in Path(left).rglob("*") if path.is_file())
+    _, differ, failed = filecmp.cmpfiles(left, right, [str(path) for path in files], shallow=False)
+    return len(files) > 0 and not (compared.left_only or compared.right_only or differ or failed)
+
+
+@pytest.mark.needs("root", "loop", "nbdfuse")
+def test_a_tree_on_ext4_is_the_same_after_remounts_and_a_restart(built, tmp_path):
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "src", tree / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "disk").open("wb") as file:
+        file.truncate(64 << 20)
+    command("mkfs.ext4", "-q", tmp_path / "disk")
+    options = tier(tmp_path, "32M")
+    with serve(built, tmp_path, options) as server:
+        with mounted(server, tmp_path) as place:
+            shutil.copytree(tree / "src", place / "src")
+        for _ in range(2):  # each mount begins without what the kernel remembers
+            with mounted(server, tmp_path) as place:
+                assert same(tree / "src", place / "src")
+                command("rm", "-r", place / "src/cachezoo/policies")
+                shutil.copytree(tree / "src/cachezoo/policies", place / "src/cachezoo/policies")
+        server.stop()
+    assert counters(tmp_path)["invalidated"] > 0
+    with serve(built, tmp_path, options) as server:
+        with mounted(server, tmp_path) as place:
+            assert same(tree / "src", place / "src")
+        server.stop()
+    assert counters(tmp_path)["recovered"] > 0
+    assert counters(tmp_path)["hits"] > counters(tmp_path)["misses"]
+    command("e2fsck", "-fn", tmp_path / "disk")
+
+
+@pytest.mark.needs("fio")
+def test_fio_finds_what_it_wrote(built, tmp_path):
+    with (tmp_path / "disk").open("wb") as file:
+        file.truncate(16 << 20)
+    job = [
+        "fio", "--name=verify", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={tmp_path / 'nbd.sock'}", "--rw=randrw",
+        "--rwmixread=40", "--bsrange=512-64k", "--blockalign=512", "--size=16m", "--io_size=48m", "--iodepth=16",
+        "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--verify_backlog=64", "--randseed=7", "--norandommap=0",
+    ]  # fmt: skip
+    with serve(built, tmp_path, tier(tmp_path, "4M")) as server:
+        command(*job)
+        server.stop()
+    found = counters(tmp_path)
+    assert found["hits"] > 0
+    assert found["invalidated"] > 0
+    assert (found["corrupt"], found["ssd_errors"]) == (0, 0)

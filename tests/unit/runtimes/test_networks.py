@@ -1,0 +1,175 @@
+"""libcachezoo's kinds caching and workload beside Python: bundles of every policy, request for request."""
+
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from cachezoo.bundles import load
+from cachezoo.seeds import derive_seed
+from cachezoo.serving.requests import batch_of
+from cachezoo.systems.caching.infer import torch_infer
+from cachezoo.systems.caching.serve import OUTPUTS, CachingServing
+from cachezoo.traces.store import read_trace
+from tests.bundle_data import documents, reseal
+from tests.unit.runtimes.test_pages import random_batch, rows_of
+
+ROOT = Path(__file__).parents[3]
+STORED = ROOT / "tests/golden/protocol1"
+CAPTURED = ROOT / "data/raw/captured"
+SANITIZED = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
+POLICIES = [
+    {"state": state, "on_hit": on_hit, "queues": queues, "fill_free": fill}
+    for state, on_hit, queues, fill in product(
+        ("carried", "reset100"), ("stay", "requeue"), ("three", "single"), (True, False)
+    )
+]
+FP32, BF16, INT8 = range(3)
+TOLERANCE = 1e-5
+
+
+@pytest.fixture(scope="module")
+def serve_run(tmp_path_factory):
+    """The program `serve_run`, the library and it with sanitizers."""
+    folder = tmp_path_factory.mktemp("library")
+    make = ["make", "-C", ROOT / "runtimes/c", f"BUILD={folder}", "CC=gcc", "OPTIMISE=-O1", f"EXTRA_CFLAGS={SANITIZED}"]
+    built = subprocess.run([*make, f"{folder}/tests/serve_run"], capture_output=True, text=True, timeout=600)
+    assert built.returncode == 0, built.stderr
+    return folder / "tests/serve_run"
+
+
+def run(program, bundle, batch, *more, precision=FP32, capacity=0, cache=False):
+    """What `serve_run` gives: features, outputs and decisions of each request."""
+    manifest = documents(bundle)
+    row = np.dtype([("features", "<f4", len(manifest["features"])),
+                    ("outputs", "<f4", len(manifest["golden"]["outputs"])), ("decisions", "<i4", 4)])  # fmt: skip
+    words = [program, bundle, precision, capacity, int(cache), *more]
+    given = np.ascontiguousarray(rows_of(batch), np.int64).tobytes()
+    done = subprocess.run([str(word) for word in words], input=given, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr.decode()
+    return np.frombuffer(done.stdout, row)
+
+
+def feed_back(manifest, weights):
+    """Give a model the four fed-back tags as inputs."""
+    rng = np.random.default_rng(derive_seed(7, "fed back"))
+    name = "lstm.weight_ih_l0"
+    weights[name] = np.concatenate([weights[name], rng.normal(0, 1, (len(weights[name]), 4))], axis=1, dtype=np.float32)
+    for output in OUTPUTS:
+        manifest["features"].append({"name": f"previous_{output}", "formula": f"feedback.{output}", "unit": "0 or 1",
+                                     "encoding": "number", "mean": 0.0, "scale": 1.0})  # fmt: skip
+
+
+def caching_bundle(folder, policy, fed_back=False):
+    """The stored caching bundle with another policy; its golden rows are not those of this one any more."""
+    shutil.copytree(STORED / "caching.database.lstm1x8", folder)
+    weights = load_file(folder / "weights.safetensors")
+
+    def change(manifest):
+        manifest["policy"].update(policy, sequence=100)
+        manifest["policy"]["ranges"] = {"gap": [0.0, 9.0], "age": [-3.0, 2.0]}
+        if fed_back:
+            feed_back(manifest, weights)
+            save_file(weights, folder / "weights.safetensors")
+
+    reseal(folder, change)
+    reseal(folder)  # the weights' checksum
+    return folder, weights
+
+
+def served_by_python(folder, weights, batch, capacity):
+    manifest = documents(folder)
+    keys = ("features", "policy", "calibration", "geometry")
+    serving = CachingServing(**{key: manifest[key] for key in keys}, infer=torch_infer(weights, 1))
+    pages = batch.pages()
+    served = serving.run(batch, pages, [serving.cache(capacity)], keep=True)
+    hits = np.add.reduceat(served.hits(0).astype(np.int32), pages.request_start[:-1])
+    rows = np.stack([served.decisions[0], hits, served.replaced[0], served.dirty_evicted[0]], axis=1)
+    return served.features[0], served.outputs[0], rows, serving.threshold
+
+
+def steady(outputs, threshold):
+    """Requests before the first whose decision the last digits of a float32 could turn."""
+    stays = np.sort(outputs[:, 1:], axis=1)
+    near = np.abs(outputs[:, 0] - threshold) <= TOLERANCE
+    near |= stays[:, -1] - stays[:, -2] <= TOLERANCE
+    return int(np.argmax(near)) if near.any() else len(outputs)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: "-".join(str(value) for value in policy.values()))
+def test_a_stream_and_its_cache_decide_as_python_does(serve_run, tmp_path, policy):
+    folder, weights = caching_bundle(tmp_path / "bundle", policy)
+    batch = random_batch(1500, "caching", pages=300)
+    features, outputs, rows, threshold = served_by_python(folder, weights, batch, 60)
+    stream = run(serve_run, folder, batch, capacity=60)
+    cache = run(serve_run, folder, batch, capacity=60, cache=True)
+    end = steady(outputs, threshold)
+    assert end > 500
+    assert np.array_equal(stream["features"], features)
+    assert np.abs(stream["outputs"] - outputs).max() <= TOLERANCE
+    assert np.array_equal(cache["decisions"][:end], rows[:end])
+    asked = rows[:end, 0] >= 0
+    assert np.array_equal(stream["decisions"][:end, 0][asked], rows[:end, 0][asked])
+    assert (rows[:, :3].min(axis=0) < rows[:, :3].max(axis=0)).all()  # bypassed and admitted, hits, evictions
+
+
+@pytest.mark.parametrize("policy", POLICIES[::3], ids=lambda policy: "-".join(str(value) for value in policy.values()))
+def test_a_model_that_is_fed_its_tags_gets_them_from_its_cache(serve_run, tmp_path, policy):
+    folder, weights = caching_bundle(tmp_path / "bundle", policy, fed_back=True)
+    batch = random_batch(1500, "fed back", pages=300)
+    _, outputs, rows, threshold = served_by_python(folder, weights, batch, 60)
+    end = steady(outputs, threshold)
+    assert end > 300
+    assert np.array_equal(run(serve_run, folder, batch, capacity=60, cache=True)["decisions"][:end], rows[:end])
+
+
+def test_a_restored_stream_is_told_its_tags_again(serve_run, tmp_path):
+    folder, _ = caching_bundle(tmp_path / "bundle", POLICIES[0], fed_back=True)
+    batch = random_batch(500, "restored", pages=300)
+    whole = run(serve_run, folder, batch, capacity=60, cache=True)
+    again = run(serve_run, folder, batch, tmp_path / "state", 23, capacity=60, cache=True)
+    assert whole.tobytes() == again.tobytes()
+
+
+def test_without_its_cache_a_model_that_is_fed_its_tags_refuses_requests(serve_run, tmp_path):
+    folder, _ = caching_bundle(tmp_path / "bundle", POLICIES[0], fed_back=True)
+    with pytest.raises(AssertionError, match="refused"):
+        run(serve_run, folder, random_batch(1, "one"), capacity=60)
+
+
+@pytest.mark.parametrize("precision", [FP32, BF16, INT8])
+@pytest.mark.parametrize(("name", "capacity"), [("caching.database.lstm1x8", 60), ("workload.lstm8", 0)])
+def test_a_restored_stream_goes_on_as_if_nothing_had_happened(serve_run, tmp_path, name, capacity, precision):
+    batch = random_batch(700, "restored", pages=300)
+    whole = run(serve_run, STORED / name, batch, precision=precision, capacity=capacity)
+    state = tmp_path / "state"
+    again = run(serve_run, STORED / name, batch, state, 23, precision=precision, capacity=capacity)
+    assert whole.tobytes() == again.tobytes()
+
+
+@pytest.mark.parametrize("trace", ["mail_test", "web_lighttpd"])
+def test_a_workload_stream_serves_each_request_under_what_earlier_windows_say(serve_run, trace):
+    folder = STORED / "workload.lstm8"
+    batch = batch_of(read_trace(CAPTURED / f"{trace}.parquet")).part(0, 3000)
+    seen = load(folder).serving().run(batch)
+    ranked = np.sort(seen.probabilities, axis=1)
+    assert (ranked[:, -1] - ranked[:, -2]).min() > 2 * TOLERANCE
+    found = run(serve_run, folder, batch)
+    assert np.array_equal(found["decisions"][:, 0], seen.of_requests(len(batch)))
+    window = seen.window
+    given = found["outputs"][window::window]
+    assert np.abs(given - seen.probabilities[: len(given)]).max() <= TOLERANCE
+
+
+@pytest.mark.parametrize("precision", [BF16, INT8])
+def test_lower_precision_turns_few_decisions(serve_run, precision):
+    batch = batch_of(read_trace(CAPTURED / "database_test.parquet")).part(0, 5000)
+    folder = STORED / "caching.database.lstm1x8"
+    exact = run(serve_run, folder, batch, capacity=400)["decisions"][:, 0]
+    rough = run(serve_run, folder, batch, capacity=400, precision=precision)["decisions"][:, 0]
+    assert len(np.unique(exact)) > 1
+    assert (exact == rough).mean() > 0.98
