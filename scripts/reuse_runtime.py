@@ -2,8 +2,8 @@
 
     python -m scripts.reuse_runtime [--capacity 0.1] [KEY ...]
 
-For each captured page trace, of all roles and of the corpus: how many page accesses differ in their inputs, score, class,
-outcome, victim and leader, and the processor time of both. Exits 1 where anything differs.
+For each captured page trace, of all roles and of the corpus: how many page accesses differ in their inputs, score,
+class, outcome, victim and leader, and the processor time of both. Exits 1 where anything differs.
 """
 
 import argparse

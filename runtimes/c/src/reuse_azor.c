@@ -12,7 +12,7 @@ typedef struct rank {
 } rank;
 typedef struct entry {
     rank rank; /* no more than the page's own */
-    int32_t slot;
+    int64_t slot;
 } entry;
 typedef struct azor {
     entry *heap; /* entry k is above 4k + 1 to 4k + 4; the least is on top */
@@ -99,7 +99,7 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     freshen(state, is_data ? own : NULL);
     if (is_data && state->heap[0].rank.count >= own->count)
         return CZ_BYPASSED;
-    *victim = state->heap[0].slot;
+    *victim = (int32_t)state->heap[0].slot;
     state->resident[*victim] = 0;
     state->resident[slot] = 1;
     state->heap[0] = entered;

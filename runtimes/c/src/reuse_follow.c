@@ -17,7 +17,7 @@ void cz_follow_new(cz_follow *follow, cz_memory *memory, const cz_table *pages, 
 }
 
 /* To the head of the kept pages or of the strays, from wherever it is. */
-static void move(cz_follow *follow, int32_t slot, uint8_t place)
+static void move(cz_follow *follow, int32_t slot, int32_t place)
 {
     if (follow->pages[slot].place != OUT)
         cz_unlink(follow->links, slot);

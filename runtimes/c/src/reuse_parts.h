@@ -20,7 +20,8 @@
 
 enum { CZ_BYPASSED = 0, CZ_ADMITTED = 1, CZ_HIT = 2 };
 
-/* ---- memory: all that a stream ever allocates, in the order in which it is saved ---- */
+/* ---- memory: all that a stream ever allocates, in the order in which it is saved ----
+ * What is saved has no padding, so that equal states are equal bytes. */
 typedef struct cz_field {
     void *data, *block;   /* block: what is freed; NULL where the memory is not ours */
     size_t each, most;    /* bytes of an entry, entries */
@@ -99,7 +100,7 @@ typedef struct cz_key {
     int64_t number;
     uint64_t request; /* the latest one that asked for it */
     int32_t volume, next;
-    bool recent;
+    int64_t recent; /* asked for since the hand was here */
 } cz_key;
 typedef struct cz_table {
     cz_key *keys;
@@ -246,8 +247,7 @@ static inline int cz_age_bin(const cz_hazards *hazards, int64_t age)
 /* ---- the cache of the forest (kernels/evict/worth.py) ---- */
 typedef struct cz_resident {
     int64_t last;
-    int32_t slot;
-    uint8_t class;
+    int32_t slot, class;
 } cz_resident;
 typedef struct cz_worth {
     cz_hazards hazards;
@@ -293,7 +293,7 @@ enum { CZ_MOST_EXPERTS = 8 };
 typedef struct cz_followed_page {
     uint32_t holders; /* bit of each expert that holds it */
     int32_t slot;     /* of the cache, where it is held */
-    uint8_t place;
+    int32_t place;
 } cz_followed_page;
 typedef struct cz_follow {
     cz_link *links;

@@ -46,7 +46,7 @@ static int32_t oldest(cz_table *table, uint64_t request)
             continue;
         if (!key->recent)
             return slot;
-        key->recent = false;
+        key->recent = 0;
     }
 }
 
@@ -67,14 +67,14 @@ int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t 
     for (int32_t slot = table->buckets[bucket_of(table, volume, number)]; slot != 0; slot = table->keys[slot].next) {
         cz_key *key = &table->keys[slot];
         if (key->number == number && key->volume == volume) {
-            key->recent = true;
+            key->recent = 1;
             key->request = request;
             *found = true;
             return slot;
         }
     }
     int32_t slot = room(table, request);
-    table->keys[slot] = (cz_key){.number = number, .request = request, .volume = volume, .recent = true};
+    table->keys[slot] = (cz_key){.number = number, .request = request, .volume = volume, .recent = 1};
     link_key(table, slot);
     *found = false;
     return slot;

@@ -64,7 +64,7 @@ static int64_t least_of(cz_worth *worth, int64_t i, int class)
 
 int cz_worth_serve(cz_worth *worth, int32_t slot, const cz_page *page, int64_t i, int class, int32_t *victim)
 {
-    cz_resident entry = {.last = i, .slot = slot, .class = (uint8_t)class};
+    cz_resident entry = {.last = i, .slot = slot, .class = class};
     *victim = CZ_NONE;
     cz_hazards_saw(&worth->hazards, i, class, page->last, page->class);
     if (worth->place[slot] != 0) {

@@ -23,7 +23,7 @@ typedef struct record {
 typedef struct told {
     int64_t page, victim_page;
     int32_t outcome, victim, leader, class, slot, dirty;
-    float score, row[CZ_INPUTS];
+    float score, row[CZ_INPUTS], rest;
 } told;
 typedef struct drive {
     cz_bundle *bundle;
@@ -94,19 +94,47 @@ static void begin(drive *on)
     }
 }
 
-/* Go on with another stream, which reads what this one has saved. */
-static void go_on(drive *on)
+static void save(const drive *on, char *path)
 {
-    char path[] = "/tmp/drive_reuse.XXXXXX";
     cz_error error;
     int file = mkstemp(path);
-    if (file < 0 || close(file) != 0 || cz_save(on->stream, path, &error) != CZ_OK)
-        fail("cannot save");
+    if (file < 0 || close(file) != 0)
+        fail("no room for a state");
+    if (cz_save(on->stream, path, &error) != CZ_OK)
+        fail(error.text);
+}
+
+static bool equal(const char *path, const char *other)
+{
+    FILE *one = fopen(path, "rb"), *two = fopen(other, "rb");
+    int byte = one && two ? 0 : EOF - 1;
+    bool same = byte == 0;
+    while (same && byte != EOF) {
+        byte = fgetc(one);
+        same = byte == fgetc(two);
+    }
+    if (one)
+        fclose(one);
+    if (two)
+        fclose(two);
+    return same;
+}
+
+/* Go on with another stream, which reads what this one has saved, and would save the same. */
+static void go_on(drive *on)
+{
+    char path[] = "/tmp/drive_reuse.XXXXXX", other[] = "/tmp/drive_reuse.XXXXXX";
+    cz_error error;
+    save(on, path);
     cz_stream_free(on->stream);
     begin(on);
     if (cz_restore(on->stream, path, &error) != CZ_OK)
         fail(error.text);
+    save(on, other);
+    if (!equal(path, other))
+        fail("what was restored is not what was saved");
     unlink(path);
+    unlink(other);
 }
 
 static void put(drive *on, const cz_reuse_page *pages, int64_t n)

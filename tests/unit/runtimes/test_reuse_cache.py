@@ -40,7 +40,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def requests(seed: int, n: int = 1500, pages: int = 5000, *, origin: bool = True) -> RequestBatch:
-    """Requests of 1 to 40 pages, some of which follow the one before, on three volumes; with their origin or without."""
+    """Requests of 1 to 40 pages, some follow the one before, on three volumes; with their origin or without."""
     rng = np.random.default_rng(derive_seed(0, "reuse in C", seed))
     size = np.where(rng.random(n) < 0.7, rng.integers(1, 9000, n), rng.integers(1, 40 * 4096, n))
     volume = rng.choice(3, n, p=[0.8, 0.1, 0.1])
@@ -142,10 +142,10 @@ def test_dirty_victims_are_those_that_were_written(program, bundle):
 
 
 def test_an_expert_that_the_library_does_not_run_is_named(program, tmp_path):
-    write_model(tmp_path)  # its experts are lru and lfu
+    write_model(tmp_path, replace(FIT, model=MODEL.model_copy(update={"experts": ["lru", "arc"]})))
     write_bundle(tmp_path / "model", batch_of(part(2000, 5).trace), Metrics(), EXPORT, tmp_path / "bundle")
     done = subprocess.run(
         [program, tmp_path / "bundle", "-", "-", "10", "0"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 1
-    assert "policy.experts: lru: this library runs azor, lirs, s3fifo and wtinylfu" in done.stderr
+    assert "policy.experts: arc: this library runs azor, lfu, lirs, lru, s3fifo, wtinylfu" in done.stderr
