@@ -71,7 +71,7 @@ def run(*words: object) -> None:
 
 @contextmanager
 def served(words: list[str], folder: Path) -> Iterator[Path]:
-    """nbdkit's socket; it is stopped afterwards, so that the filter writes its counters."""
+    """The socket of nbdkit; it is stopped afterwards, so that the filter writes its counters."""
     path, ready = folder / "nbd.sock", folder / "nbd.pid"
     for old in (path, ready):
         old.unlink(missing_ok=True)
