@@ -152,7 +152,7 @@ static void print_counters(const run *on) {
 
 int cz_cli_run(const cz_arguments *given) {
     run on = {.given = given};
-    cz_csv line = {NULL};
+    cz_csv line = {0};
     int result = open_cache(&on);
     if (!result)
         result = map_trace(&on);
