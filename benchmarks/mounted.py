@@ -176,21 +176,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--category", default="web", help="its test trace, admission bundle and validation's choices")
     parser.add_argument("--requests", type=int, default=30_000, help="from the trace's first; 0: all")
-    parser.add_argument("--delay-us", type=int, default=1000, help="that a read of the disk takes")
+    parser.add_argument("--delay-ms", type=int, default=1, help="that a read of the disk takes")
     parser.add_argument("--out", type=Path, default=Path("mounted"), help="folder of mounted.png and mounted.json")
     given = parser.parse_args()
     trace = read_trace(ROOT / f"data/raw/captured/{given.category}_test.parquet")
     capacity = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry()).n_segments // 10
     rows = np.stack([trace.op, trace.offset, trace.size], axis=1).astype(np.int64)[: given.requests or None]
     end = int((trace.offset + trace.size).max())
-    disk = ["--filter=delay", "memory", str((end + 4095) // 4096 * 4096), f"delay-read={given.delay_us * 1000}ns"]
+    disk = ["--filter=delay", "memory", str((end + 4095) // 4096 * 4096), f"delay-read={given.delay_ms}ms"]
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run("make", "-s", "-C", ROOT / "runtimes/c", "filter", f"BUILD={folder / 'build'}")
         run("gcc", "-O2", "-o", folder / "replay", ROOT / "benchmarks/nbd_replay.c", "-lnbd")
         found = [measure(folder, rows, variant, disk) for variant in variants(given.category, capacity)]
-    title = f"{given.category}: {len(rows):,} requests, disk reads of {given.delay_us / 1000:g} ms"
+    title = f"{given.category}: {len(rows):,} requests, disk reads of {given.delay_ms} ms"
     print(f"{title}; cache of {capacity:,} segments of 4 KiB, 10 % of the trace's")
     table = [one.row() for one in found]
     print_table(table)

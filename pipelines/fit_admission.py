@@ -1,4 +1,4 @@
-"""Stage fit_admission@category: Baleen's admission forest of one category."""
+"""Stage fit_admission@category: Baleen's admission forests of one category."""
 
 from cachezoo.stage import stage
 from cachezoo.systems.admission.fit import fit_admission

@@ -1,4 +1,4 @@
-"""Stage judge_admission@category: that forest's thresholds at the write budget, and its verdict, on validation."""
+"""Stage judge_admission@category: their thresholds at the write budget, and their verdicts, on validation."""
 
 from cachezoo.stage import stage
 from cachezoo.systems.admission.judge import judge_admission

@@ -14,7 +14,8 @@ from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.systems.admission import fit, judge
 from cachezoo.systems.admission.model import MODEL_FILE
-from cachezoo.systems.admission.settings import Fit, Judge, Model
+from cachezoo.systems.admission.settings import Fit, Judge, Model, Small
+from cachezoo.systems.admission.variants import FULL, Variant
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.store import read_trace, write_trace
@@ -58,6 +59,7 @@ FIT = fit.Settings(
         bagging_freq=5,
         min_data_in_leaf=20,
         lambda_l2=1.0,
+        small=Small(num_leaves=7, max_trees=4, learning_rate=0.3),
     ),
     fit=Fit(first_accesses=6, open_weight=1.0, holdout_every=5, early_stopping=10, threads=2),
     roles={},
@@ -124,9 +126,10 @@ def fit_and_judge(
     validation: list[Prepared],
     fitting: fit.Settings = FIT,
     judging: judge.Settings = JUDGE,
+    variant: Variant = FULL,
 ) -> MadeForests:
     """An admission model of the parts, judged as the stages judge it."""
-    fitted, forest = fit.fit_prepared("database", parts, fitting, {})
+    fitted, forest = fit.fit_prepared("database", parts, fitting, {}, variant)
     scorer = forest_scorer(forest.text, fitting.fit.threads)
     verdict = judge.judge(fitted, scorer, validation or parts, bool(validation), judging)
     trained = TrainedModel.of(fitted, verdict, {}, trace_uses([], validation))

@@ -60,6 +60,11 @@ def nbdkit() -> bool:
     return programs("nbdkit")() and os.path.exists("/usr/include/nbdkit-plugin.h")
 
 
+def nbdfuse() -> bool:
+    """Whether a network block device can be a file."""
+    return programs("nbdfuse", "fusermount3")() and os.path.exists("/dev/fuse")
+
+
 TRACES = "CACHEZOO_PUBLIC_TRACES"
 LOOP = ("addpart", "losetup", "mkfs.ext4", "mount", "umount")
 # Debian has no system without these.
@@ -78,6 +83,7 @@ CAPABILITIES = {
     "git": Capability(programs("git"), ("git",)),
     "fio": Capability(programs("fio"), ("fio",)),
     "nbdkit": Capability(nbdkit, ("nbdkit", "nbdkit-plugin-dev")),
+    "nbdfuse": Capability(nbdfuse, ("libnbd-bin", "fuse3"), "a kernel with FUSE"),
     "chromium": Capability(programs("chromium"), ("chromium", "fonts-dejavu-core")),
     "public_traces": Capability(lambda: os.path.isdir(os.environ.get(TRACES, "")), otherwise=f"set {TRACES}"),
 }

@@ -9,6 +9,8 @@ from cachezoo.io import write_json
 from cachezoo.metrics.base import Judged
 from cachezoo.metrics.episodes import EpisodeFigures
 from cachezoo.metrics.flash import (
+    BesideModel,
+    BesideTrace,
     Comparison,
     FlashMetrics,
     FlashRow,
@@ -171,6 +173,16 @@ def flash_metrics(
             "baleen": ModelModes(mode="ml_range", figures=[tried]),
         },
         traces={"web_test": flash_trace(saved, peak_saved)} if traces is None else traces,
+    )  # fmt: skip
+
+
+def beside_model(model_id: str, mean: float, won: bool = True) -> BesideModel:
+    """A model beside the full one: its mean at the budget of the one test trace, and a tenth more by itself."""
+    alone = comparison({"baleen": flash_row(3.3, 1.1 * mean), "rejectx": flash_row(3.4, 1.3)}, gap())
+    own = BesideTrace(deployed=flash_row(3.2, mean), at_budget=flash_row(3.1, mean, "next(8)"), admission_alone=alone)
+    return BesideModel(
+        model_id=model_id, trained=True, beats_baseline=won, reason="as it was judged", mode="next(8)",
+        traces={"web_test": own},
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from tests.trained_data import MadeForests
 
 FIT = fit.Settings(
     label=LABEL,
-    model=Model(**baleen_data.FIT.model.model_dump()),
+    model=Model(**baleen_data.FIT.model.model_dump(exclude={"small"})),
     fit=Fit(
         folds=3, quantile=0.5, holdout_every=5, early_stopping=10, epsilon_s=0.005, min_episodes=50, threads=2,
     ),

@@ -154,6 +154,7 @@ def test_a_replayed_trace_hits_as_in_the_simulator_by_a_model(built, tmp_path, r
     prefetch = replayed.plain(setting["mode"])
     check_counters(found, simulate_flash(replayed.accesses, replayed.read, admit, 1024, prefetch=prefetch))
     assert (found["mode"], found["bundle"]) == ("model", "admission.database.lgbm")
+    assert (found["prefetch"], found["model_digest"]) == (setting["mode"], bundle.model_digest)
 
 
 def with_threshold(source, target, threshold):

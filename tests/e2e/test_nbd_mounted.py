@@ -51,7 +51,7 @@ def same(left, right):
     return len(files) > 0 and not (compared.left_only or compared.right_only or differ or failed)
 
 
-@pytest.mark.needs("root", "loop")
+@pytest.mark.needs("root", "loop", "nbdfuse")
 def test_a_tree_on_ext4_is_the_same_after_remounts_and_a_restart(built, tmp_path):
     tree = tmp_path / "tree"
     shutil.copytree(ROOT / "src", tree / "src", ignore=shutil.ignore_patterns("__pycache__"))

@@ -31,6 +31,7 @@ TINY = Path(__file__).parent / "tiny"
 GIT = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
 CATEGORIES = ("alpha", "beta")
 ADMISSION, CACHING, WORKLOAD = "admission.{}.lgbm", "caching.{}.lstm_small", "workload.lstm50"
+BLOCK, SMALL = f"{ADMISSION}_block", f"{ADMISSION}_small"
 REUSE = "reuse.follow"
 # compare runs the bundle's network on onnxruntime, the evaluate stage the weights on torch: a last digit may turn a
 # decision, and with it what the cache holds from then on.
@@ -244,10 +245,25 @@ def test_results_prints_one_table(first):
     assert f"models/bundles/{exported(first)[0]}" in done.stdout
 
 
+def test_models_beside_the_full_one_have_verdicts_figures_and_inputs(first):
+    for category in CATEGORIES:
+        flash = json.loads((first / f"metrics/flash/{category}.json").read_text())
+        assert set(flash["beside"]) == {BLOCK.format(category), SMALL.format(category)}
+        for name, one in flash["beside"].items():
+            folder = first / "models/trained" / name
+            trained = json.loads((folder / "train.json").read_text())
+            assert one["reason"] == trained["reason"] and set(one["traces"]) == {f"{category}_test"}
+            names = [feature["name"] for feature in trained["features"]]
+            assert set(json.loads((folder / "inputs.json").read_text())) == set(names)
+            assert not {"user", "namespace"} & set(names) and trained["encodings"] == {}
+        small = json.loads((first / "models/trained" / SMALL.format(category) / "train.json").read_text())
+        assert small["arch"]["trees"] <= small["arch"]["max_trees"] == 4
+
+
 def exported(folder: Path) -> list[str]:
     """Ids of the models that have a bundle; export may refuse one, and says why in its place."""
     found = {path.name: path for path in (folder / "models/bundles").iterdir()}
-    kinds = [kind.format(category) for kind in (ADMISSION, CACHING) for category in CATEGORIES]
+    kinds = [kind.format(category) for kind in (ADMISSION, BLOCK, SMALL, CACHING) for category in CATEGORIES]
     assert {*kinds, WORKLOAD, REUSE} <= set(found) == {path.name for path in (folder / "models/trained").iterdir()}
     assert all((path / "manifest.json").exists() != (path / "REFUSED.json").exists() for path in found.values())
     return sorted(name for name, path in found.items() if (path / "manifest.json").exists())
@@ -263,7 +279,8 @@ def test_a_bundle_of_each_kind_verifies(first, kind):
 
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_compare_agrees_with_what_evaluate_found(first, category):
-    ids = [name for name in exported(first) if name.split(".")[1] == category]
+    beside = {BLOCK.format(category), SMALL.format(category)}  # which evaluate measures in the flash cache alone
+    ids = [name for name in exported(first) if name.split(".")[1] == category and name not in beside]
     requests = f"data/requests/{category}/{category}_test.parquet"
     bundles = [word for model_id in ids for word in ("--bundle", f"models/bundles/{model_id}")]
     done = cachezoo(first, "compare", requests, *bundles, "--json")

@@ -31,7 +31,7 @@ static void cz_load(void) {
 static void report(void) {
     served *served = &all.served;
     stats_about about = {.mode = config_mode(&options),
-                         .prefetch = options.prefetch ? options.prefetch : all.bundles[0] ? all.info.prefetch : "none",
+                         .prefetch = all.prefetch,
                          .bundle = all.bundles[0] ? all.info.id : "",
                          .digest = all.bundles[0] ? all.info.model_digest : "",
                          .volume = options.volume,

@@ -19,7 +19,8 @@ typedef struct opened {
     cz_bundle *bundles[2];
     cz_stream *streams[2];
     cz_stream names; /* of the log, where there is no model: holds names alone */
-    cz_info info;
+    cz_info info;          /* of the admission */
+    const char *prefetch;  /* the mode that runs */
     served served;
 } opened;
 

@@ -30,8 +30,16 @@ static int open_bundles(const config *config, opened *opened, cz_error *error) {
     if (code == CZ_OK && config->prefetch_bundle)
         code = open_bundle(config->prefetch_bundle, CZ_PREFETCH, "prefetch", &opened->bundles[1], &opened->streams[1],
                            error);
-    if (code == CZ_OK && opened->bundles[0])
-        cz_bundle_info(opened->bundles[0], &opened->info);
+    opened->prefetch = "none";
+    for (int k = 1; code == CZ_OK && k >= 0; k--) {
+        if (opened->bundles[k] == NULL)
+            continue;
+        cz_bundle_info(opened->bundles[k], &opened->info);
+        if (k == 1 || !opened->bundles[1])
+            opened->prefetch = opened->info.prefetch;
+    }
+    if (config->prefetch)
+        opened->prefetch = config->prefetch;
     return code;
 }
 

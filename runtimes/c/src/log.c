@@ -78,11 +78,11 @@ static void put_number(cz_logger *logger, int64_t value) {
     while (n) logger->buffer[logger->used++] = digits[--n];
 }
 
-/* Line ends become blanks, and bytes of what is no UTF-8 question marks: no CSV holds them. */
+/* Line ends become blanks, and bytes of what is no UTF-8 question marks: no CSV holds them. Blanks around a name are
+ * not read back. */
 static void put_name(cz_logger *logger, const char *text) {
-    size_t length = strlen(text);
-    bool utf8 = cz_is_utf8(text, length);
-    bool quoted = length && (strpbrk(text, ",\"\r\n") || strchr(" \t", text[0]) || strchr(" \t", text[length - 1]));
+    bool utf8 = cz_is_utf8(text, strlen(text));
+    bool quoted = strpbrk(text, ",\"") != NULL;
     char *to = logger->buffer + logger->used;
     if (quoted) *to++ = '"';
     for (; *text; text++) {

@@ -2,10 +2,10 @@
  *
  *     history_run BUNDLE NAMES REQUESTS ROWS [key=value …]
  *
- * NAMES: lines "column TAB text", interned in their order. REQUESTS: int64 time_us, op, offset, size, volume, namespace,
- * user, flags each. ROWS: float32 inputs, float64 outputs (3), int32 admit, low, high, fetch each. Keys: max_keys;
- * ahead, requests observed before each is decided; save_at, the request before which the stream goes through a file,
- * ROWS.state; swap_at, before which it goes on with the bundle opened anew; log, a log of the requests. Prints the
+ * NAMES: lines "column TAB text", interned in their order. REQUESTS: int64 time_us, op, offset, size, volume,
+ * namespace, user, flags each. ROWS: float32 inputs, float64 outputs (3), int32 admit, low, high, fetch each. Keys:
+ * max_keys; ahead, requests observed before each is decided; save_at, the request before which the stream goes through
+ * a file, ROWS.state; swap_at, before which it goes on with the bundle opened anew; log, a log of the requests. Prints the
  * counters. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +124,10 @@ int main(int argc, char **argv) {
         if (i < n) {
             cz_request request = request_of(rows + i * COLUMNS);
             if (cz_observe(stream, &request, &tickets[i % (ahead + 1)])) stop("observe");
-            if (logger && cz_log(logger, &request)) stop("log");
+            if (logger && cz_log(logger, &request)) {
+                cz_log_close(logger, &error);
+                stop("log");
+            }
         }
         if (i >= ahead) write_row(out, stream, &tickets[(i - ahead) % (ahead + 1)], info.features);
     }

@@ -9,7 +9,8 @@ from cachezoo import paths
 from cachezoo.documents import Figures
 from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
-from cachezoo.metrics.flash import Comparison, FlashMetrics, FlashTrace
+from cachezoo.metrics.flash import Comparison, FlashMetrics
+from cachezoo.models.inputs import read_inputs
 from cachezoo.models.trained import TrainedModel
 from cachezoo.systems.registry import SYSTEMS
 
@@ -25,11 +26,13 @@ class Metrics:
         own: metrics/<category>.json, or metrics/<system>.json; None where it is not there.
         flash: metrics/flash/<category>.json; None where it is not there, or the model serves no flash cache.
         headline: of a model of all categories: its figures over the test traces.
+        inputs: how the model's inputs were distributed on the train traces; empty where its folder does not say.
     """
 
     own: Measurements | None = None
     flash: FlashMetrics | None = None
     headline: Figures = field(default_factory=dict)
+    inputs: Mapping[str, list[float]] = field(default_factory=dict)
 
 
 def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
@@ -48,13 +51,14 @@ def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
         return reader(root / path) if needed or (root / path).exists() else None
 
     system, category = SYSTEMS[trained.kind], trained.category
+    inputs = read_inputs(root / paths.trained(trained.model_id), trained.features)
     if category is None:
         overall = found(system.metrics.load(), paths.metrics(system.id)) if system.metrics is not None else None
         own = overall if overall is not None and trained.model_id in overall.models else None
-        return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {})
+        return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {}, inputs=inputs)
     in_flash = system.bundling is not None and system.bundling.calibrated  # a write budget is a flash cache's
     page = found(read_category, paths.metrics(category))
-    return Metrics(page, found(read_flash, paths.flash_metrics(category)) if in_flash else None)
+    return Metrics(page, found(read_flash, paths.flash_metrics(category)) if in_flash else None, inputs=inputs)
 
 
 def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
@@ -64,8 +68,8 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
     evaluated = model.model_dump(mode="json") if model is not None else {}
     if metrics.headline:
         evaluated["test"] = {**evaluated.get("test", {}), **metrics.headline}
-    if metrics.flash is not None and (own := _comparison(trained, metrics.flash)):
-        evaluated["flash"] = {name: _flash(own(trace)) for name, trace in metrics.flash.traces.items()}
+    if metrics.flash is not None and (own := _comparisons(trained, metrics.flash)):
+        evaluated["flash"] = {name: _flash(comparison) for name, comparison in own.items()}
     return {
         "beats_baseline": trained.beats_baseline,
         "reason": trained.reason,
@@ -76,14 +80,18 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
             for name, trace in traces.items()
             if trace.role == "test"
         },
+        **({"inputs": dict(metrics.inputs)} if metrics.inputs else {}),
     }
 
 
-def _comparison(trained: TrainedModel, flash: FlashMetrics) -> Callable[[FlashTrace], Comparison] | None:
-    """Which comparison of the flash cache is the model's: an admission by itself, a prefetch with its admission."""
+def _comparisons(trained: TrainedModel, flash: FlashMetrics) -> dict[str, Comparison]:
+    """The model's in the flash cache by test trace: an admission by itself, a prefetch with its admission."""
     if flash.model_id == trained.model_id:
-        return lambda trace: trace.admission_alone
-    return (lambda trace: trace.deployed) if flash.prefetch.model_id == trained.model_id else None
+        return {name: trace.admission_alone for name, trace in flash.traces.items()}
+    if trained.model_id in flash.beside:
+        return {name: trace.admission_alone for name, trace in flash.beside[trained.model_id].traces.items()}
+    own = flash.prefetch.model_id == trained.model_id
+    return {name: trace.deployed for name, trace in flash.traces.items()} if own else {}
 
 
 def _flash(comparison: Comparison) -> dict[str, Any]:

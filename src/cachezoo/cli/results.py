@@ -26,6 +26,7 @@ def results(as_json: Json = False) -> None:
         typer.echo(json.dumps(run.as_json(), allow_nan=False))
     elif rows or flash or run.systems:
         tables = [found.results_table(rows)] * bool(rows) + [found.flash_table(flash, run.flash_saved())] * bool(flash)
+        tables += [found.beside_table(beside)] if (beside := run.beside_rows()) else []
         out().print(*tables, *map(found.printed, run.system_tables()), found.bundles_table(bundles))
         for text in run.summaries():
             out().print(text, soft_wrap=True, markup=False, highlight=False)

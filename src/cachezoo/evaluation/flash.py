@@ -12,13 +12,16 @@ on validation. Three comparisons, since a threshold chosen on validation need no
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 
+The admission models beside the full one (`cachezoo.systems.admission.variants`) run by themselves, as shipped, in their
+plain mode, and at the budget: `FlashMetrics.beside`.
+
 A rival is compared with at no more writes than it makes: where the model is ahead of it within the tolerance, its
 threshold is raised until it writes no more.
 
 Source: Baleen post, "Evaluation"; the best policy without a model, and the share of the gap to OPT, are ours.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +39,7 @@ from cachezoo.flash.policies import (
     beside,
     best_of,
     choose_mode,
+    learned,
     modes_of,
 )
 from cachezoo.flash.problem import FlashProblem, flash_problem
@@ -43,6 +47,8 @@ from cachezoo.kernels.flash import Prefetch
 from cachezoo.labels.episode_file import describe
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
 from cachezoo.metrics.flash import (
+    BesideModel,
+    BesideTrace,
     FlashMetrics,
     FlashTrace,
     FlashVerdict,
@@ -57,6 +63,7 @@ from cachezoo.params import traces_of
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.systems.admission.model import load_admission
 from cachezoo.systems.admission.serve import serve_trace
+from cachezoo.systems.admission.variants import BESIDE
 from cachezoo.systems.prefetch.model import load_prefetch
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
@@ -179,8 +186,42 @@ def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Set
     )
 
 
+def evaluate_beside(folder: Path, tests: Mapping[str, Trace], chosen: Baselines, settings: Settings) -> BesideModel:
+    """An admission model beside the full one on the test traces, in the plain mode that goes with it.
+
+    Args:
+        folder: `models/trained/admission.<category>.<arch>`.
+        tests: test traces by key.
+        chosen: what validation chose for the baselines.
+        settings: parameters.
+
+    Raises:
+        CachezooError: the folder holds no readable model of its kind.
+    """
+    trained = load_admission(folder)[0]
+    setting, flash = trained.calibration["with_prefetch"], settings.flash
+    mode, traces = str(setting["mode"]), {}
+    for key, trace in tests.items():
+        serving, problem = load_admission(folder)[1], flash_problem(trace, settings.label, flash)
+        scores, fetched = serving.scores(serve_trace(serving, trace)), beside(problem, mode)
+        ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched)
+        opt = {NO_PREFETCH: label_problem(problem, settings.label, NO_PREFETCH)}
+        bench = Bench(trace, problem, opt, ours, chosen, flash, settings.seed)
+        traces[key] = BesideTrace(
+            deployed=bench.row(bench.shipped(), mode),
+            at_budget=bench.row(learned(problem, scores, fetched), mode),
+            admission_alone=bench.compare_alone(),
+        )
+    return BesideModel(**dict(_verdict(trained)), mode=mode, traces=traces)
+
+
 def evaluate_models(
-    category: str, models: Models, validation: Mapping[str, Trace], tests: Mapping[str, Trace], settings: Settings
+    category: str,
+    models: Models,
+    validation: Mapping[str, Trace],
+    tests: Mapping[str, Trace],
+    settings: Settings,
+    others: Sequence[Path] = (),
 ) -> FlashMetrics:
     """Evaluate a category's models.
 
@@ -193,6 +234,7 @@ def evaluate_models(
         validation: traces that choose the baselines' prefetch modes, by key; at least one.
         tests: test traces by key.
         settings: parameters.
+        others: folders of the trained admission models beside the full one.
     """
     choices = choose_baseline_modes(validation, settings)
     chosen = chosen_baselines(choices)
@@ -213,6 +255,7 @@ def evaluate_models(
         best_without_prefetch=chosen.best_alone,
         modes_chosen_on=sorted(validation),
         traces=traces,
+        beside={path.name: evaluate_beside(path, tests, chosen, settings) for path in others},
     )
 
 
@@ -246,4 +289,5 @@ def evaluate_flash(params: "Params", category: str) -> FlashMetrics:
         return {key: read_trace(paths.requests(category, key)) for key in traces_of(params, category, role)}
 
     models, settings = Models(*folders), Settings.of(params, category)
-    return evaluate_models(category, models, traces("validation") or traces("train"), traces("test"), settings)
+    others = [paths.trained(variant.arch(f"admission.{category}.{kinds['admission']}")) for variant in BESIDE]
+    return evaluate_models(category, models, traces("validation") or traces("train"), traces("test"), settings, others)

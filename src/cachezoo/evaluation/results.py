@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
+from cachezoo.bundles.measured import FLASH_MODEL
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.documents import Figures, Interval
 from cachezoo.metrics.base import Overall
@@ -129,13 +130,30 @@ class Results:
                     found.append(FlashSaved(key, rival, policy, *saved))
         return found
 
+    def beside_rows(self) -> list[FlashResult]:
+        """The admission models at the write budget of every test trace, each in its prefetch mode: the full one first.
+
+        The full one's mode is that of the models as shipped.
+        """
+        return [
+            FlashResult(key, name, row)
+            for metrics in self.flashes
+            for key, trace in metrics.traces.items()
+            if metrics.beside
+            for name, row in {
+                metrics.model_id: trace.at_budget.rows[FLASH_MODEL],
+                **{name: one.traces[key].at_budget for name, one in metrics.beside.items()},
+            }.items()
+        ]
+
     def bundles(self) -> list[BundleResult]:
         """Every evaluated model."""
         found: dict[str, tuple[bool, str]] = {}
         for metrics in (*self.pages, *self.systems.values()):
             found |= {name: (model.promoted, model.reason) for name, model in metrics.models.items()}
         for flash in self.flashes:
-            found |= {part.model_id: (part.promoted, part.reason) for part in (flash, flash.prefetch)}
+            parts = (flash, *flash.beside.values(), flash.prefetch)
+            found |= {part.model_id: (part.promoted, part.reason) for part in parts}
         headlines = {name: own.headline(name) for own in self.systems.values() for name in own.models}
         return [BundleResult(name, _bundle_of(name), *found[name], headlines.get(name, {})) for name in found]
 
@@ -165,6 +183,10 @@ class Results:
             "rows": pages,
             "flash": flashes,
             "flash_saved": [vars(found) for found in self.flash_saved()],
+            "flash_beside": [
+                {"trace": found.trace, "model": found.policy, **found.row.model_dump(mode="json")}
+                for found in self.beside_rows()
+            ],
             "bundles": [vars(found) for found in self.bundles()],
             "systems": {name: part.values(metrics) for name, (part, metrics) in self._parts().items()},
         }
@@ -235,6 +257,28 @@ def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Ta
     for rival, title in SAVED.items():
         table.add_row(title, *(_saved_cell(shares.get((rival, trace)), rival) for trace in traces))
     return table
+
+
+def beside_table(rows: Sequence[FlashResult]) -> "Table":
+    """Peak and mean read disk-head time of each admission model at the write budget; a line a test trace."""
+    from rich.table import Table
+
+    table = Table(
+        title="admission models at the write budget: peak (mean) read disk-head time",
+        caption="block: without names; small: without names, few trees; prefetch modes as chosen on validation",
+    )
+    archs = list(dict.fromkeys(_arch(found.policy) for found in rows))
+    table.add_column("test trace", no_wrap=True)
+    for arch in archs:
+        table.add_column(arch, justify="right")
+    by_place = {(found.trace, _arch(found.policy)): found.row for found in rows}
+    for trace in dict.fromkeys(found.trace for found in rows):
+        table.add_row(trace, *(_load_cell(by_place.get((trace, arch))) for arch in archs))
+    return table
+
+
+def _arch(model_id: str) -> str:
+    return model_id.rsplit(".", 1)[-1]
 
 
 def _saved_cell(found: FlashSaved | None, rival: str) -> str:

@@ -6,6 +6,8 @@ it (`cachezoo.measures.serial`).
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from cachezoo.documents import Document, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.episodes import EpisodeFigures
@@ -197,6 +199,27 @@ class FlashVerdict(Document):
         return self.trained and self.beats_baseline
 
 
+class BesideTrace(Document):
+    """An admission model beside the full one on a test trace, in the plain prefetch mode that validation chose."""
+
+    deployed: Annotated[
+        FlashRow, Each("an admission model beside the full one as shipped", "model and trace", like=OF_DEPLOYED)
+    ]
+    at_budget: Annotated[
+        FlashRow, Each("the same, its threshold at the write budget of the trace", "model and trace", like=OF_DEPLOYED)
+    ]
+    admission_alone: Annotated[
+        Comparison, Each("a model beside the full one by itself", "model and trace", like="the full one's")
+    ]
+
+
+class BesideModel(FlashVerdict):
+    """An admission model beside the category's full one."""
+
+    mode: Annotated[str, Means("plain prefetch mode that validation chose for it")]
+    traces: Annotated[dict[str, BesideTrace], Each("a model beside the full one on a test trace", "trace", "trace")]
+
+
 class FlashMetrics(FlashVerdict):
     """The flash cache's figures of a category's test traces; the verdict is the admission model's."""
 
@@ -209,3 +232,6 @@ class FlashMetrics(FlashVerdict):
     best_without_prefetch: Annotated[str, Means("the same of those that prefetch nothing")]
     modes_chosen_on: Annotated[list[str], Means("traces that chose the prefetch modes")]
     traces: Annotated[dict[str, FlashTrace], Each("one test trace", "trace", "trace")]
+    beside: Annotated[
+        dict[str, BesideModel], Each("one admission model beside the full one", "beside", "model", presence="sometimes")
+    ] = Field(default_factory=dict)

@@ -266,10 +266,21 @@ def loss_rows(forest: Forest) -> list[list[object]]:
     return [[index + 1, loss, held[index]] for index, loss in enumerate(forest.train_loss)]
 
 
-def write_forests(folder: Path, model: FittedModel, forests: Mapping[str, Forest]) -> None:
+def write_forests(
+    folder: Path,
+    model: FittedModel,
+    forests: Mapping[str, Forest],
+    others: Mapping[str, str] | None = None,
+) -> None:
     """Write a fitted model's forests by file name, `fit.json` and `curves.csv`.
 
     The columns are round, train_loss and holdout_loss; of several forests `forest` stands before them.
+
+    Args:
+        folder: of the fitted model.
+        model: the content of `fit.json`.
+        forests: by file name.
+        others: other texts by file name; None is none.
     """
     header = list(CURVES.columns)
     rows = [row for forest in forests.values() for row in loss_rows(forest)]
@@ -279,6 +290,8 @@ def write_forests(folder: Path, model: FittedModel, forests: Mapping[str, Forest
     with atomic_dir(folder) as temporary:
         for name, forest in forests.items():
             (temporary / name).write_text(forest.text, encoding="utf-8")
+        for name, text in (others or {}).items():
+            (temporary / name).write_text(text, encoding="utf-8")
         model.write(temporary)
         write_curves(temporary, header, rows)
 
@@ -286,13 +299,13 @@ def write_forests(folder: Path, model: FittedModel, forests: Mapping[str, Forest
 def write_judged_forests(
     folder: Path, fitted: Path, model: TrainedModel, names: Iterable[str] | Mapping[str, str]
 ) -> None:
-    """Write `train.json`, and the fit's forests by file name and its `curves.csv`.
+    """Write `train.json`, and the fit's `curves.csv`, forests and other files by name.
 
     Args:
         folder: of the trained model.
         fitted: of the fitted one.
         model: the content of `train.json`.
-        names: of the forests' files; a mapping says what each is called in `fitted`.
+        names: of the forests' files, and of others to copy; a mapping says what each is called in `fitted`.
     """
     sources = names if isinstance(names, Mapping) else {name: name for name in names}
     with atomic_dir(folder) as temporary:

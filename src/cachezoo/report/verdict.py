@@ -286,11 +286,12 @@ def flash_answer(sources: Sources, category: Category) -> Answer[InFlash]:
     """What to put before the category's flash cache: an admission, and a prefetch model promoted besides."""
     if category.flash is None:
         return _unmeasured("flash cache", _unpromoted(category.models, FLASH_KINDS))
-    model = _best_model(category.models, FLASH_KINDS[0])
-    prefetch = _best_model(category.models, FLASH_KINDS[1]) if model else None
+    measured = [one for one in category.models if one.id in (category.flash.model_id, category.flash.prefetch.model_id)]
+    model = _best_model(measured, FLASH_KINDS[0])
+    prefetch = _best_model(measured, FLASH_KINDS[1]) if model else None
     cases = _flash_cases(sources, category.flash, model)
     told = [_flash_text(case) for case in cases]
-    held_back = _unpromoted(category.models, FLASH_KINDS)
+    held_back = _unpromoted(measured, FLASH_KINDS)
     if model is None:
         if told:
             told.insert(0, f"What {_with_mode('the models', category.flash, FLASH_MODEL)} would have done:")

@@ -8,10 +8,14 @@ import pytest
 
 from cachezoo import paths
 from cachezoo.errors import CachezooError
-from cachezoo.evaluation.flash import evaluate_flash
+from cachezoo.evaluation.flash import Settings, evaluate_beside, evaluate_flash
+from cachezoo.evaluation.flash_bench import Baselines
+from cachezoo.flash.policies import BASELINES
 from cachezoo.metrics.flash import FlashMetrics
-from cachezoo.traces.store import write_trace
-from tests.baleen_data import FLASH, LABEL
+from cachezoo.models.trained import read_trained
+from cachezoo.systems.admission.variants import BESIDE
+from cachezoo.traces.store import read_trace, write_trace
+from tests.baleen_data import FLASH, LABEL, fit_and_judge
 from tests.prefetch_data import Script, by_user, make_trace, part, points, write_both
 
 LENGTHS = {"train": 12_000, "validation": 9_000, "test": 9_000}
@@ -35,6 +39,9 @@ def evaluated(root: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> Fl
     write_both(root, [parts["train"]], [parts["validation"]])
     (root / "model").rename(_parent(paths.trained("prefetch.database.lgbm")))
     (root / "admission").rename(_parent(paths.trained("admission.database.lgbm")))
+    for variant in BESIDE:
+        made = fit_and_judge([parts["train"]], [parts["validation"]], variant=variant)
+        made.write(paths.trained(made.trained.model_id))
     return evaluate_flash(PARAMS, "database")
 
 
@@ -54,6 +61,37 @@ def test_ranges_that_can_be_learned_are_prefetched(tmp_path: Path, monkeypatch: 
     assert ours.read_dt.mean < 0.98 * alone.read_dt.mean
     assert ours.prefetch_accuracy > 0.5
     assert deployed.gap.mean_dt_saved > 0 and 0 < deployed.gap.mean_gap_closed < 1
+
+
+def test_models_beside_the_full_one_are_measured_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = evaluated(tmp_path, points, monkeypatch)
+    assert list(result.beside) == ["admission.database.lgbm_block", "admission.database.lgbm_small"]
+    full = result.traces["test"]
+    for name, one in result.beside.items():
+        trained = read_trained(paths.trained(name))
+        assert (one.model_id, one.reason, one.mode) == (name, trained.reason, "none")
+        own = one.traces["test"]
+        assert own.deployed.knob == trained.calibration["with_prefetch"]["threshold"]
+        assert own.admission_alone.rows["baleen"].knob == trained.calibration["threshold"]
+        assert own.admission_alone.budget_writes == own.admission_alone.rows["baleen"].segment_writes
+        budget, written = full.at_budget.budget_writes, own.at_budget.segment_writes
+        assert 0 < written <= (1 + LABEL.budget_tolerance) * budget
+        assert own.at_budget.reached == (written >= (1 - LABEL.budget_tolerance) * budget)
+        assert own.at_budget.read_dt != full.at_budget.rows["baleen"].read_dt
+
+
+def test_the_full_model_given_as_one_beside_it_has_its_own_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = evaluated(tmp_path, points, monkeypatch)
+    tests = {"test": read_trace(paths.requests("database", "test"))}
+    chosen = Baselines({name: "none" for name in BASELINES}, result.best_without_model, result.best_without_prefetch)
+    settings = Settings.of(PARAMS, "database")
+    own = evaluate_beside(paths.trained("admission.database.lgbm"), tests, chosen, settings).traces["test"]
+    full = result.traces["test"]
+    assert own.admission_alone == full.admission_alone
+    assert own.at_budget == full.at_budget.rows["baleen"]
+    assert own.deployed == full.deployed.rows["baleen"]
 
 
 def test_segments_that_stand_alone_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from cachezoo.cli import app
 from cachezoo.metrics.page import CategoryMetrics
 from tests.metrics_data import (
+    beside_model,
     flash_metrics,
     flash_trace,
     page_metrics,
@@ -123,6 +124,22 @@ def test_json_of_what_is_saved_in_flash_caches(project: Path) -> None:
     ]
     assert [one["mean"] for one in told] == pytest.approx([0.05, 0.14])
     assert told[0]["interval"] == pytest.approx([0.04, 0.06]) and told[0]["peak"] == 0.02
+
+
+def test_models_beside_the_full_one_have_a_table_and_a_verdict(project: Path) -> None:
+    flash, names = flash_metrics(ADMISSION), [f"{ADMISSION}_block", f"{ADMISSION}_small"]
+    assert "admission models at the write budget" not in CliRunner().invoke(app, ["results"]).stdout
+    beside = {name: beside_model(name, mean, won=mean > 2) for name, mean in zip(names, (1.5, 2.5), strict=True)}
+    write(project / "metrics/flash/web.json", flash.model_copy(update={"beside": beside}))
+    shown = " ".join(CliRunner().invoke(app, ["results"]).stdout.split())
+    table = shown[shown.index("admission models at the write budget") :]
+    ours = "3.15 (1.17) ml_range"
+    assert f"web_test │ {ours} │ 3.10 (1.50) next(8) │ 3.10 (2.50) next(8)" in table
+    told = json.loads(CliRunner().invoke(app, ["results", "--json"]).stdout)
+    rows = {row["model"]: row["read_dt"]["mean"] for row in told["flash_beside"]}
+    assert rows == {ADMISSION: pytest.approx(1.23 * 0.95), names[0]: 1.5, names[1]: 2.5}
+    verdicts = {row["model"]: row["promoted"] for row in told["bundles"]}
+    assert (verdicts[names[0]], verdicts[names[1]]) == (False, True)
 
 
 def test_one_cache_for_every_workload_at_home_and_away(project: Path) -> None:

@@ -21,6 +21,13 @@ def facts(key: str, unseen: bool) -> TraceFacts:
     return TraceFacts(key, "web", "test", unseen, (), {}, 1.0, np.zeros(1), np.zeros(1), (0.1,), {}, 1)
 
 
+def test_the_flash_cache_gets_the_model_that_was_measured_whatever_is_promoted_beside_it() -> None:
+    own, others = model(ADMISSION), [model(f"{ADMISSION}_small"), model(f"{ADMISSION}_block", promoted=False)]
+    category = Category("web", None, flash_metrics(ADMISSION, prefetch=PREFETCH), [own, *others])
+    answer = flash_answer(sources(category), category)
+    assert answer.deploy == (ADMISSION,) and "_block" not in said(answer)
+
+
 def ask_page(
     *hits: float, response: float = 1400.0, promoted: bool = True, choice: str | None = "lru", **more: Any
 ) -> Answer[InPage]:

@@ -2,6 +2,7 @@
 
 import subprocess
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import lightgbm as lgb
@@ -48,7 +49,7 @@ def score(program, text, rows, folder):
 
 
 def at_the_thresholds(text, rows):
-    """Rows that hold thresholds, and the float32 beside each on either side; LightGBM takes what is within 1e-35 for 0."""
+    """Rows that hold thresholds, and the float32 beside each on either side; to LightGBM what is within 1e-35 is 0."""
     found = [float(one) for line in text.splitlines() if line.startswith("threshold=") for one in line[10:].split()]
     draw = np.random.default_rng(derive_seed(4, "thresholds"))
     values = draw.choice(np.array(found), rows.shape).astype(np.float32)
@@ -99,7 +100,7 @@ def changed(line_start, old, new, text):
     lines[place] = lines[place].replace(old, new, 1)
     text = "\n".join(lines)
     places = [i for i in range(len(text)) if text.startswith("\nTree=", i)] + [text.index("\nend of trees")]
-    sizes = " ".join(str(end - start) for start, end in zip(places, places[1:], strict=False))
+    sizes = " ".join(str(end - start) for start, end in pairwise(places))
     return "\n".join(f"tree_sizes={sizes}" if line.startswith("tree_sizes=") else line for line in text.split("\n"))
 
 

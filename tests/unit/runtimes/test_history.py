@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.features.history import AdmissionFeatures
 from cachezoo.models.forest import read_forest
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
@@ -16,7 +15,6 @@ from cachezoo.systems.prefetch.model import MODEL_FILES, joined
 from cachezoo.systems.prefetch.serve import PrefetchServing
 from cachezoo.traces.store import read_trace
 from tests.c_history import answer
-from tests.c_library import make
 from tests.oracles.history import naive_history
 
 ROOT = Path(__file__).parents[3]
@@ -25,18 +23,8 @@ STORED = ROOT / "tests/golden/protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
 KEYS = ("features", "encodings", "geometry", "calibration", "policy")
 MANY = 1 << 22  # keys: more than any captured trace has segments
-SHORT = ("blob_validation", "mail_test", "fileserver_test", "web_test", "database_mariadb")
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("library"), "tests/history_run")[0]
-
-
-@pytest.fixture(scope="module")
-def checked_program(tmp_path_factory):
-    flags = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
-    return make(tmp_path_factory.mktemp("library"), "tests/history_run", EXTRA_CFLAGS=flags)[0]
+# One of each category; benchmarks/runtime_forests.py runs all of them through the exported models.
+TRACES = ("blob_validation", "mail_test", "fileserver_test", "web_test", "database_mariadb")
 
 
 def manifest(bundle):
@@ -88,32 +76,32 @@ def made_requests(n, what):
     return RequestBatch(np.arange(n, dtype=np.int64), op, offset, size, **coded)
 
 
-@pytest.mark.parametrize("trace", SHORT)
+@pytest.mark.parametrize("trace", TRACES)
 @pytest.mark.parametrize("bundle", [ADMISSION, PREFETCH], ids=["admission", "prefetch"])
-def test_a_captured_trace_gets_the_same_answers_in_c(program, tmp_path, bundle, trace):
+def test_a_captured_trace_gets_the_same_answers_in_c(history_run, tmp_path, bundle, trace):
     batch = batch_of(read_trace(CAPTURED / f"{trace}.parquet"))
-    made = answer(program, bundle, batch, tmp_path, max_keys=MANY)
+    made = answer(history_run, bundle, batch, tmp_path, max_keys=MANY)
     check(made, bundle, batch)
     assert made.counters["requests"] == len(batch)
     assert made.counters["forgotten"] == 0
 
 
 @pytest.mark.parametrize("bundle", [ADMISSION, PREFETCH], ids=["admission", "prefetch"])
-def test_made_requests_get_the_same_answers_in_c(checked_program, tmp_path, bundle):
+def test_made_requests_get_the_same_answers_in_c(checked_history_run, tmp_path, bundle):
     batch = made_requests(3000, "made")
-    made = answer(checked_program, bundle, batch, tmp_path)
+    made = answer(checked_history_run, bundle, batch, tmp_path)
     check(made, bundle, batch)
     assert len(np.unique(made.decisions[:, 0] if bundle == ADMISSION else made.decisions[:, 3])) == 2
 
 
-def test_requests_without_namespace_and_user_take_the_volumes_name(checked_program, tmp_path):
+def test_requests_without_namespace_and_user_take_the_volumes_name(checked_history_run, tmp_path):
     given = made_requests(500, "nameless")
     batch = RequestBatch(given.time_us, given.op, given.offset, given.size, given.volume)
-    check(answer(checked_program, ADMISSION, batch, tmp_path), ADMISSION, batch)
+    check(answer(checked_history_run, ADMISSION, batch, tmp_path), ADMISSION, batch)
 
 
-def test_inputs_are_those_of_a_log_that_is_counted_again(checked_program, tmp_path):
-    batch = made_requests(400, "naive")
+def test_inputs_are_those_of_a_log_that_is_counted_again(checked_history_run, tmp_path):
+    batch = made_requests(120, "naive")
     model = manifest(ADMISSION)
     bucket, windows = model["policy"]["history"]["bucket_requests"], model["policy"]["history"]["windows"]
     segment, block = model["geometry"]["segment_bytes"], model["geometry"]["block_bytes"]
@@ -122,21 +110,21 @@ def test_inputs_are_those_of_a_log_that_is_counted_again(checked_program, tmp_pa
         first, last = int(offset) // segment, (int(offset) + int(size) - 1) // segment
         blocks.append((int(op), [(volume, int(offset) // block)]))
         segments.append((int(op), [(volume, place) for place in range(first, last + 1)]))
-    made = answer(checked_program, ADMISSION, batch, tmp_path).features
+    made = answer(checked_history_run, ADMISSION, batch, tmp_path).features
     wanted = np.concatenate([naive_history(part, bucket, windows) for part in (blocks, segments)], axis=1)
     assert np.array_equal(made[:, 6:], wanted)
 
 
 @pytest.mark.parametrize("ahead", [1, 7, 63])
-def test_requests_observed_before_a_decision_do_not_change_it(checked_program, tmp_path, ahead):
+def test_requests_observed_before_a_decision_do_not_change_it(checked_history_run, tmp_path, ahead):
     batch = made_requests(600, "ahead")
-    check(answer(checked_program, ADMISSION, batch, tmp_path, ahead=ahead), ADMISSION, batch)
+    check(answer(checked_history_run, ADMISSION, batch, tmp_path, ahead=ahead), ADMISSION, batch)
 
 
 @pytest.mark.parametrize("at", [0, 1, 301, 599])
-def test_a_stream_that_was_saved_goes_on_as_if_it_had_not(checked_program, tmp_path, at):
+def test_a_stream_that_was_saved_goes_on_as_if_it_had_not(checked_history_run, tmp_path, at):
     batch = made_requests(600, "saved")
-    check(answer(checked_program, ADMISSION, batch, tmp_path, save_at=at, swap_at=at // 2), ADMISSION, batch)
+    check(answer(checked_history_run, ADMISSION, batch, tmp_path, save_at=at, swap_at=at // 2), ADMISSION, batch)
 
 
 def forgetful(batch, model, most):
@@ -168,10 +156,10 @@ def forgetful(batch, model, most):
 
 
 @pytest.mark.parametrize("most", [1, 5, 30, 200])
-def test_a_full_table_forgets_the_key_unused_longest(checked_program, tmp_path, most):
+def test_a_full_table_forgets_the_key_unused_longest(checked_history_run, tmp_path, most):
     given = made_requests(700, "full")
     batch = RequestBatch(given.time_us, given.op, given.offset, np.minimum(given.size, 90_000), given.volume)
-    made = answer(checked_program, ADMISSION, batch, tmp_path, max_keys=most, save_at=350)
+    made = answer(checked_history_run, ADMISSION, batch, tmp_path, max_keys=most, save_at=350)
     rows, forgotten = forgetful(batch, manifest(ADMISSION), most)
     assert np.array_equal(made.features[:, 6:], rows)
     assert made.counters["forgotten"] == forgotten

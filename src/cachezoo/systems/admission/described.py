@@ -3,6 +3,7 @@
 from cachezoo.meanings import Column, Each, Keys, Means, Rows, Table
 from cachezoo.models.curves import CURVES_FILE
 from cachezoo.models.forest import CURVES
+from cachezoo.models.inputs import INPUTS, INPUTS_FILE
 from cachezoo.systems.admission.model import MODEL_FILE
 from cachezoo.systems.base import Described
 
@@ -88,6 +89,7 @@ DESCRIBED = Described(
     },
     files={
         CURVES_FILE: CURVES,
+        INPUTS_FILE: INPUTS,
         MODEL_FILE: Table(Each("one tree", "number", text="the forest")),
     },
 )

@@ -1,7 +1,7 @@
-"""Fits the admission forest of a category on its train traces.
+"""Fits the admission forests of a category on its train traces: the full one, and those beside it.
 
 Source: Baleen post, "Training Baleen to imitate OPT". The held-out blocks stop training early. Thresholds and the
-verdict are the judge's: `cachezoo.systems.admission.judge`.
+verdict are the judge's: `cachezoo.systems.admission.judge`. What stands beside: `cachezoo.systems.admission.variants`.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,21 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.errors import TrainingError, no_trace
-from cachezoo.features.history import AdmissionFeatures, feature_list
+from cachezoo.features.history import AdmissionFeatures
 from cachezoo.flash.geometry import label_of
+from cachezoo.io import dump_json
 from cachezoo.models.forest import Forest, ForestRows, fit_forest, write_forests
+from cachezoo.models.inputs import INPUTS_FILE, distribution
 from cachezoo.models.trained import Feature, FittedModel
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
 from cachezoo.systems.admission.model import MODEL_FILE
-from cachezoo.systems.admission.serve import HistoryServing, serve_trace
+from cachezoo.systems.admission.serve import HistoryServing, history_of, serve_trace
 from cachezoo.systems.admission.settings import Fit, Model
+from cachezoo.systems.admission.variants import FULL, VARIANTS, Variant
+from cachezoo.traces.table import OP_READ
 from cachezoo.training.episodes import Prepared, encodings, held_out, read_prepared
 from cachezoo.training.uses import trace_uses
 
@@ -90,7 +94,7 @@ def training_rows(parts: Sequence[Prepared], rows: Sequence[F32], label: Episode
 
 
 def fit_prepared(
-    category: str, parts: list[Prepared], settings: Settings, inputs: dict[str, str]
+    category: str, parts: list[Prepared], settings: Settings, inputs: dict[str, str], variant: Variant = FULL
 ) -> tuple[FittedModel, Forest]:
     """Fit on train traces.
 
@@ -99,17 +103,19 @@ def fit_prepared(
         parts: train traces with labels.
         settings: parameters.
         inputs: sha256 of what was read, by path.
+        variant: which of the category's models.
 
     Raises:
         TrainingError: there is no train trace, or nothing in it to learn from.
     """
     if not parts:
         raise TrainingError(no_trace(category, "train"))
-    name, label = model_id(category, settings.model.arch), label_of(settings.label, category)
+    arch, shape = variant.arch(settings.model.arch), variant.shape(settings.model)
+    name, label = model_id(category, arch), label_of(settings.label, category)
     age = int(np.median([part.labels.figures.eviction_age for part in parts]))
     windows = list(settings.history.windows)
     history = {"bucket_requests": max(1, round(age * settings.history.bucket_of_age)), "windows": windows}
-    features, codes = feature_list(windows), encodings(parts)
+    features, codes = variant.features(windows), encodings(parts) if variant.names else {}
     geometry = {"block_bytes": label.block_bytes, "segment_bytes": label.segment_bytes}
     served = [
         serve_trace(HistoryServing(AdmissionFeatures(features, codes, geometry, history)), part.trace) for part in parts
@@ -123,15 +129,13 @@ def fit_prepared(
         raise TrainingError(message)
     seed = derive_seed(settings.seed, CONTEXT, category)
     names = [str(feature["name"]) for feature in features]
-    forest = fit_forest(
-        ForestRows(rows.features, rows.opt, rows.held, names, rows.weights), settings.model, settings.fit, seed
-    )
-    shape = {**settings.model.model_dump(), "threads": settings.fit.threads}
+    forest = fit_forest(ForestRows(rows.features, rows.opt, rows.held, names, rows.weights), shape, settings.fit, seed)
+    own = {**shape.model_dump(), "arch": arch, "threads": settings.fit.threads}
     fitted = FittedModel(
         model_id=name,
         kind="admission",
         category=category,
-        arch={**shape, "trees": forest.trees, "splits": forest.splits},
+        arch={**own, "trees": forest.trees, "splits": forest.splits},
         features=[Feature(**row) for row in features],
         encodings=codes,
         geometry=geometry,
@@ -152,13 +156,21 @@ def fit_prepared(
     return fitted, forest
 
 
+def inputs_of(model: FittedModel, parts: Sequence[Prepared]) -> dict[str, list[float]]:
+    """How a model's inputs are distributed over the reads of its train traces, which are what it decides on."""
+    rows = [serve_trace(history_of(model), part.trace)[part.trace.op == OP_READ] for part in parts]
+    return distribution(model.features, np.concatenate(rows))
+
+
 def fit_admission(params: "Params", category: str) -> None:
-    """Stage fit_admission@category: write `models/fitted/admission.<category>.lgbm/`.
+    """Stage fit_admission@category: write `models/fitted/admission.<category>.<arch>/` of each of `VARIANTS`.
 
     Raises:
         TrainingError: nothing to train on.
     """
     settings = Settings.of(params, category)
     parts, inputs = read_prepared(category, settings.roles.get("train", []))
-    fitted, forest = fit_prepared(category, parts, settings, inputs)
-    write_forests(paths.fitted(fitted.model_id), fitted, {MODEL_FILE: forest})
+    for variant in VARIANTS:
+        fitted, forest = fit_prepared(category, parts, settings, inputs, variant)
+        others = {INPUTS_FILE: dump_json(inputs_of(fitted, parts))}
+        write_forests(paths.fitted(fitted.model_id), fitted, {MODEL_FILE: forest}, others)

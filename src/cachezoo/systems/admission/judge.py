@@ -1,4 +1,4 @@
-"""Judges a category's admission model: its thresholds, and whether it beats what asks no model on validation.
+"""Judges a category's admission models: their thresholds, and whether each beats what asks no model on validation.
 
 The threshold meets the write budget in simulation on the validation traces, without prefetch and in the plain prefetch
 mode (one that asks no model) that is best there.
@@ -37,6 +37,7 @@ from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import label_problem
 from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
+from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
@@ -45,6 +46,7 @@ from cachezoo.systems.admission.fit import CONTEXT, model_id
 from cachezoo.systems.admission.model import MODEL_FILE, scorer_of
 from cachezoo.systems.admission.serve import history_of, serve_trace
 from cachezoo.systems.admission.settings import Judge
+from cachezoo.systems.admission.variants import VARIANTS
 from cachezoo.traces.table import Trace
 from cachezoo.training.episodes import read_traces
 from cachezoo.training.uses import Read, trace_uses
@@ -328,18 +330,20 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
 
 
 def judge_admission(params: "Params", category: str) -> None:
-    """Stage judge_admission@category: write `models/trained/admission.<category>.lgbm/`.
+    """Stage judge_admission@category: write `models/trained/admission.<category>.<arch>/` of each of `VARIANTS`.
 
     Raises:
         TrainingError: there is no readable fitted model.
         TraceError: a trace is missing or damaged.
     """
     settings = Settings.of(params, category)
-    name = model_id(category, settings.arch)
-    folder = paths.fitted(name)
-    fitted = read_fitted(folder, "admission")
     held = settings.roles.get("validation", [])
     parts, inputs = read_traces(category, held or settings.roles.get("train", []))
-    verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
-    model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
-    write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE])
+    for variant in VARIANTS:
+        name = model_id(category, variant.arch(settings.arch))
+        folder = paths.fitted(name)
+        fitted = read_fitted(folder, "admission")
+        read_inputs(folder, fitted.features)  # which is copied as it is
+        verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
+        model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
+        write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE, INPUTS_FILE])

@@ -2,12 +2,32 @@
 
 from pydantic import Field
 
-from cachezoo.settings.base import Rounds
+from cachezoo.settings.base import Part, Rounds, Strict
 from cachezoo.settings.forest import ForestFit, ForestJudge, ForestShape
 
 
+class Small(Strict):
+    """`model.admission.small`: what the small forest beside the full one has of its own.
+
+    Attributes:
+        num_leaves: leaves of a tree, at most.
+        max_trees: trees; as few decide in a microsecond.
+        learning_rate: of so few trees.
+    """
+
+    num_leaves: int = Field(ge=2, le=131_072)
+    max_trees: Rounds
+    learning_rate: Part
+
+
 class Model(ForestShape):
-    """`model.admission`."""
+    """`model.admission`.
+
+    Attributes:
+        small: of the small forest beside the full one.
+    """
+
+    small: Small
 
 
 class Fit(ForestFit):

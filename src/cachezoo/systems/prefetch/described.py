@@ -3,6 +3,7 @@
 from cachezoo.meanings import Column, Columns, Each, Means, Rows, Table
 from cachezoo.models.curves import CURVES_FILE
 from cachezoo.models.forest import FOREST_CURVES
+from cachezoo.models.inputs import INPUTS, INPUTS_FILE
 from cachezoo.systems.admission.described import BLOCKS, BUDGET, LEARNED, LOAD, OF_ACCEPT_ALL
 from cachezoo.systems.base import Described
 from cachezoo.systems.prefetch.model import MODEL_FILES
@@ -94,6 +95,7 @@ DESCRIBED = Described(
     },
     files={
         CURVES_FILE: FOREST_CURVES,
+        INPUTS_FILE: INPUTS,
         **{
             name: Table(Each("one tree", "number", text=text, presence="sometimes"))
             for name, text in zip(MODEL_FILES, FORESTS, strict=True)

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 from cachezoo import paths
 from cachezoo.errors import TrainingError, no_trace
 from cachezoo.flash.geometry import label_of
-from cachezoo.io import sha256_file
+from cachezoo.io import dump_json, sha256_file
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.models.forest import Forest, write_forests
+from cachezoo.models.inputs import INPUTS_FILE
 from cachezoo.models.trained import FIT_FILE, FittedModel, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel
+from cachezoo.systems.admission.fit import inputs_of
 from cachezoo.systems.admission.fit import model_id as admission_id
 from cachezoo.systems.admission.serve import history_of, serve_trace
 from cachezoo.systems.prefetch.ranges import Fitted, Fitter, prefetch_rows
@@ -122,4 +124,5 @@ def fit_prefetch(params: "Params", category: str) -> None:
     admitting = read_fitted(folder, "admission")
     inputs[str(folder / FIT_FILE)] = sha256_file(folder / FIT_FILE)
     fitted, forests = fit_prepared(category, admitting, parts, settings, inputs)
-    write_forests(paths.fitted(fitted.model_id), fitted, forests)
+    others = {INPUTS_FILE: dump_json(inputs_of(admitting, parts))}
+    write_forests(paths.fitted(fitted.model_id), fitted, forests, others)

@@ -28,6 +28,7 @@ from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
+from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
@@ -349,6 +350,7 @@ def judge_prefetch(params: "Params", category: str) -> None:
     name = model_id(category, settings.arch)
     folder, admission = paths.fitted(name), paths.fitted(admission_id(category, settings.admission))
     fitted, admitting = read_fitted(folder, "prefetch"), read_fitted(admission, "admission")
+    read_inputs(folder, fitted.features)  # which is copied as it is
     held = settings.roles.get("validation", [])
     parts, inputs = read_traces(category, held or settings.roles.get("train", []))
     inputs[str(admission / ADMISSION_FILE)] = sha256_file(admission / ADMISSION_FILE)
@@ -356,4 +358,5 @@ def judge_prefetch(params: "Params", category: str) -> None:
     admits = scorer_of(admission, int(admitting.arch["threads"]))
     verdict = judge(fitted, infer, admits, parts, bool(held), settings)
     model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
-    write_judged_forests(paths.trained(name), folder, model, MODEL_FILES if fitted.trained else ())
+    files = (*(MODEL_FILES if fitted.trained else ()), INPUTS_FILE)
+    write_judged_forests(paths.trained(name), folder, model, files)

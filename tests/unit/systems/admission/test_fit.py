@@ -10,11 +10,13 @@ from cachezoo import paths
 from cachezoo.bundles.writer import refusal
 from cachezoo.errors import TrainingError
 from cachezoo.models.forest import write_forests
+from cachezoo.models.inputs import distribution
 from cachezoo.models.trained import read_fitted, read_trained
-from cachezoo.systems.admission.fit import fit_admission, fit_prepared, training_rows
+from cachezoo.systems.admission.fit import fit_admission, fit_prepared, inputs_of, training_rows
 from cachezoo.systems.admission.judge import judge_admission
 from cachezoo.systems.admission.model import MODEL_FILE
 from cachezoo.systems.admission.serve import history_of, serve_trace
+from cachezoo.systems.admission.variants import BESIDE, SMALL, Variant
 from cachezoo.traces.store import write_trace
 from cachezoo.training.episodes import Prepared
 from tests.baleen_data import (
@@ -32,6 +34,8 @@ from tests.trained_data import digest, params_of
 
 FILES = {"model.lgb.txt", "fit.json", "curves.csv"}
 MODEL = "admission.database.lgbm"
+IDS = {MODEL, f"{MODEL}_block", f"{MODEL}_small"}
+NAMES = {"namespace", "user"}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +67,41 @@ def test_what_fit_json_says(part: Prepared, fitted: Path) -> None:
     assert model.learned["eviction_age"] == part.labels.figures.eviction_age
     assert model.learned["history"]["windows"] == FIT.history.windows
     assert model.geometry == {"block_bytes": LABEL.block_bytes, "segment_bytes": LABEL.segment_bytes}
+
+
+@pytest.mark.parametrize("variant", BESIDE)
+def test_models_beside_the_full_one_look_at_no_names(part: Prepared, fitted: Path, variant: Variant) -> None:
+    full = read_fitted(fitted, "admission")
+    model, forest = fit_prepared("database", [part], FIT, {}, variant)
+    assert [feature for feature in full.features if feature.name not in NAMES] == model.features
+    assert model.encodings == {} and model.learned == full.learned and model.seeds == full.seeds
+    assert model.model_id == f"{full.model_id}{variant.suffix}" and model.arch["arch"] == f"lgbm{variant.suffix}"
+    anonymous = replace(part.trace, user=None, namespace=None)
+    rows = serve_trace(history_of(model), part.trace)
+    np.testing.assert_array_equal(rows, serve_trace(history_of(model), anonymous))
+    assert rows.shape[1] == len(model.features) == lgb.Booster(model_str=forest.text).num_feature()
+
+
+def test_the_small_forest_is_small(part: Prepared) -> None:
+    model, forest = fit_prepared("database", [part], FIT, {}, SMALL)
+    small = FIT.model.small
+    trees = lgb.Booster(model_str=forest.text).dump_model()["tree_info"]
+    assert len(trees) == forest.trees <= small.max_trees == 4
+    assert max(tree["num_leaves"] for tree in trees) <= small.num_leaves == 7
+    assert (model.arch["num_leaves"], model.arch["learning_rate"]) == (7, 0.3)
+    assert model.arch["lambda_l2"] == FIT.model.lambda_l2 and "small" not in model.arch
+
+
+def test_inputs_are_those_of_the_reads_of_the_train_traces(part: Prepared, fitted: Path) -> None:
+    model = read_fitted(fitted, "admission")
+    rows = serve_trace(history_of(model), part.trace)[part.trace.op == 0]
+    assert inputs_of(model, [part, part]) == distribution(model.features, np.concatenate([rows, rows]))
+    found = inputs_of(model, [part])
+    assert found["op"] == [0.0] * 11
+    users = np.array([0 if name == "postgres" else 1 for name in ("postgres", "backup/1")])
+    assert part.trace.user is not None
+    codes = users[part.trace.user.codes[part.trace.op == 0]]
+    assert found["user"] == [0, (codes == 0).sum(), (codes == 1).sum()]
 
 
 def test_codes_are_declared_as_they_are_learned(fitted: Path) -> None:
@@ -163,11 +202,17 @@ def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leav
             )
         }
         assert [(item.trace, item.role) for item in model.traces] == [("one", "train"), ("two", "validation")]
-        fits.append(digest(paths.fitted(MODEL)))
-        verdicts.append(digest(paths.trained(MODEL)))
+        assert {path.name for path in paths.fitted(MODEL).parent.iterdir()} == IDS
+        assert {path.name for path in paths.trained(MODEL).parent.iterdir()} == IDS
+        fits.append({name: digest(paths.fitted(name)) for name in IDS})
+        verdicts.append({name: digest(paths.trained(name)) for name in IDS})
     assert fits[0] == fits[1] == fits[2]
     assert verdicts[0] == verdicts[1] != verdicts[2]
-    assert verdicts[0]["model.lgb.txt"] == verdicts[2]["model.lgb.txt"] == fits[0]["model.lgb.txt"]
+    for name in IDS:
+        for file in ("model.lgb.txt", "inputs.json"):
+            assert verdicts[0][name][file] == verdicts[2][name][file] == fits[0][name][file]
+        assert set(verdicts[0][name]) == {"model.lgb.txt", "train.json", "curves.csv", "inputs.json"}
+    assert len({verdicts[0][name]["model.lgb.txt"] for name in IDS}) == len(IDS)
 
 
 def test_labels_of_one_class_are_reported_as_untrained_and_not_exported(part: Prepared) -> None:

@@ -51,7 +51,7 @@ def test_bundle_prefetches_like_the_trained_forests(
 
 def test_golden_rows_pass_every_branch(folder: Path) -> None:
     files, _ = build_bundle(folder, batch_of(make_trace(3_000, 9)).part(0, 3_000), Metrics(), EXPORT)
-    manifest = json.loads(files["model.json"])
+    manifest = {**json.loads(files["manifest.json"]), **json.loads(files["model.json"])}
     golden = manifest["golden"]
     assert golden["decisions"] == ["low", "high", "fetch"] and golden["outputs"] == ["before", "after", "worth"]
     assert set(golden["branches"]) == {"fetch", "leave", "write"} and all(golden["branches"].values())
