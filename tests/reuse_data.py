@@ -26,7 +26,7 @@ def section(name: str, **changes: object) -> dict[str, object]:
 
 
 MODEL = Model.model_validate(
-    section("model/reuse/follow.yaml", max_trees=8, num_leaves=7, min_data_in_leaf=20)
+    section("model/reuse/follow.yaml", max_trees=8, num_leaves=7, experts=["lru", "lfu"], min_data_in_leaf=20)
 )
 FIT = fit.Settings(
     MODEL, Fit.model_validate(section("fit/reuse.yaml", seeds=2, rows=800, corpus_rows=400, capacities=[0.1])),
