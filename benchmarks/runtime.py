@@ -2,7 +2,7 @@
 
 agreement   every request of every captured trace through the caching models of its category, and through the
             workload classifier, in C and in Python: inputs that differ in any bit, decisions that differ (float32,
-            bf16, int8), and rows of the cache that do
+            bf16, int8), rows of the cache that do, and by how much hit ratios move
 steps       microseconds of a step, 2 x 64 and 3 x 256 units, by precision and path of the CPU, and of onnxruntime
 """
 
@@ -59,6 +59,7 @@ class Agreement:
         output: the largest difference of an output, float32.
         decisions: that differ, by precision.
         cache: requests whose decision, hits or evictions differ, float32.
+        moved: hit ratio less that of Python, by precision.
     """
 
     requests: int
@@ -66,6 +67,7 @@ class Agreement:
     output: float
     decisions: tuple[int, ...]
     cache: int
+    moved: tuple[float, ...]
 
 
 class Runner:
@@ -99,12 +101,14 @@ def caching_agreement(program: Path, path: Path, batch: RequestBatch) -> Agreeme
     rows = np.stack([served.decisions[0], hits, served.replaced[0], served.dirty_evicted[0]], axis=1)
     runner = Runner(program, path, batch, served.features.shape[2], 4)
     found = [runner.run(precision, capacity, False) for precision in range(len(PRECISIONS))]
+    caches = [runner.run(precision, capacity, True)["decisions"] for precision in range(len(PRECISIONS))]
     return Agreement(
         len(batch),
         int((found[0]["inputs"].view(np.uint32) != served.features[0].view(np.uint32)).any(axis=1).sum()),
         float(np.abs(found[0]["outputs"] - served.outputs[0]).max()),
         tuple(int((one["decisions"][:, 0] != queues[:, 0]).sum()) for one in found),
-        int((runner.run(0, capacity, True)["decisions"] != rows).any(axis=1).sum()),
+        int((caches[0] != rows).any(axis=1).sum()),
+        tuple(float(one[:, 1].sum() - hits.sum()) / len(pages.page_ids) for one in caches),
     )
 
 
@@ -134,6 +138,7 @@ def workload_agreement(program: Path, path: Path, batch: RequestBatch) -> Agreem
         float(np.abs(known - seen.probabilities[: len(known)]).max()),
         tuple(int((one["decisions"][:, 0] != seen.of_requests(len(batch))).sum()) for one in found),
         -1,
+        (),
     )
 
 
@@ -150,17 +155,20 @@ def agreements(program: Path) -> Iterator[tuple[str, str, Agreement]]:
 
 def print_agreement(program: Path) -> None:
     """A row for each trace and model, and their sums."""
-    table = Table("trace", "model", "requests", "inputs differ", "output", *PRECISIONS, "cache rows differ")
+    table = Table(
+        "trace", "model", "requests", "inputs differ", "output", *PRECISIONS, "cache rows differ", "hit ratio, points"
+    )
     sums: dict[str, list[Agreement]] = {}
     for trace, model, one in agreements(program):
         sums.setdefault(model, []).append(one)
         cells = ["-" if count < 0 else str(count) for count in (one.inputs, *one.decisions, one.cache)]
-        table.add_row(trace, model, str(one.requests), cells[0], f"{one.output:.1e}", *cells[1:])
+        moved = ", ".join(f"{100 * value:+.3f}" for value in one.moved)
+        table.add_row(trace, model, str(one.requests), cells[0], f"{one.output:.1e}", *cells[1:], moved)
     for model, all_of in sums.items():
         requests = sum(one.requests for one in all_of)
         differ = [sum(one.decisions[k] for one in all_of) for k in range(len(PRECISIONS))]
         shares = [f"{count} ({100 * (1 - count / requests):.3f} % equal)" for count in differ]
-        table.add_row("all", model, str(requests), "", "", *shares, "")
+        table.add_row("all", model, str(requests), "", "", *shares, "", "")
     out().print(table)
 
 

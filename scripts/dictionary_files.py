@@ -7,7 +7,7 @@ from typing import get_type_hints
 from cachezoo import closure, paths, plots
 from cachezoo.bundles import protocol
 from cachezoo.bundles.export import Refused
-from cachezoo.bundles.schema import schema
+from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, schema
 from cachezoo.devices import calibrating, replaying, responses
 from cachezoo.features import table as features
 from cachezoo.labels import benefit, episode_file
@@ -157,9 +157,11 @@ def _metrics() -> Iterator[File]:
 def _bundles() -> Iterator[File]:
     folder = paths.bundle(M)
     bundle = ("one bundle", "id")
-    text = "what the model is; JSON Schema src/cachezoo/bundles/manifest.schema.json, explained in docs/bundles.md"
-    each = Each(*bundle, text=text)
-    yield File(str(folder / protocol.MANIFEST), each, of_schema(schema(), each))
+    said = "JSON Schema src/cachezoo/bundles/{}.schema.json, explained in docs/bundles.md"
+    each = Each(*bundle, text=f"who the model is, what was measured of it; {said.format(MANIFESTS[protocol.PROTOCOL])}")
+    yield File(str(folder / protocol.MANIFEST), each, of_schema(schema(MANIFESTS[protocol.PROTOCOL]), each))
+    each = Each(*bundle, text=f"what acts; {said.format(MODEL_SCHEMA)}")
+    yield File(str(folder / protocol.ACTS), each, of_schema(schema(MODEL_SCHEMA), each))
     yield _alone(folder / protocol.SEAL, Each(*bundle, text="sha256 of manifest.json: the digest of the bundle"))
     yield _alone(folder / protocol.MODEL, Each(*bundle, text="the model"))
     for system in SYSTEMS.values():
@@ -173,6 +175,10 @@ def _bundles() -> Iterator[File]:
     yield _alone(folder / protocol.GOLDEN_FEATURES, inputs, FEATURES)
     yield _alone(folder / protocol.GOLDEN_OUTPUTS, Each(*GOLDEN_ROW, text="model outputs"), ROWS)
     yield _alone(folder / protocol.GOLDEN_DECISIONS, Each(*GOLDEN_ROW, text="what the runtime decides"), DECISIONS)
+    synthetic = Each(
+        "one row of a synthetic golden set", "set and row", text="the same files of a set, one folder each"
+    )
+    yield _alone(folder / protocol.SYNTHETIC / "<set>", synthetic)
     text = "stands alone where export refuses the model"
     each = Each("one model without a bundle", "id", text=text, presence="sometimes")
     yield File(str(folder / protocol.REFUSED), each, of_document(Refused, each))

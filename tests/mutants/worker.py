@@ -75,8 +75,8 @@ def _runtime(bundle: str) -> tuple[Any, dict[str, Any], Any]:
 
     loaded = load(bundle)
     kind: Any = bundling_of(loaded.kind).kind.load()
-    session = loaded.session
-    return kind, completed(loaded.kind, loaded.manifest), lambda manifest: kind.serve(manifest, session)
+    engine = loaded.engine
+    return kind, completed(loaded.kind, loaded.manifest), lambda manifest: kind.serve(manifest, engine)
 
 
 def _reference(bundle: str) -> list[tuple[Any, Any, Any, Any]]:

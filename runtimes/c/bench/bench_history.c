@@ -130,7 +130,8 @@ static cz_stream *new_stream(const cz_bundle *bundle, const char *names) {
 }
 
 int main(int argc, char **argv) {
-    const char *path = argc > 1 ? argv[1] : "models/bundles/admission.database.lgbm", *names = argc > 2 ? argv[2] : NULL;
+    const char *path = argc > 1 ? argv[1] : "models/bundles/admission.database.lgbm";
+    const char *names = argc > 2 ? argv[2] : NULL;
     double observe, decide;
     cz_bundle *bundle;
     cz_info info;

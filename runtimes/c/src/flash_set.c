@@ -16,7 +16,8 @@ static int check_shapes(const cz_bundle *bundle, const cz_history_model *model, 
                         int64_t outputs, int64_t decisions, cz_error *error) {
     bool rows = golden->feature_rows == golden->rows && golden->output_rows == golden->rows &&
                 golden->decision_rows == golden->rows;
-    if (rows && golden->n_features == model->features && golden->n_outputs == outputs && golden->n_decisions == decisions)
+    if (rows && golden->n_features == model->features && golden->n_outputs == outputs &&
+        golden->n_decisions == decisions)
         return CZ_OK;
     return unfit(bundle, golden, "its arrays have other rows or columns than the model", error);
 }

@@ -4,8 +4,9 @@
  * few long pieces of memory, no branch hangs on data, and every row costs the same. Source: QuickScorer (Lucchese et
  * al., SIGIR 2015), here with the masks of each feature combined beforehand.
  *
- * Thresholds are rounded down to float32: x <= t and x <= f are the same for every float32 x. Scores are float64 sums of
- * the leaves in the trees' order, as LightGBM's own; it alone takes an x within 1e-35 for 0. Rows must hold no NaN. */
+ * Thresholds are rounded down to float32: x <= t and x <= f are the same for every float32 x. Scores are float64 sums
+ * of the leaves in the trees' order, as LightGBM's own; it alone takes an x within 1e-35 for 0. Rows must hold no NaN.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static inline __attribute__((always_inline)) double add_leaves(const cz_forest *
         memset(left, 0xff, sizeof left);                                                                         \
         for (int32_t i = 0; i < inputs; i++) {                                                                   \
             const name##_part *more = (const name##_part *)&allowed[i][block];                                   \
-            _Pragma("GCC unroll 8") for (size_t k = 0; k < sizeof(words) / (bytes); k++) left[k] &= more[k];                             \
+            _Pragma("GCC unroll 8") for (size_t k = 0; k < sizeof(words) / (bytes); k++) left[k] &= more[k];     \
         }                                                                                                        \
         memcpy(word, left, sizeof left);                                                                         \
     }
@@ -249,7 +250,8 @@ static int build_nodes(cz_forest *forest, const cz_trees *trees, const char *whe
     forest->first_value = calloc(count + 1, sizeof *forest->first_value);
     forest->nodes = calloc(leaves, sizeof *forest->nodes);
     forest->values = calloc(leaves, sizeof *forest->values);
-    if (!forest->first_node || !forest->first_value || !forest->nodes || !forest->values) return no_memory(where, error);
+    if (!forest->first_node || !forest->first_value || !forest->nodes || !forest->values)
+        return no_memory(where, error);
     for (size_t t = 0; t < count; t++) {
         const cz_tree *tree = &trees->trees[t];
         node *nodes = forest->nodes + forest->first_node[t];

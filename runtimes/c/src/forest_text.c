@@ -2,6 +2,7 @@
  * lines `key=value`, first of the model, then of each tree. Source: src/io/tree.cpp and gbdt_model_text.cpp of
  * LightGBM, version 4 of the format. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,8 +85,16 @@ static bool one_whole(piece given, int32_t least, int32_t most, int32_t *found) 
     return whole(&given, least, most, found) && given.length == 0;
 }
 
+static int unknown_key(const text *in, piece key) {
+    char what[96];
+    snprintf(what, sizeof what, "key %.*s is not one that this library computes",
+             (int)(key.length < 40 ? key.length : 40), key.at);
+    return bad(in, what);
+}
+
 static int model_line(text *in, piece key, piece value) {
-    static const char *const plain[] = {"label_index", "objective", "feature_names", "feature_infos", "monotone_constraints"};
+    static const char *const plain[] = {"label_index", "objective", "feature_names", "feature_infos",
+                                        "monotone_constraints"};
     int32_t found;
     if (same(key, "tree_sizes")) {
         in->sizes = value;
@@ -104,8 +113,7 @@ static int model_line(text *in, piece key, piece value) {
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (same(key, plain[i])) return CZ_OK;
     }
-    return cz_fail(in->error, CZ_BAD_BUNDLE, "%s: key %.*s is not one that this library computes; export a plain forest",
-                   in->where, (int)(key.length < 40 ? key.length : 40), key.at);
+    return unknown_key(in, key);
 }
 
 static int tree_line(text *in, piece key, piece value) {
@@ -126,8 +134,7 @@ static int tree_line(text *in, piece key, piece value) {
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (same(key, plain[i])) return CZ_OK;
     }
-    return cz_fail(in->error, CZ_BAD_BUNDLE, "%s: tree %d: key %.*s is not one that this library computes; export a plain forest",
-                   in->where, in->tree, (int)(key.length < 40 ? key.length : 40), key.at);
+    return unknown_key(in, key);
 }
 
 /* A child that has no other way to it; `reached` holds splits, then leaves. */
@@ -149,13 +156,14 @@ static int read_splits(text *in, fields given, cz_tree *tree, unsigned char *rea
             return bad(in, "threshold is not a finite number for each split");
         if (!whole(&given.types, 0, 255, &type)) return bad(in, "decision_type is not a number for each split");
         if (!MISSING_NONE(type))
-            return bad(in, "decision_type has a categorical split or handles missing values; train with use_missing=false");
+            return bad(in, "decision_type has a categorical split or handles missing values");
         if (!whole(&given.left, INT32_MIN, INT32_MAX, &split->left) ||
             !whole(&given.right, INT32_MIN, INT32_MAX, &split->right) ||
             !child(split->left, i, tree->leaves, reached) || !child(split->right, i, tree->leaves, reached))
             return bad(in, "left_child and right_child do not make a tree");
     }
-    if (given.features.length || given.thresholds.length || given.types.length || given.left.length || given.right.length)
+    if (given.features.length || given.thresholds.length || given.types.length || given.left.length ||
+        given.right.length)
         return bad(in, "more splits than leaves less 1");
     return CZ_OK;
 }

@@ -22,7 +22,8 @@ static int read_windows(const cz_bundle *bundle, const cz_values *values, cz_win
     int64_t least = 1;
     windows->count = 0;
     if (!list || list->type != CZ_JSON_LIST || list->length < 1 || list->length > CZ_MAX_WINDOWS) {
-        return cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.history.windows is no list of 1 to %d numbers; export it again",
+        return cz_fail(error, CZ_BAD_BUNDLE,
+                       "%s: policy.history.windows is no list of 1 to %d numbers; export it again",
                        cz_bundle_where(bundle), CZ_MAX_WINDOWS);
     }
     for (size_t i = 0; i < list->length; i++) {
@@ -65,8 +66,8 @@ static int read_features(const cz_bundle *bundle, const cz_values *values, cz_hi
         const char *text = formula && formula->type == CZ_JSON_TEXT ? formula->text : "";
         int32_t place = place_of(&model->windows, text);
         if (place < 0)
-            return cz_fail(error, CZ_BAD_BUNDLE, "%s: feature formula %.80s is unknown to this library; use a newer one",
-                           where, text);
+            return cz_fail(error, CZ_BAD_BUNDLE,
+                           "%s: feature formula %.80s is unknown to this library; use a newer one", where, text);
         if (place == START) model->start = (int32_t)i;
         if (place == END) model->end = (int32_t)i;
         model->column[model->features++] = place;
@@ -94,7 +95,8 @@ int cz_history_read(const cz_bundle *bundle, const cz_values *values, cz_history
     int result = cz_values_whole(values, "geometry.segment_bytes", 1, most, &model->segment_bytes, error);
     if (!result) result = cz_values_whole(values, "geometry.block_bytes", 1, most, &block, error);
     if (!result && block % model->segment_bytes)
-        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: geometry.block_bytes is no multiple of segment_bytes; export it again",
+        result = cz_fail(error, CZ_BAD_BUNDLE,
+                         "%s: geometry.block_bytes is no multiple of segment_bytes; export it again",
                          cz_bundle_where(bundle));
     if (!result) model->per_block = block / model->segment_bytes;
     if (!result && model->per_block > INT32_MAX)
@@ -115,7 +117,8 @@ int cz_history_may_swap(const void *from, const void *to, cz_error *error) {
         a->bucket_requests == b->bucket_requests && a->features == b->features &&
         memcmp(&a->windows, &b->windows, sizeof a->windows) == 0 && memcmp(a->column, b->column, sizeof a->column) == 0)
         return CZ_OK;
-    return cz_fail(error, CZ_BAD_CALL, "the bundles differ in geometry, policy.history or features; begin a new stream");
+    return cz_fail(error, CZ_BAD_CALL,
+                   "the bundles differ in geometry, policy.history or features; begin a new stream");
 }
 
 /* ---- the history ---- */

@@ -1,7 +1,8 @@
-/* Counts by key. A key has a record: its sums over each window stand ready, so that a key that is used again in the same
- * bucket is read in one cache line; only when buckets have passed are they added up again from the ring of counts.
+/* Counts by key. A key has a record: its sums over each window stand ready, so that a key that is used again in the
+ * same bucket is read in one cache line; only when buckets have passed are they added up again from the ring of counts.
  * Keys are found by open addressing. Neighbours stand beside each other in the table, since a request's segments follow
- * one another. Keys are linked in the order of their last use, so that the one unused longest goes when all are taken. */
+ * one another. Keys are linked in the order of their last use, so that the one unused longest goes when all are taken.
+ */
 #include <stdlib.h>
 #include <string.h>
 

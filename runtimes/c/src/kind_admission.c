@@ -23,7 +23,8 @@ static int read_model(const cz_bundle *bundle, const cz_values *values, admissio
     int result = cz_history_read(bundle, values, &model->history, error);
     if (!result) result = cz_values_number(values, "calibration.threshold", &model->threshold, error);
     if (!result && !file)
-        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: model.lgb.txt is missing; export it again", cz_bundle_where(bundle));
+        result =
+            cz_fail(error, CZ_BAD_BUNDLE, "%s: model.lgb.txt is missing; export it again", cz_bundle_where(bundle));
     if (!result)
         result = cz_forest_read(file->data, file->size, model->history.features, file->path, &model->forest, error);
     return result;

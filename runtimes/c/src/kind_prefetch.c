@@ -39,11 +39,11 @@ static int read_model(const cz_bundle *bundle, const cz_values *values, prefetch
     if (!result) result = cz_values_number(values, "calibration.threshold", &threshold, error);
     if (!result) result = cz_values_text(values, "policy.mode", &mode, error);
     if (!result && !cz_prefetch_parse(mode, &model->mode))
-        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.mode %.40s is unknown to this library; use a newer one", where,
-                         mode);
+        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: policy.mode %.40s is unknown to this library; use a newer one",
+                         where, mode);
     if (!result && (model->history.start < 0 || model->history.end < 0))
-        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: features hold no block.start or no block.end; train the model again",
-                         where);
+        result = cz_fail(error, CZ_BAD_BUNDLE,
+                         "%s: features hold no block.start or no block.end; train the model again", where);
     for (int i = 0; !result && i < FORESTS; i++) {
         const cz_file *file = cz_bundle_file(bundle, FILES[i]);
         if (!file) return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s is missing; export it again", where, FILES[i]);

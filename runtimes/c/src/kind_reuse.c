@@ -130,8 +130,8 @@ static int remake_rows(const char *where, cz_reuse *cache, const cz_reuse_model 
         const float *given = golden->outputs_given ? golden->outputs + at : NULL;
         if (pages > golden->feature_rows - at ||
             cz_reuse_serve(cache, model, request, flags, given, &n) != CZ_OK)
-            return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden request %lld has other pages than the golden rows, or more "
-                           "than %d; export the bundle again", where, (long long)row + 1, CZ_REUSE_MOST_PAGES);
+            return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden request %lld has other pages than the golden rows, or more than "
+                           "%d; export the bundle again", where, (long long)row + 1, CZ_REUSE_MOST_PAGES);
         put(cache, n, at, remade);
         at += n;
     }
@@ -152,8 +152,8 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
                        (long long)MOST_CAPACITY);
     if (golden->n_features != CZ_INPUTS || golden->n_outputs != 1 || golden->n_decisions != 3 ||
         golden->output_rows != golden->feature_rows || golden->decision_rows != golden->feature_rows)
-        return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows of kind reuse have %d features, an output and 3 decisions "
-                       "of each page access", where, CZ_INPUTS);
+        return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden rows of kind reuse have %d features, an output and 3 decisions of "
+                       "each page access", where, CZ_INPUTS);
     int64_t keys = cz_reuse_least_keys(model, stated->integer);
     keys = golden->feature_rows > keys ? golden->feature_rows : keys;
     cz_reuse *cache = cz_reuse_new(model, stated->integer, keys, golden->n_names[CZ_USER] + 1);

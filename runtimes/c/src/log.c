@@ -78,8 +78,8 @@ static void put_number(cz_logger *logger, int64_t value) {
     while (n) logger->buffer[logger->used++] = digits[--n];
 }
 
-/* Line ends become blanks, and bytes of what is no UTF-8 question marks: no CSV holds them. Blanks around a name are not
- * read back. */
+/* Line ends become blanks, and bytes of what is no UTF-8 question marks: no CSV holds them. Blanks around a name are
+ * not read back. */
 static void put_name(cz_logger *logger, const char *text) {
     bool utf8 = cz_is_utf8(text, strlen(text));
     bool quoted = strpbrk(text, ",\"") != NULL;

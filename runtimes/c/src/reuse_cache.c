@@ -61,9 +61,11 @@ static void set_parts(cz_reuse *cache, const cz_reuse_model *model, int64_t capa
     cache->n_shadows = model->plan.shadows;
     cache->n_experts = model->plan.experts;
     for (int k = 0; k < cache->n_shadows; k++)
-        cz_classic_new(&cache->shadows[k], (enum cz_classic_name)model->plan.shadow[k], memory, &cache->table, capacity);
+        cz_classic_new(&cache->shadows[k], (enum cz_classic_name)model->plan.shadow[k], memory, &cache->table,
+                       capacity);
     for (int k = 0; k < cache->n_experts; k++)
-        cz_classic_new(&cache->experts[k], (enum cz_classic_name)model->plan.expert[k], memory, &cache->table, capacity);
+        cz_classic_new(&cache->experts[k], (enum cz_classic_name)model->plan.expert[k], memory, &cache->table,
+                       capacity);
     set_follower(cache, model, capacity);
 }
 
@@ -129,8 +131,9 @@ static int class_of(cz_reuse *cache, const cz_reuse_model *model, int32_t slot, 
     int32_t ignored;
     for (int k = 0; k < model->plan.quantiles; k++)
         place += model->quantiles[k] < score;
+    uint32_t id = cache->pages[slot].id;
     for (int k = 0; k < cache->n_shadows; k++)
-        bits |= (cz_classic_serve(&cache->shadows[k], slot, cache->pages[slot].id, i, metadata, &ignored) == CZ_HIT) << k;
+        bits |= (cz_classic_serve(&cache->shadows[k], slot, id, i, metadata, &ignored) == CZ_HIT) << k;
     return place << cache->n_shadows | bits;
 }
 

@@ -6,7 +6,7 @@ typedef struct rank {
 } rank;
 typedef struct entry {
     rank rank; /* as it was when the page came to its place: never above the page's own */
-    int32_t slot;
+    int64_t slot;
 } entry;
 typedef struct lfu {
     rank *own;
@@ -81,7 +81,7 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
         freshen(state);
         if (less(own, &state->heap[0].rank))
             return CZ_BYPASSED;
-        *victim = state->heap[0].slot;
+        *victim = (int32_t)state->heap[0].slot;
         state->resident[*victim] = 0;
         sink(state, (entry){*own, slot});
     }

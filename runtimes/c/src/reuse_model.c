@@ -40,8 +40,8 @@ static int read_classics(const char *where, const cz_values *values, const char 
         const cz_json *name = &list->items[k];
         found[k] = name->type == CZ_JSON_TEXT ? (int32_t)cz_classic_named(name->text) : CZ_CLASSICS;
         if (found[k] == CZ_CLASSICS)
-            return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s: %s: this library runs azor, lfu, lirs, lru, s3fifo, wtinylfu", where,
-                           place, name->type == CZ_JSON_TEXT ? name->text : "no text");
+            return cz_fail(error, CZ_BAD_BUNDLE, "%s: %s: %s: this library runs azor, lfu, lirs, lru, s3fifo, wtinylfu",
+                           where, place, name->type == CZ_JSON_TEXT ? name->text : "no text");
     }
     *n = (int32_t)list->length;
     return CZ_OK;

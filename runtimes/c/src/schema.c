@@ -8,8 +8,17 @@
 
 #include "store.h"
 
+/* Patterns that were compiled, by the place of their text in the schema. */
+#define MOST_PATTERNS 64
+typedef struct patterns {
+    const char *texts[MOST_PATTERNS];
+    regex_t compiled[MOST_PATTERNS];
+    size_t count;
+} patterns;
+
 typedef struct check {
     const cz_json *schema;
+    patterns *patterns;
     const char *problem; /* what a place breaks; its text is in `text` */
     char place[160], text[160];
 } check;
@@ -48,7 +57,7 @@ static bool type_holds(check *on, const cz_json *value, const cz_json *type) {
 }
 
 /* JSON Schema writes \s within brackets where POSIX has [:space:]; all else that the schemas use is alike. */
-static bool pattern_holds(const char *pattern, const char *text) {
+static bool compile(const char *pattern, regex_t *compiled) {
     char posix[512];
     size_t used = 0;
     for (; *pattern && used + 12 < sizeof posix; pattern++) {
@@ -61,12 +70,19 @@ static bool pattern_holds(const char *pattern, const char *text) {
         }
     }
     posix[used] = 0;
-    regex_t compiled;
-    if (*pattern || regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB) != 0)
-        return false;
-    bool found = regexec(&compiled, text, 0, NULL, 0) == 0;
-    regfree(&compiled);
-    return found;
+    return !*pattern && regcomp(compiled, posix, REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+static bool pattern_holds(patterns *known, const char *pattern, const char *text) {
+    size_t at = 0;
+    while (at < known->count && known->texts[at] != pattern)
+        at++;
+    if (at == known->count) {
+        if (at == MOST_PATTERNS || !compile(pattern, &known->compiled[at]))
+            return false;
+        known->texts[known->count++] = pattern;
+    }
+    return regexec(&known->compiled[at], text, 0, NULL, 0) == 0;
 }
 
 /* Of texts, numbers, truths and nulls, which the schemas name. */
@@ -86,7 +102,7 @@ static bool among(const cz_json *value, const cz_json *list) {
 }
 
 /* Whether a limit is kept; words that limit nothing keep all. Lengths are asked before patterns. */
-static bool limit_holds(const char *word, const cz_json *value, const cz_json *limit) {
+static bool limit_holds(patterns *known, const char *word, const cz_json *value, const cz_json *limit) {
     if (strcmp(word, "const") == 0)
         return same_value(value, limit);
     if (strcmp(word, "enum") == 0)
@@ -94,7 +110,7 @@ static bool limit_holds(const char *word, const cz_json *value, const cz_json *l
     if (strcmp(word, "maxLength") == 0)
         return value->type != CZ_JSON_TEXT || cz_characters(value->text) <= (size_t)limit->integer;
     if (strcmp(word, "pattern") == 0)
-        return value->type != CZ_JSON_TEXT || pattern_holds(limit->text, value->text);
+        return value->type != CZ_JSON_TEXT || pattern_holds(known, limit->text, value->text);
     if (strcmp(word, "minItems") == 0)
         return value->type != CZ_JSON_LIST || value->length >= (size_t)limit->integer;
     if (strcmp(word, "maxItems") == 0)
@@ -192,7 +208,7 @@ static bool obeys(check *on, const cz_json *value, const cz_json *rules, size_t 
         return false;
     for (size_t i = 0; i < sizeof LIMITS / sizeof *LIMITS; i++) {
         const cz_json *limit = cz_json_get(rules, LIMITS[i]);
-        if (limit && !limit_holds(LIMITS[i], value, limit))
+        if (limit && !limit_holds(on->patterns, LIMITS[i], value, limit))
             return breaks(on, "breaks %s", LIMITS[i]);
     }
     if (value->type == CZ_JSON_OBJECT && !object_holds(on, value, rules, place))
@@ -206,20 +222,28 @@ static bool obeys(check *on, const cz_json *value, const cz_json *rules, size_t 
     return further_holds(on, value, rules, place);
 }
 
-int cz_schema_check(const cz_json *value, const char *schema, const char *where, cz_error *error) {
-    for (size_t i = 0; i < cz_n_schemas; i++) {
-        cz_json_document *document;
-        if (strcmp(cz_schemas[i].id, schema) != 0)
-            continue;
-        int result = cz_json_read((const char *)cz_schemas[i].data, cz_schemas[i].size, schema, &document, error);
-        if (result)
-            return result;
-        check on = {.schema = cz_json_root(document), .place = "$"};
-        if (!obeys(&on, value, on.schema, 1))
-            result = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s %s; the bundle breaks the manifest's schema, export it again",
-                             where, on.place, on.problem);
-        cz_json_free(document);
+static int check_against(const cz_embedded *embedded, const cz_json *value, const char *where, cz_error *error) {
+    cz_json_document *document;
+    int result = cz_json_read((const char *)embedded->data, embedded->size, embedded->id, &document, error);
+    if (result)
         return result;
-    }
+    patterns *known = calloc(1, sizeof *known);
+    check on = {.schema = cz_json_root(document), .patterns = known, .place = "$"};
+    if (!known)
+        result = cz_fail(error, CZ_NO_MEMORY, "%s: no memory to check it", where);
+    else if (!obeys(&on, value, on.schema, 1))
+        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s %s; the bundle breaks the manifest's schema, export it again",
+                         where, on.place, on.problem);
+    for (size_t i = 0; known && i < known->count; i++)
+        regfree(&known->compiled[i]);
+    free(known);
+    cz_json_free(document);
+    return result;
+}
+
+int cz_schema_check(const cz_json *value, const char *schema, const char *where, cz_error *error) {
+    for (size_t i = 0; i < cz_n_schemas; i++)
+        if (strcmp(cz_schemas[i].id, schema) == 0)
+            return check_against(&cz_schemas[i], value, where, error);
     return cz_fail(error, CZ_BAD_BUNDLE, "%s: this library was built without %s; use one that knows it", where, schema);
 }

@@ -2,10 +2,10 @@
  *
  *     history_run BUNDLE NAMES REQUESTS ROWS [key=value …]
  *
- * NAMES: lines "column TAB text", interned in their order. REQUESTS: int64 time_us, op, offset, size, volume, namespace,
- * user, flags each. ROWS: float32 inputs, float64 outputs (3), int32 admit, low, high, fetch each. Keys: max_keys;
- * ahead, requests observed before each is decided; save_at, the request before which the stream goes through a file,
- * ROWS.state; swap_at, before which it goes on with the bundle opened anew; log, a log of the requests. Prints the
+ * NAMES: lines "column TAB text", interned in their order. REQUESTS: int64 time_us, op, offset, size, volume,
+ * namespace, user, flags each. ROWS: float32 inputs, float64 outputs (3), int32 admit, low, high, fetch each. Keys:
+ * max_keys; ahead, requests observed before each is decided; save_at, the request before which the stream goes through
+ * a file, ROWS.state; swap_at, before which it goes on with the bundle opened anew; log, a log of the requests. Prints the
  * counters. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -32,8 +32,9 @@ static cz_stream *new_stream(const cz_bundle *bundle, int64_t max_keys) {
 }
 
 static cz_request request_at(int64_t i) {
-    return (cz_request){.time_us = i, .offset = i * i % 61 * 30000, .size = 1 + i * 7919 % 90000, .name_space = CZ_UNKNOWN,
-                        .user = i % 3 ? 0 : CZ_UNKNOWN, .flags = CZ_UNKNOWN, .op = i % 4 == 0};
+    return (cz_request){.time_us = i, .offset = i * i % 61 * 30000, .size = 1 + i * 7919 % 90000,
+                        .name_space = CZ_UNKNOWN, .user = i % 3 ? 0 : CZ_UNKNOWN, .flags = CZ_UNKNOWN,
+                        .op = i % 4 == 0};
 }
 
 static void observe(cz_stream *stream, int64_t first, int64_t end, cz_ticket *last) {
@@ -50,7 +51,8 @@ static bool same_future(cz_stream *a, cz_stream *b, const cz_bundle *bundle, int
     for (int64_t i = from; i < from + 200; i++) {
         observe(a, i, i + 1, &one);
         observe(b, i, i + 1, &other);
-        if (one.number != other.number || memcmp(one.row, other.row, (size_t)info.features * sizeof(float))) return false;
+        if (one.number != other.number || memcmp(one.row, other.row, (size_t)info.features * sizeof(float)))
+            return false;
     }
     return true;
 }

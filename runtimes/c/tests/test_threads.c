@@ -21,7 +21,7 @@ typedef struct job {
 
 static void *run(void *given) {
     job *own = given;
-    cz_stream_options options = {.max_keys = 2000, .max_names = 16, .capacity = 64};
+    cz_stream_options options = {.max_keys = 20000, .max_names = 16, .capacity = 64};
     cz_stream *stream;
     cz_ticket ticket;
     cz_decision decision = {0};
@@ -29,7 +29,10 @@ static void *run(void *given) {
     cz_info info;
     cz_bundle_info(own->bundle, &info);
     own->failed = cz_stream_new(own->bundle, &options, &stream, &error) != CZ_OK;
-    if (own->failed) return NULL;
+    if (own->failed) {
+        fprintf(stderr, "%s\n", error.text);
+        return NULL;
+    }
     for (int64_t i = 0; i < REQUESTS; i++) {
         cz_request request = {.time_us = 1000 * i, .offset = i * i % 97 * 20480, .size = 4096 + i * 811 % 30000,
                               .volume = cz_intern(stream, CZ_VOLUME, i % 5 ? "vda" : "vdb"),

@@ -10,6 +10,7 @@ from cachezoo.documents import Figures
 from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import Comparison, FlashMetrics
+from cachezoo.models.inputs import read_inputs
 from cachezoo.models.trained import TrainedModel
 from cachezoo.systems.registry import SYSTEMS
 
@@ -25,11 +26,13 @@ class Metrics:
         own: metrics/<category>.json, or metrics/<system>.json; None where it is not there.
         flash: metrics/flash/<category>.json; None where it is not there, or the model serves no flash cache.
         headline: of a model of all categories: its figures over the test traces.
+        inputs: how the model's inputs were distributed on the train traces; empty where its folder does not say.
     """
 
     own: Measurements | None = None
     flash: FlashMetrics | None = None
     headline: Figures = field(default_factory=dict)
+    inputs: Mapping[str, list[float]] = field(default_factory=dict)
 
 
 def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
@@ -48,13 +51,14 @@ def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
         return reader(root / path) if needed or (root / path).exists() else None
 
     system, category = SYSTEMS[trained.kind], trained.category
+    inputs = read_inputs(root / paths.trained(trained.model_id), trained.features)
     if category is None:
         overall = found(system.metrics.load(), paths.metrics(system.id)) if system.metrics is not None else None
         own = overall if overall is not None and trained.model_id in overall.models else None
-        return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {})
+        return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {}, inputs=inputs)
     in_flash = system.bundling is not None and system.bundling.calibrated  # a write budget is a flash cache's
     page = found(read_category, paths.metrics(category))
-    return Metrics(page, found(read_flash, paths.flash_metrics(category)) if in_flash else None)
+    return Metrics(page, found(read_flash, paths.flash_metrics(category)) if in_flash else None, inputs=inputs)
 
 
 def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
@@ -76,6 +80,7 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
             for name, trace in traces.items()
             if trace.role == "test"
         },
+        **({"inputs": dict(metrics.inputs)} if metrics.inputs else {}),
     }
 
 

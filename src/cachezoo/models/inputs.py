@@ -4,10 +4,14 @@ A runtime that counts its own inputs tells by them whether its workload is still
 """
 
 from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.errors import TrainingError
+from cachezoo.io import read_json
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.trained import Feature
 
@@ -27,6 +31,27 @@ INPUTS = Table(
         )
     },
 )
+
+
+def read_inputs(folder: Path, features: Sequence[Feature]) -> dict[str, list[float]]:
+    """What `inputs.json` in a model's folder says of these inputs; nothing where there is no such file.
+
+    Raises:
+        CachezooError: it is damaged, or of other inputs.
+    """
+    path = folder / INPUTS_FILE
+    if not path.exists():
+        return {}
+    found = read_json(path)
+    names = {feature.name for feature in features}
+    if not isinstance(found, dict) or set(found) != names or not all(map(_is_numbers, found.values())):
+        message = f"{path}: is not {{input: [numbers]}} of the model's {len(names)} inputs; train the model again"
+        raise TrainingError(message)
+    return dict(found)
+
+
+def _is_numbers(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(one) in (int, float) and isfinite(one) for one in value)
 
 
 def distribution(features: Sequence[Feature], rows: F32) -> dict[str, list[float]]:

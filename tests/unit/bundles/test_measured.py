@@ -1,7 +1,12 @@
+from pathlib import Path
+
 import pytest
 
-from cachezoo.bundles.measured import Metrics, measured
+from cachezoo import paths
+from cachezoo.bundles.measured import Metrics, measured, read_metrics
 from cachezoo.metrics.flash import Comparison
+from cachezoo.models.inputs import INPUTS_FILE
+from cachezoo.models.trained import Feature
 from tests.metrics_data import beside_model, flash_metrics
 from tests.report_data import ADMISSION, trained
 
@@ -25,6 +30,15 @@ def test_a_model_of_the_flash_cache_states_its_own_figures(model: str, own: Comp
         own.rows["rejectx"].read_dt.mean,
     )
     assert told["mean_dt_saved"] == own.gap.mean_dt_saved and told["best_policy"] == own.best_policy
+
+
+def test_what_the_folder_says_of_the_inputs_is_stated(tmp_path: Path) -> None:
+    size = Feature(name="size", formula="request.segments", unit="segments")
+    folder, model = tmp_path / paths.trained(SMALL), trained(SMALL).model_copy(update={"features": [size]})
+    assert "inputs" not in measured(model, read_metrics(tmp_path, model, needed=False))
+    folder.mkdir(parents=True)
+    (folder / INPUTS_FILE).write_text('{"size": [1, 2.5]}')
+    assert measured(model, read_metrics(tmp_path, model, needed=False))["inputs"] == {"size": [1, 2.5]}
 
 
 def test_a_model_that_was_not_run_in_the_flash_cache_states_none() -> None:

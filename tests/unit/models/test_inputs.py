@@ -1,12 +1,36 @@
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.models.inputs import distribution
+from cachezoo.errors import TrainingError
+from cachezoo.io import dump_json
+from cachezoo.models.inputs import INPUTS_FILE, distribution, read_inputs
 from cachezoo.models.trained import Feature
 
 NUMBER = Feature(name="size", formula="request.segments", unit="segments")
 CODE = Feature(name="user", formula="code.user", unit="code", encoding="ordinal")
+
+
+def test_the_file_is_read_as_it_was_written_and_damage_is_named(tmp_path: Path) -> None:
+    assert read_inputs(tmp_path, [NUMBER, CODE]) == {}
+    found = distribution([NUMBER, CODE], np.array([[1, 0], [2, 1]], np.float32))
+    (tmp_path / INPUTS_FILE).write_text(dump_json(found))
+    assert read_inputs(tmp_path, [NUMBER, CODE]) == found
+    for wrong in (
+        "[1]",
+        '{"size": [1]}',
+        '{"size": [1], "user": 1}',
+        '{"size": [1], "user": []}',
+        '{"size": [1], "user": ["1"]}',
+        '{"size": [1], "user": [true]}',
+        '{"size": [1], "user": [1e999]}',
+    ):
+        (tmp_path / INPUTS_FILE).write_text(wrong)
+        with pytest.raises(TrainingError, match=r"inputs\.json: is not .* train the model again"):
+            read_inputs(tmp_path, [NUMBER, CODE])
 
 
 def test_deciles_of_a_number_and_counts_of_a_code() -> None:

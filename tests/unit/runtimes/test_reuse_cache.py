@@ -142,10 +142,10 @@ def test_dirty_victims_are_those_that_were_written(program, bundle):
 
 
 def test_an_expert_that_the_library_does_not_run_is_named(program, tmp_path):
-    write_model(tmp_path)  # its experts are lru and lfu
+    write_model(tmp_path, replace(FIT, model=MODEL.model_copy(update={"experts": ["lru", "arc"]})))
     write_bundle(tmp_path / "model", batch_of(part(2000, 5).trace), Metrics(), EXPORT, tmp_path / "bundle")
     done = subprocess.run(
         [program, tmp_path / "bundle", "-", "-", "10", "0"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 1
-    assert "policy.experts: lru: this library runs azor, lirs, s3fifo and wtinylfu" in done.stderr
+    assert "policy.experts: arc: this library runs azor, lfu, lirs, lru, s3fifo, wtinylfu" in done.stderr

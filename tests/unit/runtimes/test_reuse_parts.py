@@ -21,10 +21,11 @@ from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES
 from tests.c_library import build
 
-PARTS = ("azor", "classic", "follow", "hazards", "lirs", "memory", "own", "past", "s3fifo", "table", "trees")
+CLASSICS = ("azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu")
+PARTS = (*CLASSICS, "classic", "follow", "hazards", "memory", "own", "past", "table", "trees", "worth")
 SOURCES = [
     "tests/drive_reuse_parts.c",
-    *(f"src/reuse_{name}.c" for name in (*PARTS, "worth", "wtinylfu")),
+    *(f"src/reuse_{name}.c" for name in PARTS),
 ]
 
 
@@ -60,7 +61,7 @@ def check(made: bytes, expected) -> None:
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 7, 25, 160, 5000])
-@pytest.mark.parametrize("name", ["azor", "lirs", "s3fifo", "wtinylfu"])
+@pytest.mark.parametrize("name", CLASSICS)
 def test_a_classic_does_in_c_what_it_does_in_the_simulator(program, name, capacity):
     rng = np.random.default_rng(derive_seed(0, f"{name} in C", capacity))
     ids = accesses(rng, 12000, 200)

@@ -156,7 +156,7 @@ def fit_prepared(
     return fitted, forest
 
 
-def read_inputs(model: FittedModel, parts: Sequence[Prepared]) -> dict[str, list[float]]:
+def inputs_of(model: FittedModel, parts: Sequence[Prepared]) -> dict[str, list[float]]:
     """How a model's inputs are distributed over the reads of its train traces, which are what it decides on."""
     rows = [serve_trace(history_of(model), part.trace)[part.trace.op == OP_READ] for part in parts]
     return distribution(model.features, np.concatenate(rows))
@@ -172,5 +172,5 @@ def fit_admission(params: "Params", category: str) -> None:
     parts, inputs = read_prepared(category, settings.roles.get("train", []))
     for variant in VARIANTS:
         fitted, forest = fit_prepared(category, parts, settings, inputs, variant)
-        others = {INPUTS_FILE: dump_json(read_inputs(fitted, parts))}
+        others = {INPUTS_FILE: dump_json(inputs_of(fitted, parts))}
         write_forests(paths.fitted(fitted.model_id), fitted, {MODEL_FILE: forest}, others)

@@ -37,7 +37,7 @@ from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import label_problem
 from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
-from cachezoo.models.inputs import INPUTS_FILE
+from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
@@ -343,6 +343,7 @@ def judge_admission(params: "Params", category: str) -> None:
         name = model_id(category, variant.arch(settings.arch))
         folder = paths.fitted(name)
         fitted = read_fitted(folder, "admission")
+        read_inputs(folder, fitted.features)  # which is copied as it is
         verdict = judge(fitted, scorer_of(folder, int(fitted.arch["threads"])), parts, bool(held), settings)
         model = TrainedModel.of(fitted, verdict, inputs, trace_uses([], parts) if held else [])
         write_judged_forests(paths.trained(name), folder, model, [MODEL_FILE, INPUTS_FILE])

@@ -22,8 +22,8 @@ from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel
+from cachezoo.systems.admission.fit import inputs_of
 from cachezoo.systems.admission.fit import model_id as admission_id
-from cachezoo.systems.admission.fit import read_inputs
 from cachezoo.systems.admission.serve import history_of, serve_trace
 from cachezoo.systems.prefetch.ranges import Fitted, Fitter, prefetch_rows
 from cachezoo.systems.prefetch.settings import Fit, Model
@@ -124,5 +124,5 @@ def fit_prefetch(params: "Params", category: str) -> None:
     admitting = read_fitted(folder, "admission")
     inputs[str(folder / FIT_FILE)] = sha256_file(folder / FIT_FILE)
     fitted, forests = fit_prepared(category, admitting, parts, settings, inputs)
-    others = {INPUTS_FILE: dump_json(read_inputs(admitting, parts))}
+    others = {INPUTS_FILE: dump_json(inputs_of(admitting, parts))}
     write_forests(paths.fitted(fitted.model_id), fitted, forests, others)

@@ -28,7 +28,7 @@ from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
-from cachezoo.models.inputs import INPUTS_FILE
+from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
@@ -350,6 +350,7 @@ def judge_prefetch(params: "Params", category: str) -> None:
     name = model_id(category, settings.arch)
     folder, admission = paths.fitted(name), paths.fitted(admission_id(category, settings.admission))
     fitted, admitting = read_fitted(folder, "prefetch"), read_fitted(admission, "admission")
+    read_inputs(folder, fitted.features)  # which is copied as it is
     held = settings.roles.get("validation", [])
     parts, inputs = read_traces(category, held or settings.roles.get("train", []))
     inputs[str(admission / ADMISSION_FILE)] = sha256_file(admission / ADMISSION_FILE)

@@ -27,7 +27,11 @@ OUTSIDE = "wtinylfu"
 FLAGS = ("R", "WS", "RA", "WSM", "RM")
 USERS = ("one", "two/1", "three")
 # Names of the sets, and what they pass that no other does.
-MODEL, FOLLOW, BARE = "model", "follow", "bare"
+MODEL, FOLLOW, OWN, BARE = "model", "follow", "own", "bare"
+# A leader that stays, and one that changes.
+STEADY = {"half_life": 8.0, "lead": 50.0, "price": 0.0, "head_start": 50.0}
+EAGER = {"half_life": 0.5, "lead": 0.0, "price": 0.02, "head_start": 0.1}
+FINE_CUTS = [round(-3.5 + 0.5 * k, 1) for k in range(15)]
 BRANCHES = (
     "hit", "admitted", "bypass", "replaced", "forest_led", "classic_led", "led_back", "corrected", "own_forest",
     "reservoir_full", "forest_evicts", "forest_refuses", "classic_evicts", *(f"{name}_evicts" for name in SHADOWS),
@@ -58,33 +62,35 @@ def _script(name: str, requests: int, users: tuple[str, ...], flags: tuple[str, 
 
 
 def _counts(cuts: int, shadows: int) -> dict[str, Any]:
-    """Events and risks of so many classes: the lower the class, the likelier it comes back."""
+    """Events and risks of so many classes, each of another rate, and so many that those of the set do not hide them."""
     classes = (cuts + 1) << shadows
-    risks = [[round(40 * 0.9**b, 3) for b in range(BINS)] for _ in range(classes)]
-    events = [[round(risk * (1 - k / classes) ** 3 / 2, 3) for risk in row] for k, row in enumerate(risks)]
-    return {"calibration.events": events, "calibration.risks": risks}
+    risks = [round(400 * 0.9**b, 3) for b in range(BINS)]
+    rates = [0.01 + (5 * k + 3) % classes / (2 * classes) for k in range(classes)]
+    events = [[round(risk * rate, 3) for risk in risks] for rate in rates]
+    return {"calibration.events": events, "calibration.risks": [risks] * classes}
 
 
-def _changes(cuts: list[float], shadows: tuple[str, ...], candidates: int, own_trees: int) -> dict[str, Any]:
-    """A small cache that is eager to change its leader."""
+def _changes(
+    cuts: list[float], shadows: tuple[str, ...], own_trees: int, values: Mapping[str, float]
+) -> dict[str, Any]:
+    """A small cache under a plan of its own; `values` are those of its policy that the sets do not share."""
     return {
-        "policy.shadows": list(shadows), "policy.experts": [OUTSIDE], "policy.candidates": candidates,
-        "policy.own_trees": own_trees, "policy.own_rows": 48, "policy.half_life": 0.5, "policy.lead": 0.0,
-        "policy.price": 0.0, "policy.head_start": 0.1, "calibration.quantiles": cuts,
-        **_counts(len(cuts), len(shadows)),
+        "policy.shadows": list(shadows), "policy.experts": [OUTSIDE], "policy.own_trees": own_trees,
+        "policy.own_rows": 48, **{f"policy.{name}": value for name, value in values.items()},
+        "calibration.quantiles": cuts, **_counts(len(cuts), len(shadows)),
     }  # fmt: skip
 
 
-def _given_scores(name: str, batch: RequestBatch) -> F32:
-    """A score for each page access, on either side of the cuts and on them."""
+def _given_scores(name: str, batch: RequestBatch, among: tuple[float, ...]) -> F32:
+    """A score for each page access."""
     count = int(batch.pages().request_start[-1])
-    return draws_of(name).choice([-1.0, 0.5, 1.5, 2.0, 3.0], (count, 1)).astype(np.float32)
+    return draws_of(name).choice(among, (count, 1)).astype(np.float32)
 
 
 def _by_the_model(manifest: Mapping[str, Any], serve: Serve) -> SyntheticSet:
-    """A set whose scores are the model's, cut where they are far apart."""
+    """A set whose scores are the model's, cut where they are far apart; the forest's cache leads throughout."""
     batch, context = _script(MODEL, 90, USERS, FLAGS).batch(), {"capacity_pages": CAPACITY}
-    changes = _changes([0.0], SHADOWS, 64, 3)
+    changes = _changes([0.0], SHADOWS, 3, {"candidates": 64, **STEADY})
     served = serve(changed(manifest, changes)).run(batch, batch.pages(), CAPACITY)
     cut = widest_gap(served.seen.corrected(served.scores))
     return SyntheticSet(MODEL, batch, {**changes, "calibration.quantiles": [cut]}, context)
@@ -94,11 +100,22 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     """The sets of a manifest; see `Kind.synthetic`."""
     context = {"capacity_pages": CAPACITY, "outputs": GIVEN}
     follow, bare = _script(FOLLOW, 110, USERS, FLAGS).batch(), _script(BARE, 60, (), ()).batch()
+    own = _script(OWN, 110, USERS, FLAGS).batch()
+    eager, apart = {"candidates": 5, **EAGER}, (-1.0, 0.5, 1.5, 2.0, 3.0)
     return [
         _by_the_model(manifest, serve),
-        SyntheticSet(FOLLOW, follow, _changes([1.5], SHADOWS, 5, 2), context, _given_scores(FOLLOW, follow)),
-        SyntheticSet(BARE, bare, _changes([0.0, 1.5, 2.0], (), 64, 0), context, _given_scores(BARE, bare)),
-    ]
+        SyntheticSet(
+            FOLLOW, follow, _changes([1.5], SHADOWS, 2, eager), context, _given_scores(FOLLOW, follow, apart)
+        ),
+        SyntheticSet(
+            OWN, own, _changes(FINE_CUTS, (), 3, {"candidates": 64, **STEADY}),
+            {**context, "capacity_pages": CAPACITY // 2}, _given_scores(OWN, own, (4.5, 5.5)),
+        ),
+        SyntheticSet(
+            BARE, bare, _changes([0.0, 1.5, 2.0], (), 0, {**eager, "candidates": 64}), context,
+            _given_scores(BARE, bare, apart),
+        ),
+    ]  # fmt: skip
 
 
 def wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:

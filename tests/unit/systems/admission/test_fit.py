@@ -12,7 +12,7 @@ from cachezoo.errors import TrainingError
 from cachezoo.models.forest import write_forests
 from cachezoo.models.inputs import distribution
 from cachezoo.models.trained import read_fitted, read_trained
-from cachezoo.systems.admission.fit import fit_admission, fit_prepared, read_inputs, training_rows
+from cachezoo.systems.admission.fit import fit_admission, fit_prepared, inputs_of, training_rows
 from cachezoo.systems.admission.judge import judge_admission
 from cachezoo.systems.admission.model import MODEL_FILE
 from cachezoo.systems.admission.serve import history_of, serve_trace
@@ -95,8 +95,8 @@ def test_the_small_forest_is_small(part: Prepared) -> None:
 def test_inputs_are_those_of_the_reads_of_the_train_traces(part: Prepared, fitted: Path) -> None:
     model = read_fitted(fitted, "admission")
     rows = serve_trace(history_of(model), part.trace)[part.trace.op == 0]
-    assert read_inputs(model, [part, part]) == distribution(model.features, np.concatenate([rows, rows]))
-    found = read_inputs(model, [part])
+    assert inputs_of(model, [part, part]) == distribution(model.features, np.concatenate([rows, rows]))
+    found = inputs_of(model, [part])
     assert found["op"] == [0.0] * 11
     users = np.array([0 if name == "postgres" else 1 for name in ("postgres", "backup/1")])
     assert part.trace.user is not None

@@ -1,0 +1,69 @@
+"""The synthetic golden sets of every kind: they pass every branch, are small, and are the same every time."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.bundles.golden import golden_files
+from cachezoo.bundles.reader import load
+from cachezoo.serving.synthetic import GIVEN
+from cachezoo.systems.registry import bundling_of
+from tests.mutants.sets import completed
+
+STORED = Path(__file__).parents[2] / "golden" / "protocol2"
+KINDS = ("admission", "prefetch", "caching", "workload", "reuse")
+MOST_ROWS, MOST_BYTES = 1500, 150_000
+
+
+def _made(kind):
+    """The kind, its completed manifest, its sets, and what the reference makes of each."""
+    (path,) = STORED.glob(f"{kind}.*")
+    bundle = load(path)
+    own, manifest = bundling_of(kind).kind.load(), completed(kind, bundle.manifest)
+
+    def serve(values):
+        return own.serve(values, bundle.engine)
+
+    sets = own.synthetic(manifest, serve)
+    return own, manifest, sets, [own.recompute_synthetic(manifest, serve, one) for one in sets]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sets_pass_every_branch_and_are_small(kind):
+    own, manifest, sets, made = _made(kind)
+    passed = Counter()
+    for one in made:
+        assert all(type(count) is int and count >= 0 for count in one.branches.values())
+        passed.update(one.branches)
+    assert [name for name in own.synthetic_wanted(manifest) if not passed[name]] == []
+    assert sum(len(one.requests) for one in sets) <= MOST_ROWS
+    files = [golden_files(one.requests, found, one.name) for one, found in zip(sets, made, strict=True)]
+    assert sum(len(data) for each in files for data in each.values()) <= MOST_BYTES
+    assert len({one.name for one in sets}) == len(sets)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_those_that_the_kind_names(kind):
+    own, manifest, sets, made = _made(kind)
+    for one, found in zip(sets, made, strict=True):
+        assert found.decisions.shape[1] == len(own.synthetic_decisions(one.context))
+        assert found.outputs.shape[1] == len(own.outputs(manifest))
+        assert found.features.shape[1] == len(manifest["features"])
+        assert (one.context.get("outputs") == GIVEN) == (one.given is not None)
+        if one.given is not None:
+            assert np.array_equal(found.outputs, one.given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sets_are_the_same_every_time(kind):
+    first, second = _made(kind), _made(kind)
+    for one, other in zip(first[2], second[2], strict=True):
+        assert (one.name, dict(one.changes), dict(one.context)) == (
+            other.name,
+            dict(other.changes),
+            dict(other.context),
+        )
+    for one, other, a, b in zip(first[2], second[2], first[3], second[3], strict=True):
+        assert golden_files(one.requests, a) == golden_files(other.requests, b)
