@@ -71,7 +71,7 @@ def run(*words: object) -> None:
 
 @contextmanager
 def served(words: list[str], folder: Path) -> Iterator[Path]:
-    """nbdkit's socket; it is stopped afterwards, so that the filter writes its counters."""
+    """The socket of nbdkit; it is stopped afterwards, so that the filter writes its counters."""
     path, ready = folder / "nbd.sock", folder / "nbd.pid"
     for old in (path, ready):
         old.unlink(missing_ok=True)
@@ -157,17 +157,19 @@ def plot(found: list[Measured], title: str, folder: Path) -> None:
             left.plot(ms, share, color=COLOURS[one.name], label=label)
             row = one.row()
             right.plot(row["flash_writes_mib"], row["mean_ms"], "o", color=COLOURS[one.name])
+            above, left_of = one.name != "model", row["flash_writes_mib"] > 1000
             right.annotate(
-                label, (row["flash_writes_mib"], row["mean_ms"]), xytext=(6, 4), textcoords="offset points",
-                color=COLOURS[one.name],
+                label, (row["flash_writes_mib"], row["mean_ms"]), xytext=(-6 if left_of else 6, 5 if above else -12),
+                textcoords="offset points", ha="right" if left_of else "left", color=COLOURS[one.name],
             )  # fmt: skip
         left.set(xscale="log", xlabel="response time of reads, ms", ylabel="share of reads", ylim=(0, 1), title=title)
-        left.legend(loc="upper left")
+        left.legend(loc="lower right")
+        right.set_xscale("symlog", linthresh=100)
+        highest = max(one.read_ns.mean() for one in found) / 1e6
         right.set(
-            xscale="symlog", xlabel="written to flash, MiB", ylabel="mean response time of reads, ms", ylim=(0, None),
-            title="what it costs",
+            xlabel="written to flash, MiB", ylabel="mean response time of reads, ms", title="what it costs",
+            xlim=(-5, 2e4), ylim=(0, 1.15 * highest),
         )  # fmt: skip
-        right.margins(x=0.25)
         save(canvas, folder, "mounted.png")
 
 

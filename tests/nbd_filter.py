@@ -100,7 +100,7 @@ def wait_for(server: Server, ready: Path) -> None:
 
 
 def sanitizing(name: str) -> dict[str, str]:
-    """Variables of a process that loads what was built with a sanitizer; it ends with 66 where that finds anything."""
+    """Variables of a process that loads what `asan` or `tsan` was built into; it ends with 66 where they find a fault."""
     if not name:
         return {}
     done = subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True, check=True)
@@ -123,18 +123,15 @@ def wait_for_path(path: Path, process: subprocess.Popen) -> None:
 
 
 @contextmanager
-def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None, sanitizer: str = ""):
-    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened.
-
-    A filter that was built with a sanitizer needs its library first: `asan` or `tsan`.
-    """
+def serve(filter_file: Path, folder: Path, options: list[str], plugin: list[str] | None = None, variables=None):
+    """nbdkit with the filter over `folder/disk` or a plugin; it is gone afterwards, whatever happened."""
     path, said, ready = folder / "nbd.sock", folder / "said.txt", folder / "nbd.pid"
     for old in (path, ready):
         old.unlink(missing_ok=True)
     command = ["nbdkit", "-f", "-U", str(path), "-P", str(ready), f"--filter={filter_file}"]
     command += [*(plugin or ["file", str(folder / "disk")]), *options]
     with said.open("wb") as file:
-        process = subprocess.Popen(command, stderr=file, cwd=folder, env=os.environ | sanitizing(sanitizer))
+        process = subprocess.Popen(command, stderr=file, cwd=folder, env=os.environ | (variables or {}))
     server = Server(process, path, said)
     try:
         wait_for(server, ready)

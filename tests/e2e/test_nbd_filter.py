@@ -22,14 +22,16 @@ from cachezoo.seeds import derive_seed
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.store import read_trace
-from tests.nbd_filter import build_filter, build_plugin, refused, serve
+from tests.nbd_crashes import run as run_crashes
+from tests.nbd_crashes import set_up
+from tests.nbd_filter import build_filter, build_plugin, refused, sanitizing, serve
 from tests.nbd_kills import run as run_kills
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/golden/protocol2"
 CAPTURED = ROOT / "data/raw/captured/web_test.parquet"
 UNIT, REPLAYED = 4096, 12_000
-KILLS, DAMAGES = 20, 200
+KILLS, DAMAGES, CRASHES = 20, 200, 100
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
 
@@ -316,6 +318,12 @@ def test_no_kill_makes_a_stale_byte(built, slow, tmp_path, options):
     assert counts["ssd_errors"] == 0
 
 
+def test_no_crash_of_the_machine_makes_a_stale_byte(built, slow, tmp_path):
+    counts = run_crashes(set_up(tmp_path, built, slow), CRASHES)
+    assert counts["recovered"] > 0
+    assert counts["corrupt"] > 0
+
+
 def test_a_second_process_on_the_tier_is_refused(built, folder):
     with serve(built, folder, tier(folder)) as server:
         said = refused(built, folder, tier(folder))
@@ -343,7 +351,11 @@ def rounds_of_a_client(server, own):
             disk.flush()
 
 
-SANITIZERS = {"": "", "asan": "-g -fsanitize=address,undefined -fno-sanitize-recover=all", "tsan": "-g -fsanitize=thread"}
+SANITIZERS = {
+    "": "",
+    "asan": "-g -fsanitize=address,undefined -fno-sanitize-recover=all",
+    "tsan": "-g -fsanitize=thread",
+}
 
 
 @pytest.mark.parametrize("sanitizer", ["", *(pytest.param(name, marks=pytest.mark.slow) for name in ("asan", "tsan"))])
@@ -352,7 +364,7 @@ def test_clients_of_one_disk_see_each_others_writes(slow, folder, sanitizer):
     (folder / "disk").write_bytes(bytes(1 << 20))
     plugin = [str(slow), f"file={folder / 'disk'}", "slow-us=300"]
     options = tier(folder, "32K", "cz-stats-interval=1", "cz-prefetch=next(2)")
-    with serve(built, folder, options, plugin, sanitizer) as server, ThreadPoolExecutor(4) as pool:
+    with serve(built, folder, options, plugin, sanitizing(sanitizer)) as server, ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(rounds_of_a_client, server, own) for own in range(4)]:
             done.result()
         read_all(server, folder)

@@ -14,6 +14,7 @@
 #define CZ_FIRST_SLOT 4
 #define CZ_INPUTS 26
 #define CZ_HORIZON 4 /* capacities beyond which all next uses are alike */
+#define CZ_APART 0x5BD1E995u /* keeps small seeds from meeting small numbers */
 #define CZ_NONE (-1)
 #define CZ_REFUSED (-2)
 #define CZ_HALF_LIVES 3
@@ -54,7 +55,7 @@ static inline uint32_t cz_mix(uint32_t value)
 
 static inline uint32_t cz_draw(uint32_t seed, int64_t number)
 {
-    return cz_mix(cz_mix((uint32_t)(number & 0x7FFFFFFF)) ^ cz_mix(seed ^ 0x5BD1E995u));
+    return cz_mix(cz_mix((uint32_t)(number & 0x7FFFFFFF)) ^ cz_mix(seed ^ CZ_APART));
 }
 
 static inline int64_t cz_scaled(uint32_t value, int64_t size) /* below 2^46 */

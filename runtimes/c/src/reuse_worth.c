@@ -23,9 +23,11 @@ static void weigh(cz_worth *worth, int64_t i, bool every, int64_t first, int n, 
         for (int k = 0; k < n; k++)
             places[k] = (int32_t)(first + k);
     } else {
+        uint32_t seed = cz_mix(worth->seed ^ CZ_APART), number = (uint32_t)(worth->n.drawn + first), drawn[CHUNK];
+        for (uint32_t k = 0; k < CHUNK; k++) /* all of them, so that compilers take several at a time */
+            drawn[k] = cz_mix(cz_mix((number + k) & 0x7FFFFFFF) ^ seed);
         for (int k = 0; k < n; k++)
-            places[k] = (int32_t)((uint64_t)cz_draw(worth->seed, worth->n.drawn + first + k) *
-                                  (uint64_t)worth->capacity >> 32);
+            places[k] = (int32_t)((uint64_t)drawn[k] * (uint64_t)worth->capacity >> 32);
     }
     for (int k = 0; k < n; k++) {
         const cz_resident *other = &worth->residents[places[k]];

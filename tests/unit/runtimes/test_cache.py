@@ -1,4 +1,4 @@
-"""cz_cache beside Python: bundles of kinds reuse, caching and admission, request for request, and every slot followed."""
+"""cz_cache beside Python: kinds reuse, caching and admission, request for request, and every slot followed."""
 
 import subprocess
 from pathlib import Path
