@@ -163,6 +163,7 @@ typedef struct cz_tensor {
 typedef struct cz_tensors cz_tensors;
 int cz_tensors_read(const unsigned char *data, size_t size, const char *where, cz_tensors **tensors, cz_error *error);
 void cz_tensors_free(cz_tensors *tensors);
+size_t cz_tensors_count(const cz_tensors *tensors);
 const cz_tensor *cz_tensors_get(const cz_tensors *tensors, const char *name); /* NULL where there is none */
 
 #endif

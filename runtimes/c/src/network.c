@@ -114,6 +114,10 @@ int cz_network_new(const cz_bundle *bundle, const cz_values *values, enum cz_pre
     shape.layers = (int32_t)layers, shape.units = (int32_t)units;
     cz_tensors *tensors = NULL;
     code = cz_tensors_read(file->data, file->size, where, &tensors, error);
+    /* Four tensors to a layer, two to a head; each of them is asked for below. */
+    if (!code && cz_tensors_count(tensors) != (size_t)(4 * shape.layers + 2 * n_heads))
+        code = cz_fail(error, CZ_BAD_BUNDLE, "%s: weights.safetensors has tensors that are none of the model, or lacks "
+                       "some; export the bundle again", where);
     if (!code) code = cz_lstm_new(tensors, &shape, precision, CZ_PATH_BEST, where, lstm, error);
     cz_tensors_free(tensors);
     return code;

@@ -155,3 +155,7 @@ const cz_tensor *cz_tensors_get(const cz_tensors *tensors, const char *name) {
             return &tensors->places[i].tensor;
     return NULL;
 }
+
+size_t cz_tensors_count(const cz_tensors *tensors) {
+    return tensors->count;
+}
