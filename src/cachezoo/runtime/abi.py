@@ -83,6 +83,7 @@ class Ticket(ctypes.Structure):
         ("request", Request),
         ("row", c_float * MAX_FEATURES),
         ("output", c_double * MAX_OUTPUTS),
+        ("category", c_int32),
     ]
 
 
