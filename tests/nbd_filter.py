@@ -100,7 +100,7 @@ def wait_for(server: Server, ready: Path) -> None:
 
 
 def sanitizing(name: str) -> dict[str, str]:
-    """Variables of a process that loads what `asan` or `tsan` was built into; it ends with 66 where they find a fault."""
+    """Variables of a process that loads what `asan` or `tsan` was built into, which end it with 66 at a fault."""
     if not name:
         return {}
     done = subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True, check=True)
