@@ -60,8 +60,6 @@ const cz_lstm_path *cz_path_best(enum cz_path *path) {
 
 size_t cz_lstm_bytes(const cz_lstm *lstm) { return lstm->bytes; }
 
-enum cz_path cz_lstm_path_of(const cz_lstm *lstm) { return lstm->chosen; }
-
 int cz_lstm_state_new(const cz_lstm *lstm, cz_lstm_state **state, cz_error *error) {
     cz_lstm_state *made = calloc(1, sizeof *made);
     if (!made) return cz_fail(error, CZ_NO_MEMORY, "no memory for the state of a network");

@@ -35,7 +35,6 @@ int cz_lstm_new(const cz_tensors *tensors, const cz_lstm_shape *shape, enum cz_p
                 const char *where, cz_lstm **lstm, cz_error *error);
 void cz_lstm_free(cz_lstm *lstm);
 size_t cz_lstm_bytes(const cz_lstm *lstm); /* of weights that a step reads */
-enum cz_path cz_lstm_path_of(const cz_lstm *lstm);
 
 /* Hidden and cell state of every layer, zero at first. It fits every network of the same layers and units. */
 int cz_lstm_state_new(const cz_lstm *lstm, cz_lstm_state **state, cz_error *error);

@@ -10,7 +10,6 @@
 struct cz_lstm {
     int32_t layers, units, padded, inputs, outputs;
     enum cz_precision precision;
-    enum cz_path chosen;
     const cz_lstm_path *path;
     size_t bytes;
     cz_lstm_layer layer[CZ_LSTM_MOST_LAYERS];

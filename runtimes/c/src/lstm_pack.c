@@ -200,7 +200,7 @@ int cz_lstm_new(const cz_tensors *tensors, const cz_lstm_shape *shape, enum cz_p
     if (!made) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the network", where);
     made->layers = shape->layers, made->units = shape->units, made->inputs = shape->inputs;
     made->padded = (shape->units + CZ_UNIT_BLOCK - 1) / CZ_UNIT_BLOCK * CZ_UNIT_BLOCK;
-    made->precision = precision, made->chosen = path, made->path = taken;
+    made->precision = precision, made->path = taken;
     for (int32_t k = 0; k < made->layers && !code; k++) {
         layer_tensors from;
         code = layer_of(tensors, k, k ? made->units : made->inputs, made->units, where, &from, error);

@@ -263,10 +263,6 @@ bool cz_manager_drop(cz_manager *m, int32_t volume, int64_t number, cz_unit *uni
     return true;
 }
 
-int32_t cz_manager_slot(const cz_manager *m, int32_t volume, int64_t number) {
-    return cz_index_find(&m->index, volume, number);
-}
-
 void cz_manager_stats(const cz_manager *m, cz_counters *counters) {
     size_t n = (size_t)m->rules.capacity;
     *counters = m->counts;

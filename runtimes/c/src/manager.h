@@ -38,7 +38,6 @@ void cz_manager_serve(cz_manager *manager, int32_t volume, int64_t first, int64_
 /* Take a page out that no longer holds what the disk does; false where it is not there. It counts as no eviction. */
 bool cz_manager_drop(cz_manager *manager, int32_t volume, int64_t number, cz_unit *unit);
 
-int32_t cz_manager_slot(const cz_manager *manager, int32_t volume, int64_t number); /* -1 where it is not there */
 void cz_manager_stats(const cz_manager *manager, cz_counters *counters);
 
 #endif
