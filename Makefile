@@ -32,18 +32,18 @@ retrain:
 	@scripts/bootstrap.sh requirements.lock
 	@.venv/bin/python scripts/retrain.py --category $(CATEGORY) $(TRACES)
 
-# libcachezoo, the nbdkit filter, and the small Python wheel in dist/. docs/runtime.md
+# libcachezoo and its nbdkit filter in runtimes/c/build; the small Python wheel in dist/. docs/runtime.md
 runtime:
-	@$(MAKE) -s -C runtimes/c
+	@$(MAKE) -s -C runtimes/c all filter
 
 wheel:
 	@scripts/bootstrap.sh requirements.lock
 	@.venv/bin/python -m pip wheel -q --no-deps --no-build-isolation -w dist runtimes/python
 
-# A mounted cache in front of a slow disk: lru, rejectx and the model side by side.
-demo: runtime
+# A mounted cache in front of a slow disk, policy by policy: docs/mounted.md. DEMO="--category mail --requests 0"
+demo:
 	@scripts/bootstrap.sh requirements.lock
-	@.venv/bin/python benchmarks/mounted.py
+	@$(MAKE) -s -C runtimes/c all filter demo
 
 test:
 	@$(DEV)
