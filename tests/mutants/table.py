@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from tests.mutants.mutants import MUTANTS
 
@@ -23,11 +24,11 @@ LONGEST_S = 1500
 SHOWN = 4
 
 
-def caught_of(kind: str, folder: Path) -> dict[str, list[str]]:
-    """By mutant, the sets that catch it; by "" those that the reference does not reproduce."""
+def caught_of(kind: str, folder: Path, how: Literal["all", "first"] = "all") -> dict[str, list[str]]:
+    """By mutant, the sets that catch it, or the first of them; by "" those that the reference does not reproduce."""
     (bundle,) = STORED.glob(f"{kind}.*")
     out = folder / f"{kind}.json"
-    command = [sys.executable, "-m", "tests.mutants.worker", kind, str(bundle), str(out)]
+    command = [sys.executable, "-m", "tests.mutants.worker", kind, str(bundle), str(out), how]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST_S, check=False

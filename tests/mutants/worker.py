@@ -1,4 +1,6 @@
-"""Recomputes golden sets by a runtime with one changed text: `worker.py kind bundle out.json`.
+"""Recomputes golden sets by a runtime with one changed text: `worker.py kind bundle out.json all|first`.
+
+`first` ends a runtime at the first set that it does not reproduce, the shortest sets first.
 
 Each runtime is a fork of a process that has not imported it yet. All run without numba, whose compiled kernels would
 hide a change for seconds.
@@ -93,11 +95,13 @@ def _differs(want: Any, have: Any, tolerance: float) -> bool:
     return want.shape != have.shape or not bool((np.abs(want.astype(float) - have.astype(float)) <= tolerance).all())
 
 
-def _caught_by(bundle: str, sets: bytes) -> list[str]:
-    """Names of the sets that a runtime does not reproduce, with what differs first."""
+def _caught_by(bundle: str, sets: bytes, most: int) -> list[str]:
+    """Names of the sets that a runtime does not reproduce, `most` of them, with what differs first."""
     kind, manifest, serve = _runtime(bundle)
     found = []
     for one, features, outputs, decisions in pickle.loads(sets):
+        if len(found) == most:
+            break
         try:
             made = kind.recompute_synthetic(manifest, serve, one)
         except Exception as error:  # noqa: BLE001 - a wrong runtime may fail in any way
@@ -138,18 +142,23 @@ def _forked(act: Any) -> Any:
     return value
 
 
-def _as_mutant(mutant: Mutant, bundle: str, sets: bytes) -> list[str]:
+def _as_mutant(mutant: Mutant, bundle: str, sets: bytes, most: int) -> list[str]:
     sys.meta_path.insert(0, _Finder(mutant))  # type: ignore[arg-type]
-    return _caught_by(bundle, sets)
+    return _caught_by(bundle, sets, most)
 
 
-def main(kind: str, bundle: str, out: str) -> None:
+def main(kind: str, bundle: str, out: str, how: str) -> None:
     """Write, by mutant, the sets that catch it, and by "" those that the reference itself does not reproduce."""
     _without_numba()
-    sets = _forked(lambda: pickle.dumps(_reference(bundle)))
-    caught = {"": _forked(lambda: _caught_by(bundle, sets))}
+    made = pickle.loads(_forked(lambda: pickle.dumps(_reference(bundle))))
+    most = len(made)
+    caught = {"": _forked(lambda: _caught_by(bundle, pickle.dumps(made), most))}
+    if how == "first":
+        made.sort(key=lambda one: len(one[0].requests))
+        most = 1
+    sets = pickle.dumps(made)
     for mutant in MUTANTS[kind]:
-        caught[mutant.name] = _forked(lambda mutant=mutant: _as_mutant(mutant, bundle, sets))
+        caught[mutant.name] = _forked(lambda mutant=mutant: _as_mutant(mutant, bundle, sets, most))
     Path(out).write_text(json.dumps(caught, indent=1), encoding="utf-8")
 
 
