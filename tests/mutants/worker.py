@@ -91,6 +91,11 @@ def _reference(bundle: str) -> list[tuple[Any, Any, Any, Any]]:
     return found
 
 
+def _pickled(sets: list[tuple[Any, Any, Any, Any]]) -> tuple[int, bytes]:
+    """How many sets, and the sets, the shortest first."""
+    return len(sets), pickle.dumps(sorted(sets, key=lambda one: len(one[0].requests)))
+
+
 def _differs(want: Any, have: Any, tolerance: float) -> bool:
     return want.shape != have.shape or not bool((np.abs(want.astype(float) - have.astype(float)) <= tolerance).all())
 
@@ -150,13 +155,9 @@ def _as_mutant(mutant: Mutant, bundle: str, sets: bytes, most: int) -> list[str]
 def main(kind: str, bundle: str, out: str, how: str) -> None:
     """Write, by mutant, the sets that catch it, and by "" those that the reference itself does not reproduce."""
     _without_numba()
-    made = pickle.loads(_forked(lambda: pickle.dumps(_reference(bundle))))
-    most = len(made)
-    caught = {"": _forked(lambda: _caught_by(bundle, pickle.dumps(made), most))}
-    if how == "first":
-        made.sort(key=lambda one: len(one[0].requests))
-        most = 1
-    sets = pickle.dumps(made)
+    count, sets = _forked(lambda: _pickled(_reference(bundle)))  # this process does not look into them: see above
+    caught = {"": _forked(lambda: _caught_by(bundle, sets, count))}
+    most = 1 if how == "first" else count
     for mutant in MUTANTS[kind]:
         caught[mutant.name] = _forked(lambda mutant=mutant: _as_mutant(mutant, bundle, sets, most))
     Path(out).write_text(json.dumps(caught, indent=1), encoding="utf-8")
