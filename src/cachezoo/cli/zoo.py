@@ -45,9 +45,11 @@ def rollback(
     as_json: Json = False,
 ) -> None:
     """Give a seat back to the champion before."""
+    from cachezoo.config.load import load_params
     from cachezoo.tracking.zoo import rollback as back
 
-    zoo = back(project(), seat)
+    root = project()
+    zoo = back(root, load_params(), seat)
     champion = zoo.seats[seat].champion
     if as_json:
         typer.echo(json.dumps(zoo.model_dump(mode="json"), allow_nan=False))

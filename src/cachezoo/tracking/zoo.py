@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ValidationError
 
+from cachezoo import paths
 from cachezoo.bundles.measured import promotion
+from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.verification import verify
 from cachezoo.bundles.writer import write_archive
 from cachezoo.documents import Document, Interval
 from cachezoo.errors import BundleError, ConfigError
-from cachezoo.evaluation.contest import FLASH, Contest, accepted, contest, flash_setting, role_of
+from cachezoo.evaluation.contest import FLASH, PAGE, Contest, accepted, contest, flash_setting, role_of
 from cachezoo.io import atomic_file, held, read_json, write_json
 from cachezoo.meanings import Each, Means
 
@@ -100,16 +102,22 @@ def _entry(bundle: Bundle, why: str, found: Contest | None) -> Entry:
     )
 
 
-def _written(root: Path, zoo: Zoo, role: str, seat: Seat) -> Zoo:
+def _written(root: Path, params: "Params", zoo: Zoo, role: str, seat: Seat) -> Zoo:
     """The zoo with a seat, after it is written."""
-    seats = {**zoo.seats, role: seat}
-    categories = sorted({name.partition("/")[2] for name in seats})
+    seats, pages = {**zoo.seats, role: seat}, params.data.page_categories
+    categories = sorted({*pages, *(name.partition("/")[2] for name in seats)} - {ALL})
 
-    def champion(kind: str, category: str) -> str | None:
-        places = (seats.get(f"{kind}/{name}", NOBODY).champion for name in (category, ALL))
+    def champion(*names: str) -> str | None:
+        places = (seats.get(name, NOBODY).champion for name in names)
         return next((entry.id for entry in places if entry is not None), None)
 
-    sets: Any = {category: {kind: champion(kind, category) for kind in ("page", "flash")} for category in categories}
+    sets: Any = {
+        category: {
+            "page": champion(f"{PAGE}/{category}", *([f"{PAGE}/{ALL}"] if category in pages else [])),
+            "flash": champion(f"{FLASH}/{category}"),
+        }
+        for category in categories
+    }
     found = Zoo(seats=dict(sorted(seats.items())), sets=sets)
     write_json(root / FILE, found.model_dump(mode="json"))
     return found
@@ -148,9 +156,9 @@ def promote(
         _keep(root, path, bundle)
         entry = _entry(bundle, why, found)
         if not good:
-            return False, why, _written(root, zoo, role, seat.model_copy(update={"challenger": entry}))
+            return False, why, _written(root, params, zoo, role, seat.model_copy(update={"challenger": entry}))
         before = [*seat.previous, *([seat.champion] if seat.champion else [])]
-        return True, why, _written(root, zoo, role, Seat(champion=entry, challenger=None, previous=before))
+        return True, why, _written(root, params, zoo, role, Seat(champion=entry, challenger=None, previous=before))
 
 
 def _judged(
@@ -165,11 +173,14 @@ def _judged(
 
 
 def _kept(root: Path, entry: Entry) -> Path:
-    path = archive(root, entry.model_digest)
-    if not path.exists():
-        message = f"{path}: the archive of {entry.id} {entry.version} is gone; copy it back from a release"
-        raise BundleError(message)
-    return path
+    """The archive of a model; in a clone that has none, the bundle that the pipeline exported, if it is that model."""
+    path, exported = archive(root, entry.model_digest), root / paths.bundle(entry.id)
+    if path.exists():
+        return path
+    if (exported / MANIFEST).exists() and load(exported).model_digest == entry.model_digest:
+        return exported
+    message = f"{path}: the archive of {entry.id} {entry.version} is gone; copy it back from a release"
+    raise BundleError(message)
 
 
 def _keep(root: Path, path: Path, bundle: Bundle) -> None:
@@ -184,7 +195,7 @@ def _keep(root: Path, path: Path, bundle: Bundle) -> None:
             temporary.write_bytes(path.read_bytes())
 
 
-def rollback(root: Path, role: str) -> Zoo:
+def rollback(root: Path, params: "Params", role: str) -> Zoo:
     """Give a seat back to the champion before.
 
     Raises:
@@ -200,4 +211,4 @@ def rollback(root: Path, role: str) -> Zoo:
             raise ConfigError(message)
         *before, last = seat.previous
         verify(_kept(root, last))
-        return _written(root, zoo, role, Seat(champion=last, challenger=seat.champion, previous=before))
+        return _written(root, params, zoo, role, Seat(champion=last, challenger=seat.champion, previous=before))

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.bundle_data import reseal
 
 STORED = Path(__file__).parents[2] / "golden/protocol1/reuse.follow"
 SEAT = "page/all"
+PARAMS = SimpleNamespace(data=SimpleNamespace(page_categories=["mail", "web"]))
 
 
 def judged(folder, good, reason="by its judge"):
@@ -37,49 +39,59 @@ def champion(root):
 
 
 def test_an_empty_seat_is_taken_by_what_its_judge_promoted(tmp_path):
-    good, why, found = promote(tmp_path, None, judged(tmp_path / "weak", False))
+    good, why, found = promote(tmp_path, PARAMS, judged(tmp_path / "weak", False))
     assert (good, why) == (False, "by its judge")
     assert found.seats[SEAT].champion is None and found.seats[SEAT].challenger.id == "reuse.follow"
     strong = judged(tmp_path / "strong", True, "ahead")
-    good, _, found = promote(tmp_path, None, strong)
+    good, _, found = promote(tmp_path, PARAMS, strong)
     assert good and champion(tmp_path).why == "ahead"
+    assert found.sets == {name: {"page": "reuse.follow", "flash": None} for name in ("mail", "web")}
     assert load(archive(tmp_path, champion(tmp_path).model_digest)).digest == load(strong).digest
 
 
 def test_a_challenger_must_gain_and_the_champion_before_can_come_back(tmp_path, monkeypatch):
     first, second, third = (judged(tmp_path / name, True, name) for name in ("first", "second", "third"))
-    promote(tmp_path, None, first)
+    promote(tmp_path, PARAMS, first)
     monkeypatch.setattr(zoo, "contest", contest_of(0.005))
-    good, why, _ = promote(tmp_path, None, second)
+    good, why, _ = promote(tmp_path, PARAMS, second)
     assert not good and "not shown to gain more than 0" in why
     assert champion(tmp_path).model_digest == load(first).model_digest
     monkeypatch.setattr(zoo, "contest", contest_of(0.05))
-    assert not promote(tmp_path, None, second, least_gain=0.1)[0]
-    assert not promote(tmp_path, None, second, budget_us=2.0)[0]
-    assert promote(tmp_path, None, second)[0] and promote(tmp_path, None, third)[0]
+    assert not promote(tmp_path, PARAMS, second, least_gain=0.1)[0]
+    assert not promote(tmp_path, PARAMS, second, budget_us=2.0)[0]
+    assert promote(tmp_path, PARAMS, second)[0] and promote(tmp_path, PARAMS, third)[0]
     assert champion(tmp_path).lead == 0.05 and len(read_zoo(tmp_path).seats[SEAT].previous) == 2
     for expected in (second, first):
-        rollback(tmp_path, SEAT)
+        rollback(tmp_path, PARAMS, SEAT)
         assert champion(tmp_path).model_digest == load(expected).model_digest
     with pytest.raises(ConfigError, match="page/all has no champion before"):
-        rollback(tmp_path, SEAT)
+        rollback(tmp_path, PARAMS, SEAT)
 
 
 def test_the_champion_does_not_challenge_itself(tmp_path, monkeypatch):
     path = judged(tmp_path / "one", True)
-    promote(tmp_path, None, path)
+    promote(tmp_path, PARAMS, path)
     before = (tmp_path / FILE).read_bytes()
     monkeypatch.setattr(zoo, "contest", None)
-    assert promote(tmp_path, None, path)[0] and (tmp_path / FILE).read_bytes() == before
+    assert promote(tmp_path, PARAMS, path)[0] and (tmp_path / FILE).read_bytes() == before
 
 
 def test_an_archive_that_is_gone_is_named(tmp_path, monkeypatch):
     first, second = (judged(tmp_path / name, True, name) for name in ("first", "second"))
-    promote(tmp_path, None, first)
+    promote(tmp_path, PARAMS, first)
     archive(tmp_path, load(first).model_digest).unlink()
     with pytest.raises(BundleError, match=r"the archive of reuse\.follow .* is gone"):
-        promote(tmp_path, None, second)
+        promote(tmp_path, PARAMS, second)
     assert champion(tmp_path).model_digest == load(first).model_digest
+
+
+def test_in_a_clone_the_exported_bundle_stands_in_for_its_archive(tmp_path, monkeypatch):
+    first, second = (judged(tmp_path / name, True, name) for name in ("first", "second"))
+    promote(tmp_path, PARAMS, first)
+    archive(tmp_path, load(first).model_digest).unlink()
+    shutil.copytree(first, tmp_path / "models/bundles/reuse.follow")
+    monkeypatch.setattr(zoo, "contest", contest_of(0.05))
+    assert promote(tmp_path, PARAMS, second)[0]
 
 
 def test_a_damaged_zoo_is_refused(tmp_path):
