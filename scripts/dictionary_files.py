@@ -176,7 +176,9 @@ def _bundles() -> Iterator[File]:
     yield _alone(folder / protocol.GOLDEN_OUTPUTS, Each(*GOLDEN_ROW, text="model outputs"), ROWS)
     yield _alone(folder / protocol.GOLDEN_DECISIONS, Each(*GOLDEN_ROW, text="what the runtime decides"), DECISIONS)
     one = Each("one row of a synthetic golden set", "set and row", text="as the golden rows' file of that name")
-    for name, kind in zip(protocol.GOLDEN_FILES, ("", FEATURES, ROWS, DECISIONS), strict=True):
+    asked, *rest = protocol.GOLDEN_FILES
+    yield _table(folder / protocol.SYNTHETIC / "<set>" / asked, Table(one, requests.GOLDEN.columns))
+    for name, kind in zip(rest, (FEATURES, ROWS, DECISIONS), strict=True):
         yield _alone(folder / protocol.SYNTHETIC / "<set>" / name, one, kind)
     text = "stands alone where export refuses the model"
     each = Each("one model without a bundle", "id", text=text, presence="sometimes")

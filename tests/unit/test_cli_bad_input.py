@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from cachezoo import cli
 from cachezoo.traces.store import write_trace
@@ -14,6 +16,7 @@ from tests.e2e import damage
 from tests.page_data import seeded_trace
 
 ROOT = Path(__file__).resolve().parents[2]
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 OUT = ("-o", "out.parquet")
 KINDS = ("trace.parquet", "raw.csv", "bundle.zip", "recipe.yaml", "metrics/web.json")
 # Of each command the words with a file of a kind in them: the file is damaged, and the command must say so.
@@ -48,12 +51,18 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "bundle verify": (("bundle.zip",),),
     "bundle inspect": (("bundle.zip",),),
+    "bundle sign": (("bundle.zip", "--key", "key.pem"),),
+    "bundle drift": (("bundle.zip", "good.parquet"),),
+    "promote": (("bundle.zip",),),
     "results": (("metrics/web.json",),),
 }
 # These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs, and
 # those of the device commands what cannot be prepared, which is said where there is fio. A study's trainings read what
 # stages do, and a corpus is captured from recipes; both have tests of their own.
-WITHOUT = {"trace formats", "trace corpus", "policies", "study", "track sync", "track ui", "report", "device prepare"}
+WITHOUT = {
+    "trace formats", "trace corpus", "policies", "study", "track sync", "track ui", "report", "device prepare",
+    "bundle release", "rollback", "zoo",
+}  # fmt: skip
 
 
 def leaves(command, words: tuple[str, ...] = ()) -> Iterator[str]:
@@ -81,6 +90,8 @@ CASES = [
 def test_a_command_names_the_damaged_file_and_writes_nothing(tmp_path, monkeypatch, capsys, name, words, way):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "conf", "conf")
+    shutil.copy(ROOT / "params.yaml", "params.yaml")
+    Path("key.pem").write_bytes(KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     Path("metrics").mkdir()
     trace = seeded_trace(300, 40, 1)
     for file in ("trace.parquet", "good.parquet"):

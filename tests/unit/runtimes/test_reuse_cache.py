@@ -20,7 +20,7 @@ from tests.bundle_data import EXPORT
 from tests.reuse_data import FIT, MODEL, part, write_model
 
 ROOT = Path(__file__).parents[3]
-CAPTURED, STORED = ROOT / "data/raw/captured", ROOT / "models/bundles/reuse.follow"
+CAPTURED = ROOT / "data/raw/captured"
 SANITIZED = ("OPTIMISE=-O1", "EXTRA_CFLAGS=-g -fsanitize=address,undefined -fno-sanitize-recover=all")
 NONE = dict.fromkeys(COMPARED, 0)
 SMALL = replace(FIT, model=MODEL.model_copy(update={"experts": ["wtinylfu", "azor", "s3fifo", "lirs"]}))
@@ -82,12 +82,12 @@ def test_requests_do_in_c_what_they_do_in_the_simulator(program, bundle, capacit
 
 
 @pytest.mark.parametrize("trace", ["mail_test", "web_lighttpd"])
-def test_a_captured_trace_does_in_c_what_it_does_in_the_simulator(program, trace):
+def test_a_captured_trace_does_in_c_what_it_does_in_the_simulator(program, bundle, trace):
     batch = batch_of(read_trace(CAPTURED / f"{trace}.parquet")).part(0, 6000)
     pages = batch.pages()
     capacity = capacity_pages(0.05, pages.n_pages)
-    found = drive(program, STORED, batch, capacity, pages.n_pages)
-    assert unequal(serving_of(STORED), batch, pages, capacity, found) == NONE
+    found = drive(program, bundle, batch, capacity, pages.n_pages)
+    assert unequal(serving_of(bundle), batch, pages, capacity, found) == NONE
     assert (found.told["outcome"] == HIT).any()
     assert (found.told["victim"] >= 0).any()
 

@@ -48,7 +48,7 @@ def test_a_bundle_verifies_and_its_golden_rows_hold_flags(bundle: Path) -> None:
     report = verify(bundle)
     assert report["ok"]
     assert (bundle / "golden/requests.csv").read_text().splitlines()[0].split(",")[-1] == "flags"
-    branches = json.loads((bundle / "manifest.json").read_text())["golden"]["branches"]
+    branches = json.loads((bundle / "model.json").read_text())["golden"]["branches"]
     assert all(branches[name] > 0 for name in ("hit", "admitted", "bypass", "replaced", "forest_led"))
 
 
