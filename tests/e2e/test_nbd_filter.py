@@ -258,6 +258,93 @@ def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):
     assert "it holds no tier" in said
 
 
+def two_disks(folder, *options):
+    """Options and plugin of two exports, a and b, of equal size; without a name there is a third, of zeros."""
+    exports = folder / "exports"
+    exports.mkdir(exist_ok=True)
+    for name in ("a", "b"):
+        if not (exports / name).exists():
+            (exports / name).write_bytes(name.encode() * (1 << 18))
+    return tier(folder, "1M", *options), ["file", f"dir={exports}"]
+
+
+def read_export(server, name, count=16):
+    """The first segments of an export, which are all of one byte."""
+    with server.disk(name) as disk:
+        data = {bytes([byte]) for k in range(count) for byte in disk.read(k * UNIT, UNIT)[0]}
+    assert len(data) == 1
+    return data.pop().decode()
+
+
+def test_no_restart_takes_one_export_for_another(built, folder):
+    for name in ("a", "b", "a"):
+        with serve(built, folder, *two_disks(folder)) as server:
+            assert read_export(server, name) == name
+            assert read_export(server, "b") == "b"
+            server.stop()
+    recovered = []
+    for name in ("a", "b", "b", "a"):
+        with serve(built, folder, *two_disks(folder, f"cz-export={name}")) as server:
+            assert [read_export(server, other) for other in ("b", "a", "b")] == ["b", "a", "b"]
+            server.stop()
+            said = server.said.read_text()
+        assert 'is not cached' in said
+        recovered.append((counters(folder)["recovered"], "it is of another export" in said))
+    assert recovered == [(0, False), (0, True), (16, False), (0, True)]
+
+
+def test_a_name_that_cannot_be_opened_takes_no_tier(built, folder):
+    with serve(built, folder, *two_disks(folder, "cz-export=a")) as server:
+        with pytest.raises(ConnectionError), server.disk("nowhere"):
+            pass
+        for _ in range(2):
+            assert read_export(server, "a") == "a"
+        server.stop()
+    assert counters(folder)["hits"] == 16
+
+
+def aliases(folder):
+    """Options and plugin of a disk that has two names, a and b."""
+    given = two_disks(folder, "cz-export=a")
+    (folder / "exports/b").unlink(missing_ok=True)
+    (folder / "exports/b").hardlink_to(folder / "exports/a")
+    return given
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_write_under_another_name_before_the_tier_is_taken_up_is_seen(built, folder, end):
+    def run(written, read):
+        with serve(built, folder, *given) as server:
+            if written:
+                with server.disk("b") as disk:
+                    disk.write(0, written.encode() * (16 * UNIT))
+            assert not read or read_export(server, "a") == read
+            getattr(server, end)()
+            return server.said.read_text()
+
+    given = aliases(folder)
+    run(None, "a")
+    assert "the SSD tier begins empty" in run("x", None)
+    assert "the SSD tier begins empty" not in run(None, "x")
+    run("y", "y")
+    run(None, "y")
+
+
+def test_a_flush_under_another_name_keeps_nothing(built, folder):
+    given = two_disks(folder, "cz-export=a")
+    with serve(built, folder, *given) as server:
+        with server.disk("a") as disk, server.disk("b") as other:
+            disk.write(0, b"x" * UNIT)
+            disk.read(0, 2 * UNIT)
+            other.flush()
+            server.kill()
+    with serve(built, folder, *given) as server:
+        with server.disk("a") as disk:
+            assert disk.read(0, UNIT)[0] == b"x" * UNIT
+        server.stop()
+    assert counters(folder)["recovered"] == 1
+
+
 def test_a_disk_that_ends_within_a_segment_is_read_to_its_last_byte(built, folder):
     os.truncate(folder / "disk", (1 << 20) - 3 * 512)
     for _ in range(2):
@@ -278,7 +365,7 @@ def test_a_damaged_tier_gives_right_bytes_or_none(built, folder):
     for case in range(DAMAGES):
         damaged = bytearray(sound)
         for _ in range(rng.randint(1, 12)):
-            at = rng.randrange(rng.choice((448, table, len(damaged))))
+            at = rng.randrange(rng.choice((512, table, len(damaged))))
             length = rng.choice((1, 1, 8, 512, 4096))
             damaged[at : at + length] = rng.choice((bytes(length), rng.randbytes(length)))[: len(damaged) - at]
         if case % 10 == 0:

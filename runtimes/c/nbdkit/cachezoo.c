@@ -14,10 +14,11 @@ static pthread_t reporter;
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t report_end;
 static bool is_open, reporting, ending;
-static char *export_name; /* of the export that the tier is of */
+static char *default_name; /* of the plugin's default export, as it was told first */
 
 /* One connection. */
 typedef struct handle {
+    char *name; /* of the export */
     backend backend;
     bool bypass;   /* of another export than the tier's: its reads go to the plugin */
     bool counted;  /* in served.connections */
@@ -123,37 +124,55 @@ static void cz_cleanup(nbdkit_backend *backend) {
 static void cz_unload(void) {
     end_all();
     config_free(&options);
-    free(export_name);
+    free(default_name);
 }
 
 static int cz_thread_model(void) {
     return NBDKIT_THREAD_MODEL_PARALLEL;
 }
 
-/* The tier is of the export that is opened first. */
-static int choose_export(const char *name, bool *bypass) {
+/* Asked for a client that names no export; it is opened by what is returned. */
+static const char *cz_default_export(nbdkit_next_default_export *next, nbdkit_backend *nxdata, int readonly,
+                                     int is_tls) {
+    (void)is_tls;
+    const char *name = next(nxdata, readonly);
+    if (!name)
+        return NULL;
     pthread_mutex_lock(&all.served.lock);
-    if (!export_name)
-        export_name = strdup(name);
-    int failed = export_name ? 0 : -1;
-    *bypass = !failed && strcmp(export_name, name) != 0;
+    if (!default_name)
+        default_name = strdup(name);
+    bool known = default_name;
     pthread_mutex_unlock(&all.served.lock);
-    return failed;
+    if (!known)
+        nbdkit_error("cachezoo: no memory");
+    return known ? name : NULL;
+}
+
+/* The tier is of one export by name, so that no restart mistakes one disk for another. */
+static bool is_cached(const char *name) {
+    pthread_mutex_lock(&all.served.lock);
+    const char *cached = options.export ? options.export : default_name;
+    bool same = cached && strcmp(cached, name) == 0;
+    pthread_mutex_unlock(&all.served.lock);
+    return same;
 }
 
 static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *exportname,
                             int is_tls) {
     (void)is_tls;
     handle *made = calloc(1, sizeof *made);
-    if (!made || choose_export(exportname, &made->bypass)) {
+    char *name = strdup(exportname);
+    if (!made || !name) {
         nbdkit_error("cachezoo: no memory");
-        free(made);
-        return NULL;
-    }
-    if (made->bypass)
-        nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of \"%s\"", exportname, export_name);
-    if (next(context, readonly, exportname) == 0)
+    } else if (next(context, readonly, exportname) == 0) {
+        made->name = name;
+        made->bypass = !is_cached(name);
+        if (made->bypass)
+            nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of %s", name,
+                         options.export ? options.export : "the default export (cz-export chooses another)");
         return made;
+    }
+    free(name);
     free(made);
     return NULL;
 }
@@ -174,7 +193,7 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     self->backend = (backend){.read = read_next, .sees_all = multi == 1};
     self->flushes = flush == 1;
     if (!self->bypass) {
-        served_attach(&all.served, size);
+        served_attach(&all.served, size, self->name);
         bool covers = served_flush_begin(&all.served);
         bool done = flush != 1 || next->flush(next, 0, &err) == 0;
         served_flush_end(&all.served, covers, done);
@@ -188,7 +207,9 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
 }
 
 static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
-    (void)data;
+    const handle *self = data;
+    if (self->bypass)
+        return next->flush(next, flags, err); /* of another disk, perhaps */
     bool covers = served_flush_begin(&all.served);
     int failed = next->flush(next, flags, err);
     served_flush_end(&all.served, covers, failed == 0);
@@ -211,6 +232,7 @@ static void cz_close_handle(void *data) {
         all.served.connections--;
         pthread_mutex_unlock(&all.served.lock);
     }
+    free(self->name);
     free(self);
 }
 
@@ -268,6 +290,7 @@ static struct nbdkit_filter filter = {
     .get_ready = cz_get_ready,
     .after_fork = cz_after_fork,
     .cleanup = cz_cleanup,
+    .default_export = cz_default_export,
     .open = cz_open_handle,
     .close = cz_close_handle,
     .prepare = cz_prepare,

@@ -48,7 +48,7 @@ typedef struct served {
     int64_t unit_bytes, per_block, n_slots, backend_bytes;
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
-    bool attached, failed, log_failed;
+    bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
     bool sync;      /* as cz-sync: the tier outlasts a crash of the machine */
     int connections, errors; /* open now; of the tier, one after the other */
 } served;
@@ -60,8 +60,8 @@ typedef struct backend {
     bool sees_all; /* what other connections wrote, without a flush */
 } backend;
 
-/* Take up the tier for a backend of so many bytes. */
-void served_attach(served *served, int64_t backend_bytes);
+/* Take up the tier for an export of so many bytes; the first call counts. */
+void served_attach(served *served, int64_t backend_bytes, const char *export);
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err);
 
 /* What changes the backend: the policy and the log count WRITTEN alone. BYPASSED: a write through another export. */

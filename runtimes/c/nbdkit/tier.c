@@ -20,7 +20,7 @@
 
 #define SECTOR 4096
 #define ENTRIES_TO_SECTOR (SECTOR / (int64_t)sizeof(tier_entry))
-#define VERSION 1
+#define VERSION 2
 #define MAGIC "CZTIER\r\n"
 
 typedef struct superblock {
@@ -31,6 +31,7 @@ typedef struct superblock {
     int64_t unit_bytes, slots, backend_bytes;
     uint64_t generation; /* times opened */
     char digest[72], volume[256];
+    char export[64]; /* SHA-256 of its name */
     uint32_t crc; /* of all above */
 } superblock;
 
@@ -158,6 +159,8 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
         return "the disk behind it has another size";
     if (memcmp(found->volume, tier->head.volume, sizeof found->volume) != 0)
         return "it is of another volume";
+    if (memcmp(found->export, tier->head.export, sizeof found->export) != 0)
+        return "it is of another export";
     if (!found->clean && !found->sync && (!boot[0] || memcmp(found->boot, boot, sizeof boot) != 0))
         return "the machine was restarted while it was in use with cz-sync=false";
     return NULL;
@@ -184,10 +187,13 @@ static int begin_anew(tier *tier) {
     return getrandom(tier->head.uuid, sizeof tier->head.uuid, 0) == sizeof tier->head.uuid ? 0 : -1;
 }
 
-int tier_attach(tier *tier, int64_t backend_bytes, char note[256]) {
+int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note[256]) {
     unsigned char sector[SECTOR] = {0};
     superblock found;
+    char name[65];
     note[0] = 0;
+    cz_sha256_of(export, strlen(export), name);
+    memcpy(tier->head.export, name, sizeof tier->head.export);
     int unread = device_read(tier->fd, sector, SECTOR, 0);
     memcpy(&found, sector, sizeof found);
     const char *why = unread ? "its superblock cannot be read" : foreign(tier, &found, backend_bytes);
@@ -291,11 +297,15 @@ int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
     return tier->failed ? -1 : 1;
 }
 
-int tier_kill(tier *tier) {
+int tier_blank(tier *tier) {
     unsigned char sector[SECTOR] = {0};
+    return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
+}
+
+int tier_kill(tier *tier) {
     tier->failed = true;
     pthread_cond_broadcast(&tier->synced);
-    if (!device_write(tier->fd, sector, SECTOR, 0) && !fdatasync(tier->fd))
+    if (tier_blank(tier) == 0)
         return 0;
     return ftruncate(tier->fd, 0) || fsync(tier->fd) ? -1 : 0;
 }
