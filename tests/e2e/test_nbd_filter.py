@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,14 @@ def tier(folder, size="256K", *more):
 
 def counters(folder):
     return json.loads((folder / "stats.json").read_text())
+
+
+def wait_for_text(path, text):
+    """Until a file holds it."""
+    end = time.monotonic() + 60
+    while text not in path.read_text():
+        assert time.monotonic() < end, f"{path} did not say {text!r} within 60 s"
+        time.sleep(0.005)
 
 
 def read_all(server, folder, step=64 << 10):
@@ -233,6 +242,57 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
         return recovered
 
     assert (warm(flush=False), warm(flush=True)) == (1, 2)
+
+
+def apart(folder):
+    """A plugin whose connections do not see each other's writes."""
+    return ["--filter=multi-conn", "file", str(folder / "disk"), "multi-conn-mode=disable"]
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_flush_covers_only_writes_that_it_sees(built, folder, others):
+    with serve(built, folder, tier(folder, "1M"), apart(folder)) as server:
+        with server.disk() as disk:
+            disk.write(0, b"x" * UNIT)
+            disk.read(0, 2 * UNIT)
+            if others:
+                with server.disk() as other:  # which flushes as it begins, too
+                    other.flush()
+                    server.kill()
+            else:
+                disk.flush()
+                server.kill()
+    with serve(built, folder, tier(folder, "1M"), apart(folder)) as server:
+        read_all(server, folder)
+        server.stop()
+    assert counters(folder)["recovered"] == 2 - others
+
+
+def test_what_a_client_left_unflushed_is_not_kept(built, folder):
+    """Its last flush fails; a later one by another connection does not stand for it."""
+    disk, broken = folder / "disk", folder / "broken"
+    calls = {
+        "get_size": f"stat -c %s {disk}",
+        "pread": f"dd if={disk} bs=512 skip=$(($4/512)) count=$(($3/512)) status=none",
+        "pwrite": f"dd of={disk} bs=512 seek=$(($4/512)) conv=notrunc status=none",
+        "can_write": "exit 0",
+        "can_flush": "exit 0",
+        "flush": f"! test -e {broken} || exit 1",
+    }
+    plugin = ["eval", *(f"{name}={script}" for name, script in calls.items())]
+    with serve(built, folder, tier(folder, "1M"), plugin) as server:
+        with server.disk() as client:
+            client.write(0, b"x" * UNIT)
+            broken.touch()
+        wait_for_text(server.said, "the last flush failed")
+        broken.unlink()
+        with server.disk() as client:
+            client.read(0, UNIT)
+            server.kill()
+    with serve(built, folder, tier(folder, "1M"), plugin) as server:
+        read_all(server, folder)
+        server.stop()
+    assert counters(folder)["recovered"] == 0
 
 
 def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):

@@ -21,7 +21,6 @@ typedef struct handle {
     char *name; /* of the export */
     backend backend;
     bool bypass;   /* of another export than the tier's: its reads go to the plugin */
-    bool counted;  /* in served.connections */
     bool flushes;  /* the plugin can flush: what it has not flushed may be undone by a crash */
 } handle;
 
@@ -157,6 +156,15 @@ static bool is_cached(const char *name) {
     return same;
 }
 
+/* Counted before the plugin gives it a view of the disk. */
+static int open_next(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *name) {
+    served_join(&all.served);
+    int failed = next(context, readonly, name);
+    if (failed)
+        served_leave(&all.served);
+    return failed;
+}
+
 static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *exportname,
                             int is_tls) {
     (void)is_tls;
@@ -164,7 +172,7 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
     char *name = strdup(exportname);
     if (!made || !name) {
         nbdkit_error("cachezoo: no memory");
-    } else if (next(context, readonly, exportname) == 0) {
+    } else if (open_next(next, context, readonly, exportname) == 0) {
         made->name = name;
         made->bypass = !is_cached(name);
         if (made->bypass)
@@ -194,15 +202,11 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     self->flushes = flush == 1;
     if (!self->bypass) {
         served_attach(&all.served, size, self->name);
-        bool covers = served_flush_begin(&all.served);
+        bool covers = served_flush_begin(&all.served, self->backend.sees_all);
         bool done = flush != 1 || next->flush(next, 0, &err) == 0;
         served_flush_end(&all.served, covers, done);
         self->bypass = size != all.served.backend_bytes;
     }
-    pthread_mutex_lock(&all.served.lock);
-    all.served.connections++;
-    self->counted = true;
-    pthread_mutex_unlock(&all.served.lock);
     return 0;
 }
 
@@ -210,28 +214,27 @@ static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
     const handle *self = data;
     if (self->bypass)
         return next->flush(next, flags, err); /* of another disk, perhaps */
-    bool covers = served_flush_begin(&all.served);
+    bool covers = served_flush_begin(&all.served, self->backend.sees_all);
     int failed = next->flush(next, flags, err);
     served_flush_end(&all.served, covers, failed == 0);
     return failed;
 }
 
-/* The last client's writes are flushed, so that a restart finds what was cached of them. */
+/* Whoever leaves flushes: a restart finds what was cached of its writes, and where connections do not see each other
+ * nobody else can. */
 static int cz_finalize(nbdkit_next *next, void *data) {
     handle *self = data;
     int err;
-    if (self->flushes && !self->bypass && cz_flush(next, data, 0, &err) < 0)
+    if (self->flushes && cz_flush(next, data, 0, &err) < 0) {
         nbdkit_error("cachezoo: the last flush failed: %s", strerror(err));
+        served_lose(&all.served);
+    }
     return 0;
 }
 
 static void cz_close_handle(void *data) {
     handle *self = data;
-    if (self->counted) {
-        pthread_mutex_lock(&all.served.lock);
-        all.served.connections--;
-        pthread_mutex_unlock(&all.served.lock);
-    }
+    served_leave(&all.served);
     free(self->name);
     free(self);
 }

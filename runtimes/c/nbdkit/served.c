@@ -245,9 +245,27 @@ static void publish(served *served) {
     served->n_later = kept;
 }
 
-bool served_flush_begin(served *served) {
+void served_join(served *served) {
     pthread_mutex_lock(&served->lock);
-    bool covers = !served->flush_runs;
+    served->connections++;
+    pthread_mutex_unlock(&served->lock);
+}
+
+void served_leave(served *served) {
+    pthread_mutex_lock(&served->lock);
+    served->connections--;
+    pthread_mutex_unlock(&served->lock);
+}
+
+void served_lose(served *served) {
+    pthread_mutex_lock(&served->lock);
+    served->lost = true;
+    pthread_mutex_unlock(&served->lock);
+}
+
+bool served_flush_begin(served *served, bool sees_all) {
+    pthread_mutex_lock(&served->lock);
+    bool covers = !served->flush_runs && !served->lost && (sees_all || served->connections <= 1);
     if (covers) {
         served->flush_runs = true;
         served->flushing = served->unflushed;

@@ -50,7 +50,8 @@ typedef struct served {
     uint64_t start_us;
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
     bool sync;      /* as cz-sync: the tier outlasts a crash of the machine */
-    int connections, errors; /* open now; of the tier, one after the other */
+    int connections, errors; /* open now, of all exports; of the tier, one after the other */
+    bool lost; /* a connection has left without its last flush: none of another covers what it wrote */
 } served;
 
 /* How a request reaches the plugin: an nbdkit_next and its read, without nbdkit in the way. */
@@ -72,8 +73,15 @@ void served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
 /* durable: it ended well and no crash can undo it. */
 void served_write_end(served *served, writing *self, bool durable);
 
-/* Before and after a flush; what begin returned goes to end. */
-bool served_flush_begin(served *served);
+/* A connection is about to open; it has closed. */
+void served_join(served *served);
+void served_leave(served *served);
+/* It is about to close, and its last flush has failed. */
+void served_lose(served *served);
+
+/* Before and after a flush by a connection; what begin returned goes to end. It covers what others have written only
+ * if it sees that, or there are no others. */
+bool served_flush_begin(served *served, bool sees_all);
 void served_flush_end(served *served, bool covers, bool done);
 
 #endif
