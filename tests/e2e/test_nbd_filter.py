@@ -268,6 +268,20 @@ def test_a_flush_covers_only_writes_that_it_sees(built, folder, others):
     assert counters(folder)["recovered"] == 2 - others
 
 
+def test_a_connection_that_has_met_another_fills_no_more(built, folder):
+    """Without can_multi_conn it may see the disk as it was, also after the other has left."""
+    with serve(built, folder, tier(folder, "1M"), apart(folder)) as server:
+        with server.disk() as disk:
+            disk.read(255 * UNIT, UNIT)
+            with server.disk() as other:
+                other.write(0, b"x" * UNIT)
+            for number in range(50):
+                disk.read(number * UNIT, UNIT)
+                time.sleep(0.002)  # for the other to have left
+        server.stop()
+    assert (counters(folder)["fills"], counters(folder)["abandoned_fills"]) == (1, 50)
+
+
 def test_what_a_client_left_unflushed_is_not_kept(built, folder):
     """Its last flush fails; a later one by another connection does not stand for it."""
     disk, broken = folder / "disk", folder / "broken"

@@ -157,8 +157,8 @@ static bool is_cached(const char *name) {
 }
 
 /* Counted before the plugin gives it a view of the disk. */
-static int open_next(nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *name) {
-    served_join(&all.served);
+static int open_next(handle *self, nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *name) {
+    self->backend.alone = served_join(&all.served);
     int failed = next(context, readonly, name);
     if (failed)
         served_leave(&all.served);
@@ -172,7 +172,7 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
     char *name = strdup(exportname);
     if (!made || !name) {
         nbdkit_error("cachezoo: no memory");
-    } else if (open_next(next, context, readonly, exportname) == 0) {
+    } else if (open_next(made, next, context, readonly, exportname) == 0) {
         made->name = name;
         made->bypass = !is_cached(name);
         if (made->bypass)
@@ -198,7 +198,8 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     int multi = next->can_multi_conn(next), flush = next->can_flush(next), err;
     if (size < 0 || multi < 0 || flush < 0)
         return -1;
-    self->backend = (backend){.read = read_next, .sees_all = multi == 1};
+    self->backend.read = read_next;
+    self->backend.sees_all = multi == 1;
     self->flushes = flush == 1;
     if (!self->bypass) {
         served_attach(&all.served, size, self->name);

@@ -245,10 +245,12 @@ static void publish(served *served) {
     served->n_later = kept;
 }
 
-void served_join(served *served) {
+uint64_t served_join(served *served) {
     pthread_mutex_lock(&served->lock);
-    served->connections++;
+    served->joined++;
+    uint64_t alone = served->connections++ == 0 ? served->joined : 0;
     pthread_mutex_unlock(&served->lock);
+    return alone;
 }
 
 void served_leave(served *served) {

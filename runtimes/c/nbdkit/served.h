@@ -51,6 +51,7 @@ typedef struct served {
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
     bool sync;      /* as cz-sync: the tier outlasts a crash of the machine */
     int connections, errors; /* open now, of all exports; of the tier, one after the other */
+    uint64_t joined; /* connections so far */
     bool lost; /* a connection has left without its last flush: none of another covers what it wrote */
 } served;
 
@@ -59,6 +60,7 @@ typedef struct backend {
     void *next;
     int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
     bool sees_all; /* what other connections wrote, without a flush */
+    uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;
 
 /* Take up the tier for an export of so many bytes; the first call counts. */
@@ -73,8 +75,8 @@ void served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
 /* durable: it ended well and no crash can undo it. */
 void served_write_end(served *served, writing *self, bool durable);
 
-/* A connection is about to open; it has closed. */
-void served_join(served *served);
+/* A connection is about to open: its number where it is alone, else 0. It has closed. */
+uint64_t served_join(served *served);
 void served_leave(served *served);
 /* It is about to close, and its last flush has failed. */
 void served_lose(served *served);
