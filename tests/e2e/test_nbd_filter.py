@@ -66,7 +66,7 @@ def counters(folder):
 def wait_for_text(path, text):
     """Until a file holds it."""
     end = time.monotonic() + 60
-    while text not in path.read_text():
+    while not path.exists() or text not in path.read_text():
         assert time.monotonic() < end, f"{path} did not say {text!r} within 60 s"
         time.sleep(0.005)
 
@@ -307,6 +307,20 @@ def test_what_a_client_left_unflushed_is_not_kept(built, folder):
         read_all(server, folder)
         server.stop()
     assert counters(folder)["recovered"] == 0
+
+
+def test_a_tier_killed_without_sync_is_not_taken_up_with_it(built, folder):
+    """Without cz-sync it may hold what the disk has not flushed, and with it the next crash would be survived."""
+    found = []
+    for sync, end in (("false", "kill"), ("false", "kill"), ("true", "stop"), ("false", "stop"), ("true", "kill")):
+        with serve(built, folder, tier(folder, "1M", f"cz-sync={sync}", "cz-stats-interval=1")) as server:
+            read_all(server, folder)
+            (folder / "stats.json").unlink(missing_ok=True)
+            wait_for_text(folder / "stats.json", '"recovered"')
+            getattr(server, end)()
+            said = server.said.read_text()
+        found.append((counters(folder)["recovered"], "cz-sync=false and did not end" in said))
+    assert found == [(0, False), (256, False), (0, True), (256, False), (256, False)]
 
 
 def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):

@@ -163,6 +163,8 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
         return "it is of another export";
     if (!found->clean && !found->sync && (!boot[0] || memcmp(found->boot, boot, sizeof boot) != 0))
         return "the machine was restarted while it was in use with cz-sync=false";
+    if (!found->clean && !found->sync && tier->sync) /* it may hold what the disk has not flushed */
+        return "it was in use with cz-sync=false and did not end";
     return NULL;
 }
 
