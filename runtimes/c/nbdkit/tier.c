@@ -95,6 +95,20 @@ static int make_room(const tier *tier, const char *path, cz_error *error) {
     return failed ? cz_fail(error, CZ_IO, "%s: no room for the table of the tier: %s", path, strerror(failed)) : CZ_OK;
 }
 
+/* A lock keeps other caches off; a block device is also kept from being mounted, and a mounted one is refused. */
+static int open_device(const char *path, cz_error *error, int *fd) {
+    struct stat found;
+    bool block = stat(path, &found) == 0 && S_ISBLK(found.st_mode);
+    *fd = open(path, O_RDWR | O_CLOEXEC | (block ? O_EXCL : O_CREAT), 0600);
+    if (*fd < 0)
+        return cz_fail(error, CZ_IO, "%s: %s", path,
+                       block && errno == EBUSY ? "it is mounted, or another program uses it" : strerror(errno));
+    if (flock(*fd, LOCK_EX | LOCK_NB))
+        return cz_fail(error, CZ_IO, "%s: %s", path,
+                       errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
+    return CZ_OK;
+}
+
 int tier_open(const tier_options *options, tier **found, cz_error *error) {
     *found = NULL;
     tier *made = calloc(1, sizeof *made);
@@ -110,16 +124,10 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
     strncpy(made->head.digest, options->digest, sizeof made->head.digest - 1);
     pthread_cond_init(&made->synced, NULL);
     made->table = calloc(1, (size_t)(made->data_at - SECTOR));
-    made->fd = open(options->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int code = CZ_OK;
-    if (!made->table)
+    int code = open_device(options->path, error, &made->fd);
+    if (code == CZ_OK && !made->table)
         code = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the tier's table", options->path);
-    else if (made->fd < 0)
-        code = cz_fail(error, CZ_IO, "%s: %s", options->path, strerror(errno));
-    else if (flock(made->fd, LOCK_EX | LOCK_NB))
-        code = cz_fail(error, CZ_IO, "%s: %s", options->path,
-                       errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
-    else
+    if (code == CZ_OK)
         code = make_room(made, options->path, error);
     if (code != CZ_OK) {
         tier_close(made, false);
