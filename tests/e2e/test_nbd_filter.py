@@ -442,6 +442,22 @@ def test_a_disk_that_ends_within_a_segment_is_read_to_its_last_byte(built, folde
     assert counters(folder)["hits"] == 256
 
 
+@pytest.mark.parametrize("unit", [4096, 12288, 16384])
+def test_a_disk_of_larger_blocks_than_segments_is_passed_through(built, folder, unit):
+    small = f"the disk is read in blocks of 8192 bytes and a segment has {unit}"
+    plugin = ["--filter=blocksize-policy", "file", str(folder / "disk")]
+    plugin += ["blocksize-minimum=8192", "blocksize-preferred=8192", "blocksize-error-policy=error"]
+    options = tier(folder, "768K", f"cz-unit={unit}", "cz-block=196608")
+    with serve(built, folder, options, plugin) as server:
+        read_all(server, folder, 8192)
+        read_all(server, folder, 8192)
+        server.stop()
+        said = server.said.read_text()
+    assert said.count(small) == (0 if unit == 16384 else 2)
+    assert (counters(folder)["misses"] > 0) == (unit == 16384)
+    assert counters(folder)["failures"] == 0
+
+
 def test_a_damaged_tier_gives_right_bytes_or_none(built, folder):
     rng = random.Random(derive_seed(0, "damage"))
     with serve(built, folder, tier(folder, "1M")) as server:

@@ -190,13 +190,28 @@ static int read_next(void *next, void *data, uint32_t count, uint64_t offset, in
     return plugin->pread(plugin, data, count, offset, 0, err);
 }
 
+/* A disk that is read in larger blocks than a segment's is not cached: segments are read one by one. */
+static int check_blocks(nbdkit_next *next, handle *self) {
+    uint32_t least, preferred, most;
+    if (next->block_size(next, &least, &preferred, &most))
+        return -1;
+    int64_t unit = all.served.unit_bytes;
+    if (self->bypass || least == 0 || unit % least == 0)
+        return 0;
+    self->bypass = true;
+    nbdkit_error("cachezoo: the disk is read in blocks of %u bytes and a segment has %lld; it is not cached: cz-unit "
+                 "must be a multiple",
+                 (unsigned)least, (long long)unit);
+    return 0;
+}
+
 /* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */
 static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     (void)readonly;
     handle *self = data;
     int64_t size = next->get_size(next);
     int multi = next->can_multi_conn(next), flush = next->can_flush(next), err;
-    if (size < 0 || multi < 0 || flush < 0)
+    if (size < 0 || multi < 0 || flush < 0 || check_blocks(next, self))
         return -1;
     self->backend.read = read_next;
     self->backend.sees_all = multi == 1;
