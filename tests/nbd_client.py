@@ -22,7 +22,8 @@ class Client:
         self._wire = wire
         assert self._take(16) == b"NBDMAGICIHAVEOPT"
         self._take(2)
-        self._wire.sendall(struct.pack(">I8sII", FIXED_NEWSTYLE_NO_ZEROES, b"IHAVEOPT", EXPORT_NAME, len(export)) + export)
+        option = struct.pack(">I8sII", FIXED_NEWSTYLE_NO_ZEROES, b"IHAVEOPT", EXPORT_NAME, len(export))
+        self._wire.sendall(option + export)
         self.size, _ = struct.unpack(">QH", self._take(10))
 
     def _take(self, count):
