@@ -18,11 +18,12 @@ class Client:
         size: of the disk, bytes.
     """
 
-    def __init__(self, wire):
+    def __init__(self, wire, export=b""):
         self._wire = wire
         assert self._take(16) == b"NBDMAGICIHAVEOPT"
         self._take(2)
-        self._wire.sendall(struct.pack(">I8sII", FIXED_NEWSTYLE_NO_ZEROES, b"IHAVEOPT", EXPORT_NAME, 0))
+        option = struct.pack(">I8sII", FIXED_NEWSTYLE_NO_ZEROES, b"IHAVEOPT", EXPORT_NAME, len(export))
+        self._wire.sendall(option + export)
         self.size, _ = struct.unpack(">QH", self._take(10))
 
     def _take(self, count):

@@ -74,11 +74,12 @@ class Server:
     said: Path
 
     @contextmanager
-    def disk(self):
+    def disk(self, export=""):
+        """A connection to the export of that name."""
         with socket.socket(socket.AF_UNIX) as wire:
             wire.settimeout(60)
             wire.connect(str(self.path))
-            yield Disk(wire)
+            yield Disk(wire, export.encode())
 
     def stop(self):
         """As an administrator does."""

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,14 @@ def tier(folder, size="256K", *more):
 
 def counters(folder):
     return json.loads((folder / "stats.json").read_text())
+
+
+def wait_for_text(path, text):
+    """Until a file holds it."""
+    end = time.monotonic() + 60
+    while not path.exists() or text not in path.read_text():
+        assert time.monotonic() < end, f"{path} did not say {text!r} within 60 s"
+        time.sleep(0.005)
 
 
 def read_all(server, folder, step=64 << 10):
@@ -235,6 +244,20 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
     assert (warm(flush=False), warm(flush=True)) == (1, 2)
 
 
+def test_a_tier_killed_without_sync_is_not_taken_up_with_it(built, folder):
+    """Without cz-sync it may hold what the disk has not flushed, and with it the next crash would be survived."""
+    found = []
+    for sync, end in (("false", "kill"), ("false", "kill"), ("true", "stop"), ("false", "stop"), ("true", "kill")):
+        with serve(built, folder, tier(folder, "1M", f"cz-sync={sync}", "cz-stats-interval=1")) as server:
+            read_all(server, folder)
+            (folder / "stats.json").unlink(missing_ok=True)
+            wait_for_text(folder / "stats.json", '"recovered"')
+            getattr(server, end)()
+            said = server.said.read_text()
+        found.append((counters(folder)["recovered"], "cz-sync=false and did not end" in said))
+    assert found == [(0, False), (256, False), (0, True), (256, False), (256, False)]
+
+
 def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):
     def start(*options, size="256K"):
         with serve(built, folder, tier(folder, size, *options)) as server:
@@ -267,6 +290,22 @@ def test_a_disk_that_ends_within_a_segment_is_read_to_its_last_byte(built, folde
     assert counters(folder)["hits"] == 256
 
 
+@pytest.mark.parametrize("unit", [4096, 12288, 16384])
+def test_a_disk_of_larger_blocks_than_segments_is_passed_through(built, folder, unit):
+    small = f"the disk is read in blocks of 8192 bytes and a segment has {unit}"
+    plugin = ["--filter=blocksize-policy", "file", str(folder / "disk")]
+    plugin += ["blocksize-minimum=8192", "blocksize-preferred=8192", "blocksize-error-policy=error"]
+    options = tier(folder, "768K", f"cz-unit={unit}", "cz-block=196608")
+    with serve(built, folder, options, plugin) as server:
+        read_all(server, folder, 8192)
+        read_all(server, folder, 8192)
+        server.stop()
+        said = server.said.read_text()
+    assert said.count(small) == (0 if unit == 16384 else 2)
+    assert (counters(folder)["misses"] > 0) == (unit == 16384)
+    assert counters(folder)["failures"] == 0
+
+
 def test_a_damaged_tier_gives_right_bytes_or_none(built, folder):
     rng = random.Random(derive_seed(0, "damage"))
     with serve(built, folder, tier(folder, "1M")) as server:
@@ -278,7 +317,7 @@ def test_a_damaged_tier_gives_right_bytes_or_none(built, folder):
     for case in range(DAMAGES):
         damaged = bytearray(sound)
         for _ in range(rng.randint(1, 12)):
-            at = rng.randrange(rng.choice((448, table, len(damaged))))
+            at = rng.randrange(rng.choice((512, table, len(damaged))))
             length = rng.choice((1, 1, 8, 512, 4096))
             damaged[at : at + length] = rng.choice((bytes(length), rng.randbytes(length)))[: len(damaged) - at]
         if case % 10 == 0:

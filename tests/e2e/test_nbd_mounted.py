@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_nbd_filter import counters, tier
-from tests.nbd_filter import build_filter, serve, wait_for_path
+from tests.nbd_filter import build_filter, refused, serve, wait_for_path
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,6 +76,31 @@ def test_a_tree_on_ext4_is_the_same_after_remounts_and_a_restart(built, tmp_path
     assert counters(tmp_path)["recovered"] > 0
     assert counters(tmp_path)["hits"] > counters(tmp_path)["misses"]
     command("e2fsck", "-fn", tmp_path / "disk")
+
+
+@pytest.mark.needs("root", "loop")
+def test_a_block_device_in_use_is_refused_and_is_in_use_then(built, tmp_path):
+    (tmp_path / "disk").write_bytes(bytes(1 << 20))
+    place = tmp_path / "place"
+    place.mkdir()
+    with (tmp_path / "flash").open("wb") as file:
+        file.truncate(16 << 20)
+    command("mkfs.ext4", "-q", tmp_path / "flash")
+    device = command("losetup", "--find", "--show", "--direct-io=off", tmp_path / "flash").strip()
+    options = [f"cz-ssd={device}", "cz-size=1M"]
+    with ExitStack() as down:
+        down.callback(command, "losetup", "--detach", device)
+        command("mount", "-t", "ext4", device, place)
+        try:
+            said = refused(built, tmp_path, options)
+        finally:
+            command("umount", place)
+        assert said == f"nbdkit: error: cachezoo: {device}: it is mounted, or another program uses it\n"
+        with serve(built, tmp_path, options) as server:
+            assert refused(built, tmp_path, options) == said
+            with pytest.raises(subprocess.CalledProcessError):
+                command("mount", "-t", "ext4", device, place)
+            server.stop()
 
 
 @pytest.mark.needs("fio")

@@ -14,13 +14,13 @@ static pthread_t reporter;
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t report_end;
 static bool is_open, reporting, ending;
-static char *export_name; /* of the export that the tier is of */
+static char *default_name; /* of the plugin's default export, as it was told first */
 
 /* One connection. */
 typedef struct handle {
+    char *name; /* of the export */
     backend backend;
     bool bypass;   /* of another export than the tier's: its reads go to the plugin */
-    bool counted;  /* in served.connections */
     bool flushes;  /* the plugin can flush: what it has not flushed may be undone by a crash */
 } handle;
 
@@ -123,21 +123,45 @@ static void cz_cleanup(nbdkit_backend *backend) {
 static void cz_unload(void) {
     end_all();
     config_free(&options);
-    free(export_name);
+    free(default_name);
 }
 
 static int cz_thread_model(void) {
     return NBDKIT_THREAD_MODEL_PARALLEL;
 }
 
-/* The tier is of the export that is opened first. */
-static int choose_export(const char *name, bool *bypass) {
+/* Asked for a client that names no export; it is opened by what is returned. */
+static const char *cz_default_export(nbdkit_next_default_export *next, nbdkit_backend *nxdata, int readonly,
+                                     int is_tls) {
+    (void)is_tls;
+    const char *name = next(nxdata, readonly);
+    if (!name)
+        return NULL;
     pthread_mutex_lock(&all.served.lock);
-    if (!export_name)
-        export_name = strdup(name);
-    int failed = export_name ? 0 : -1;
-    *bypass = !failed && strcmp(export_name, name) != 0;
+    if (!default_name)
+        default_name = strdup(name);
+    bool known = default_name;
     pthread_mutex_unlock(&all.served.lock);
+    if (!known)
+        nbdkit_error("cachezoo: no memory");
+    return known ? name : NULL;
+}
+
+/* The tier is of one export by name, so that no restart mistakes one disk for another. */
+static bool is_cached(const char *name) {
+    pthread_mutex_lock(&all.served.lock);
+    const char *cached = options.export ? options.export : default_name;
+    bool same = cached && strcmp(cached, name) == 0;
+    pthread_mutex_unlock(&all.served.lock);
+    return same;
+}
+
+/* Counted before the plugin gives it a view of the disk. */
+static int open_next(handle *self, nbdkit_next_open *next, nbdkit_context *context, int readonly, const char *name) {
+    self->backend.alone = served_join(&all.served);
+    int failed = next(context, readonly, name);
+    if (failed)
+        served_leave(&all.served);
     return failed;
 }
 
@@ -145,15 +169,18 @@ static void *cz_open_handle(nbdkit_next_open *next, nbdkit_context *context, int
                             int is_tls) {
     (void)is_tls;
     handle *made = calloc(1, sizeof *made);
-    if (!made || choose_export(exportname, &made->bypass)) {
+    char *name = strdup(exportname);
+    if (!made || !name) {
         nbdkit_error("cachezoo: no memory");
-        free(made);
-        return NULL;
-    }
-    if (made->bypass)
-        nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of \"%s\"", exportname, export_name);
-    if (next(context, readonly, exportname) == 0)
+    } else if (open_next(made, next, context, readonly, exportname) == 0) {
+        made->name = name;
+        made->bypass = !is_cached(name);
+        if (made->bypass)
+            nbdkit_error("cachezoo: export \"%s\" is not cached; the tier is of %s", name,
+                         options.export ? options.export : "the default export (cz-export chooses another)");
         return made;
+    }
+    free(name);
     free(made);
     return NULL;
 }
@@ -163,54 +190,68 @@ static int read_next(void *next, void *data, uint32_t count, uint64_t offset, in
     return plugin->pread(plugin, data, count, offset, 0, err);
 }
 
+/* A disk that is read in larger blocks than a segment's is not cached: segments are read one by one. */
+static int check_blocks(nbdkit_next *next, handle *self) {
+    uint32_t least, preferred, most;
+    if (next->block_size(next, &least, &preferred, &most))
+        return -1;
+    int64_t unit = all.served.unit_bytes;
+    if (self->bypass || least == 0 || unit % least == 0)
+        return 0;
+    self->bypass = true;
+    nbdkit_error("cachezoo: the disk is read in blocks of %u bytes and a segment has %lld; it is not cached: cz-unit "
+                 "must be a multiple",
+                 (unsigned)least, (long long)unit);
+    return 0;
+}
+
 /* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */
 static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     (void)readonly;
     handle *self = data;
     int64_t size = next->get_size(next);
     int multi = next->can_multi_conn(next), flush = next->can_flush(next), err;
-    if (size < 0 || multi < 0 || flush < 0)
+    if (size < 0 || multi < 0 || flush < 0 || check_blocks(next, self))
         return -1;
-    self->backend = (backend){.read = read_next, .sees_all = multi == 1};
+    self->backend.read = read_next;
+    self->backend.sees_all = multi == 1;
     self->flushes = flush == 1;
     if (!self->bypass) {
-        served_attach(&all.served, size);
-        bool covers = served_flush_begin(&all.served);
+        served_attach(&all.served, size, self->name);
+        bool covers = served_flush_begin(&all.served, self->backend.sees_all);
         bool done = flush != 1 || next->flush(next, 0, &err) == 0;
         served_flush_end(&all.served, covers, done);
         self->bypass = size != all.served.backend_bytes;
     }
-    pthread_mutex_lock(&all.served.lock);
-    all.served.connections++;
-    self->counted = true;
-    pthread_mutex_unlock(&all.served.lock);
     return 0;
 }
 
 static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
-    (void)data;
-    bool covers = served_flush_begin(&all.served);
+    const handle *self = data;
+    if (self->bypass)
+        return next->flush(next, flags, err); /* of another disk, perhaps */
+    bool covers = served_flush_begin(&all.served, self->backend.sees_all);
     int failed = next->flush(next, flags, err);
     served_flush_end(&all.served, covers, failed == 0);
     return failed;
 }
 
-/* The last client's writes are flushed, so that a restart finds what was cached of them. */
+/* Whoever leaves flushes: a restart finds what was cached of its writes, and where connections do not see each other
+ * nobody else can. */
 static int cz_finalize(nbdkit_next *next, void *data) {
     handle *self = data;
     int err;
-    if (self->flushes && !self->bypass && cz_flush(next, data, 0, &err) < 0)
+    if (self->flushes && cz_flush(next, data, 0, &err) < 0) {
         nbdkit_error("cachezoo: the last flush failed: %s", strerror(err));
+        served_lose(&all.served);
+    }
     return 0;
 }
 
 static void cz_close_handle(void *data) {
     handle *self = data;
-    if (self->counted) {
-        pthread_mutex_lock(&all.served.lock);
-        all.served.connections--;
-        pthread_mutex_unlock(&all.served.lock);
-    }
+    served_leave(&all.served);
+    free(self->name);
     free(self);
 }
 
@@ -268,6 +309,7 @@ static struct nbdkit_filter filter = {
     .get_ready = cz_get_ready,
     .after_fork = cz_after_fork,
     .cleanup = cz_cleanup,
+    .default_export = cz_default_export,
     .open = cz_open_handle,
     .close = cz_close_handle,
     .prepare = cz_prepare,

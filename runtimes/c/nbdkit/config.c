@@ -17,6 +17,7 @@ const char config_help[] =
     "cz-misses=N           rejectx: misses remembered at most (1048576).\n"
     "cz-unit=SIZE, cz-block=SIZE  lru, rejectx: bytes of a segment and a block (4096, 262144).\n"
     "cz-volume=NAME        The disk's name, for the model, the log and the tier (disk).\n"
+    "cz-export=NAME        The export that is cached; others are passed through (the default export).\n"
     "cz-sync=BOOL          The tier outlasts a crash of the machine (true).\n"
     "cz-log=FILE           Requests, as a trace.\n"
     "cz-stats=FILE         Counters as JSON, at the end and every cz-stats-interval=SECONDS (10).";
@@ -27,7 +28,7 @@ void config_start(config *config) {
 
 void config_free(config *config) {
     char *texts[] = {config->bundle, config->prefetch_bundle, config->ssd, config->log,
-                     config->stats,  config->prefetch,        config->volume};
+                     config->stats,  config->prefetch,        config->volume, config->export};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         free(texts[k]);
     config_start(config);
@@ -109,7 +110,7 @@ int config_take(config *config, const char *key, const char *value) {
     } texts[] = {{"cz-bundle", &config->bundle, true},      {"cz-prefetch-bundle", &config->prefetch_bundle, true},
                  {"cz-ssd", &config->ssd, true},            {"cz-log", &config->log, true},
                  {"cz-stats", &config->stats, true},        {"cz-prefetch", &config->prefetch, false},
-                 {"cz-volume", &config->volume, false}};
+                 {"cz-volume", &config->volume, false},     {"cz-export", &config->export, false}};
     if (strncmp(key, "cz-", 3) != 0)
         return 1;
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {

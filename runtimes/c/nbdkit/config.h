@@ -7,7 +7,7 @@
 
 typedef struct config {
     char *bundle, *prefetch_bundle, *ssd, *log, *stats; /* paths */
-    char *prefetch, *volume;
+    char *prefetch, *volume, *export; /* export: NULL for the one that the plugin gives to who names none */
     int mode; /* enum cz_mode; -1: CZ_MODEL with a bundle, else CZ_LRU */
     int64_t size, unit_bytes, block_bytes, window, max_misses;
     int stats_s;

@@ -35,11 +35,15 @@ static bool written_now(const served *served, int64_t number) {
     return false;
 }
 
+/* Where connections do not see each other's writes: one that has met another may hold an old view ever after. */
+static bool sees_all(const reading *self) {
+    return self->backend->sees_all || self->backend->alone == self->served->joined;
+}
+
 /* Whether a unit that the policy has let in can be filled now. */
 static bool can_fill(const reading *self, const part *part) {
     const served *served = self->served;
-    bool sees_all = self->backend->sees_all || served->connections <= 1;
-    return sees_all && part->slot >= 0 && !served->slots[part->slot].busy &&
+    return sees_all(self) && part->slot >= 0 && !served->slots[part->slot].busy &&
            part->number * served->unit_bytes < served->backend_bytes && !written_now(served, part->number);
 }
 

@@ -78,7 +78,17 @@ static int take_up(served *served) {
     return 0;
 }
 
-void served_attach(served *served, int64_t backend_bytes) {
+/* A change through another export, before the table is known: it may be of a unit that the tier holds. */
+static void blank_tier(served *served) {
+    if (served->attached || served->blank || served->failed)
+        return;
+    served->blank = true;
+    nbdkit_error("cachezoo: another export is written to before the cached one is opened; the SSD tier begins empty");
+    if (tier_blank(served->tier))
+        served_fail(served, "an invalidation");
+}
+
+void served_attach(served *served, int64_t backend_bytes, const char *export) {
     char note[256];
     pthread_mutex_lock(&served->lock);
     if (!served->attached) {
@@ -86,9 +96,10 @@ void served_attach(served *served, int64_t backend_bytes) {
         if (served->sync)
             maybe_add_all(&served->unflushed); /* by whoever wrote before us */
         served->backend_bytes = backend_bytes;
-        if (tier_attach(served->tier, backend_bytes, note))
+        note[0] = 0;
+        if (!served->failed && tier_attach(served->tier, backend_bytes, export, note))
             served_fail(served, "opening");
-        else if (take_up(served))
+        else if (!served->failed && take_up(served))
             served_fail(served, "taking up (no memory)");
         if (note[0])
             nbdkit_error("cachezoo: %s", note);
@@ -175,6 +186,7 @@ static void settle(served *served, const writing *self) {
 void served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change) {
     uint64_t unit = (uint64_t)served->unit_bytes;
     pthread_mutex_lock(&served->lock);
+    blank_tier(served);
     self->first = offset / unit;
     self->end = (offset + count + unit - 1) / unit;
     enlist(served, self);
@@ -233,9 +245,29 @@ static void publish(served *served) {
     served->n_later = kept;
 }
 
-bool served_flush_begin(served *served) {
+uint64_t served_join(served *served) {
     pthread_mutex_lock(&served->lock);
-    bool covers = !served->flush_runs;
+    served->joined++;
+    uint64_t alone = served->connections++ == 0 ? served->joined : 0;
+    pthread_mutex_unlock(&served->lock);
+    return alone;
+}
+
+void served_leave(served *served) {
+    pthread_mutex_lock(&served->lock);
+    served->connections--;
+    pthread_mutex_unlock(&served->lock);
+}
+
+void served_lose(served *served) {
+    pthread_mutex_lock(&served->lock);
+    served->lost = true;
+    pthread_mutex_unlock(&served->lock);
+}
+
+bool served_flush_begin(served *served, bool sees_all) {
+    pthread_mutex_lock(&served->lock);
+    bool covers = !served->flush_runs && !served->lost && (sees_all || served->connections <= 1);
     if (covers) {
         served->flush_runs = true;
         served->flushing = served->unflushed;

@@ -48,9 +48,11 @@ typedef struct served {
     int64_t unit_bytes, per_block, n_slots, backend_bytes;
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
-    bool attached, failed, log_failed;
+    bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
     bool sync;      /* as cz-sync: the tier outlasts a crash of the machine */
-    int connections, errors; /* open now; of the tier, one after the other */
+    int connections, errors; /* open now, of all exports; of the tier, one after the other */
+    uint64_t joined; /* connections so far */
+    bool lost; /* a connection has left without its last flush: none of another covers what it wrote */
 } served;
 
 /* How a request reaches the plugin: an nbdkit_next and its read, without nbdkit in the way. */
@@ -58,10 +60,11 @@ typedef struct backend {
     void *next;
     int (*read)(void *next, void *data, uint32_t count, uint64_t offset, int *err);
     bool sees_all; /* what other connections wrote, without a flush */
+    uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;
 
-/* Take up the tier for a backend of so many bytes. */
-void served_attach(served *served, int64_t backend_bytes);
+/* Take up the tier for an export of so many bytes; the first call counts. */
+void served_attach(served *served, int64_t backend_bytes, const char *export);
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err);
 
 /* What changes the backend: the policy and the log count WRITTEN alone. BYPASSED: a write through another export. */
@@ -72,8 +75,15 @@ void served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
 /* durable: it ended well and no crash can undo it. */
 void served_write_end(served *served, writing *self, bool durable);
 
-/* Before and after a flush; what begin returned goes to end. */
-bool served_flush_begin(served *served);
+/* A connection is about to open: its number where it is alone, else 0. It has closed. */
+uint64_t served_join(served *served);
+void served_leave(served *served);
+/* It is about to close, and its last flush has failed. */
+void served_lose(served *served);
+
+/* Before and after a flush by a connection; what begin returned goes to end. It covers what others have written only
+ * if it sees that, or there are no others. */
+bool served_flush_begin(served *served, bool sees_all);
 void served_flush_end(served *served, bool covers, bool done);
 
 #endif

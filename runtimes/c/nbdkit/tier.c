@@ -20,7 +20,7 @@
 
 #define SECTOR 4096
 #define ENTRIES_TO_SECTOR (SECTOR / (int64_t)sizeof(tier_entry))
-#define VERSION 1
+#define VERSION 2
 #define MAGIC "CZTIER\r\n"
 
 typedef struct superblock {
@@ -31,6 +31,7 @@ typedef struct superblock {
     int64_t unit_bytes, slots, backend_bytes;
     uint64_t generation; /* times opened */
     char digest[72], volume[256];
+    char export[64]; /* SHA-256 of its name */
     uint32_t crc; /* of all above */
 } superblock;
 
@@ -94,6 +95,20 @@ static int make_room(const tier *tier, const char *path, cz_error *error) {
     return failed ? cz_fail(error, CZ_IO, "%s: no room for the table of the tier: %s", path, strerror(failed)) : CZ_OK;
 }
 
+/* A lock keeps other caches off; a block device is also kept from being mounted, and a mounted one is refused. */
+static int open_device(const char *path, cz_error *error, int *fd) {
+    struct stat found;
+    bool block = stat(path, &found) == 0 && S_ISBLK(found.st_mode);
+    *fd = open(path, O_RDWR | O_CLOEXEC | (block ? O_EXCL : O_CREAT), 0600);
+    if (*fd < 0)
+        return cz_fail(error, CZ_IO, "%s: %s", path,
+                       block && errno == EBUSY ? "it is mounted, or another program uses it" : strerror(errno));
+    if (flock(*fd, LOCK_EX | LOCK_NB))
+        return cz_fail(error, CZ_IO, "%s: %s", path,
+                       errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
+    return CZ_OK;
+}
+
 int tier_open(const tier_options *options, tier **found, cz_error *error) {
     *found = NULL;
     tier *made = calloc(1, sizeof *made);
@@ -109,16 +124,10 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
     strncpy(made->head.digest, options->digest, sizeof made->head.digest - 1);
     pthread_cond_init(&made->synced, NULL);
     made->table = calloc(1, (size_t)(made->data_at - SECTOR));
-    made->fd = open(options->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int code = CZ_OK;
-    if (!made->table)
+    int code = open_device(options->path, error, &made->fd);
+    if (code == CZ_OK && !made->table)
         code = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the tier's table", options->path);
-    else if (made->fd < 0)
-        code = cz_fail(error, CZ_IO, "%s: %s", options->path, strerror(errno));
-    else if (flock(made->fd, LOCK_EX | LOCK_NB))
-        code = cz_fail(error, CZ_IO, "%s: %s", options->path,
-                       errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
-    else
+    if (code == CZ_OK)
         code = make_room(made, options->path, error);
     if (code != CZ_OK) {
         tier_close(made, false);
@@ -158,8 +167,12 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
         return "the disk behind it has another size";
     if (memcmp(found->volume, tier->head.volume, sizeof found->volume) != 0)
         return "it is of another volume";
+    if (memcmp(found->export, tier->head.export, sizeof found->export) != 0)
+        return "it is of another export";
     if (!found->clean && !found->sync && (!boot[0] || memcmp(found->boot, boot, sizeof boot) != 0))
         return "the machine was restarted while it was in use with cz-sync=false";
+    if (!found->clean && !found->sync && tier->sync) /* it may hold what the disk has not flushed */
+        return "it was in use with cz-sync=false and did not end";
     return NULL;
 }
 
@@ -184,10 +197,13 @@ static int begin_anew(tier *tier) {
     return getrandom(tier->head.uuid, sizeof tier->head.uuid, 0) == sizeof tier->head.uuid ? 0 : -1;
 }
 
-int tier_attach(tier *tier, int64_t backend_bytes, char note[256]) {
+int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note[256]) {
     unsigned char sector[SECTOR] = {0};
     superblock found;
+    char name[65];
     note[0] = 0;
+    cz_sha256_of(export, strlen(export), name);
+    memcpy(tier->head.export, name, sizeof tier->head.export);
     int unread = device_read(tier->fd, sector, SECTOR, 0);
     memcpy(&found, sector, sizeof found);
     const char *why = unread ? "its superblock cannot be read" : foreign(tier, &found, backend_bytes);
@@ -291,11 +307,15 @@ int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
     return tier->failed ? -1 : 1;
 }
 
-int tier_kill(tier *tier) {
+int tier_blank(tier *tier) {
     unsigned char sector[SECTOR] = {0};
+    return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
+}
+
+int tier_kill(tier *tier) {
     tier->failed = true;
     pthread_cond_broadcast(&tier->synced);
-    if (!device_write(tier->fd, sector, SECTOR, 0) && !fdatasync(tier->fd))
+    if (tier_blank(tier) == 0)
         return 0;
     return ftruncate(tier->fd, 0) || fsync(tier->fd) ? -1 : 0;
 }

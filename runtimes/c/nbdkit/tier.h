@@ -38,9 +38,11 @@ typedef struct tier tier;
 
 /* Open and lock the device, and see that it has room. */
 int tier_open(const tier_options *options, tier **found, cz_error *error);
-/* Take up what the device holds for a backend of so many bytes, or begin anew; `note` says why, or is empty. Returns
+/* Take up what the device holds for an export of so many bytes, or begin anew; `note` says why, or is empty. Returns
  * -1 where the device cannot be written. */
-int tier_attach(tier *tier, int64_t backend_bytes, char note[256]);
+int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note[256]);
+/* Before it is taken up: what the device holds is not to be; -1 where that cannot be written. */
+int tier_blank(tier *tier);
 /* End; clean: all that was used last is written, and the next start can tell. */
 void tier_close(tier *tier, bool clean);
 
