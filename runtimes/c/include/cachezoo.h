@@ -203,7 +203,10 @@ CZ_API void cz_cache_stats(const cz_cache *cache, cz_counters *counters);
  * same model_digest and options. */
 CZ_API int cz_save(const cz_stream *stream, const char *path, cz_error *error);
 CZ_API int cz_restore(cz_stream *stream, const char *path, cz_error *error);
-/* Go on with another bundle of the same kind and inputs, without losing the history. On failure nothing changes. */
+/* Go on with another bundle of the same kind and inputs, without losing the history. On failure nothing changes. The
+ * stream's cache decides by the new bundle from its next request on: with its threshold, and its prefetch mode where
+ * cz_cache_options gave none. Where the new bundle lacks one of these, cz_cache_access says CZ_BAD_BUNDLE or
+ * CZ_BAD_CALL and changes nothing. */
 CZ_API int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error);
 
 /* A log of requests as a trace that `cachezoo trace ingest` reads (format csv), with the names that a stream knows. It is
