@@ -200,7 +200,8 @@ CZ_API void cz_stats(const cz_stream *stream, cz_counters *counters);
 CZ_API void cz_cache_stats(const cz_cache *cache, cz_counters *counters);
 
 /* Write what a stream remembers to a file, whole or not at all, with a checksum; read it back into a stream of the
- * same model_digest and options. */
+ * same model_digest and options. The checksum shows damage, not who wrote the file: restore states only where you trust
+ * who wrote them. A forged one is refused or makes wrong decisions. */
 CZ_API int cz_save(const cz_stream *stream, const char *path, cz_error *error);
 CZ_API int cz_restore(cz_stream *stream, const char *path, cz_error *error);
 /* Go on with another bundle of the same kind and inputs, without losing the history. On failure nothing changes. The
