@@ -200,10 +200,14 @@ CZ_API void cz_stats(const cz_stream *stream, cz_counters *counters);
 CZ_API void cz_cache_stats(const cz_cache *cache, cz_counters *counters);
 
 /* Write what a stream remembers to a file, whole or not at all, with a checksum; read it back into a stream of the
- * same model_digest and options. */
+ * same model_digest and options. The checksum shows damage, not who wrote the file: restore states only where you trust
+ * who wrote them. A forged one is refused or makes wrong decisions. */
 CZ_API int cz_save(const cz_stream *stream, const char *path, cz_error *error);
 CZ_API int cz_restore(cz_stream *stream, const char *path, cz_error *error);
-/* Go on with another bundle of the same kind and inputs, without losing the history. On failure nothing changes. */
+/* Go on with another bundle of the same kind and inputs, without losing the history. On failure nothing changes. The
+ * stream's cache decides by the new bundle from its next request on: with its threshold, and its prefetch mode where
+ * cz_cache_options gave none. Where the new bundle lacks one of these, cz_cache_access says CZ_BAD_BUNDLE or
+ * CZ_BAD_CALL and changes nothing. */
 CZ_API int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error);
 
 /* A log of requests as a trace that `cachezoo trace ingest` reads (format csv), with the names that a stream knows. It is

@@ -13,6 +13,8 @@ struct cz_cache {
     cz_stream *admission, *ranges; /* CZ_MODEL of kind admission, and the prefetch model beside it */
     cz_prefetch_mode mode;
     double threshold, worth;
+    uint64_t swaps[2]; /* of the streams when mode and threshold were chosen */
+    bool own_mode;     /* the bundles' mode, not the caller's */
     int64_t unit_bytes, per_block, max_request;
     cz_flash *flash; /* or */
     cz_pages *pages;
@@ -41,7 +43,7 @@ static const char *deployed(const cz_cache *cache) {
 }
 
 static int choose_mode(cz_cache *cache, cz_error *error) {
-    const char *text = cache->options.prefetch ? cache->options.prefetch : deployed(cache);
+    const char *text = cache->own_mode ? deployed(cache) : cache->options.prefetch;
     if (!text)
         return cz_fail(error, CZ_BAD_BUNDLE, "the bundle names no prefetch mode; give one, such as none");
     if (!cz_prefetch_parse(text, &cache->mode))
@@ -66,6 +68,23 @@ static int choose_threshold(cz_cache *cache, cz_error *error) {
                 with.ahead == cache->mode.ahead && with.kind != CZ_NO_PREFETCH;
     return number_of(cache->admission, same ? "calibration.with_prefetch.threshold" : "calibration.threshold",
                      &cache->threshold, error);
+}
+
+/* Mode and threshold are of the streams' bundles, which cz_swap may have changed: they are chosen anew. On failure
+ * those before stay. */
+static int follow_swaps(cz_cache *cache, cz_error *error) {
+    uint64_t swaps[2] = {cache->admission->swaps, cache->ranges ? cache->ranges->swaps : 0};
+    if (swaps[0] == cache->swaps[0] && swaps[1] == cache->swaps[1])
+        return CZ_OK;
+    cz_cache chosen = *cache;
+    int code = chosen.own_mode ? choose_mode(&chosen, error) : CZ_OK;
+    if (code == CZ_OK)
+        code = choose_threshold(&chosen, error);
+    if (code != CZ_OK)
+        return code;
+    memcpy(chosen.swaps, swaps, sizeof swaps);
+    *cache = chosen;
+    return CZ_OK;
 }
 
 static int sizes(cz_cache *cache, cz_error *error) {
@@ -127,6 +146,8 @@ static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
     if (kind == CZ_ADMISSION) {
         cache->admission = first;
         cache->ranges = second;
+        cache->swaps[0] = first->swaps;
+        cache->swaps[1] = second ? second->swaps : 0;
     }
     return CZ_OK;
 }
@@ -142,6 +163,7 @@ int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cach
     if (!made)
         return cz_fail(error, CZ_NO_MEMORY, "cache: no memory");
     made->options = *options;
+    made->own_mode = options->prefetch == NULL;
     made->max_request = options->max_request ? options->max_request : DEFAULT_REQUEST;
     int code = take_streams(made, streams, error);
     if (code == CZ_OK && options->mode == CZ_MODEL && !made->admission)
@@ -220,7 +242,9 @@ static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *ac
     if (!segments(cache, request->offset, request->size, &first, &count) ||
         (request->op != CZ_READ && request->op != CZ_WRITE) || request->volume < 0)
         return CZ_BAD_CALL;
-    int code = cache->admission ? cz_observe(cache->admission, request, &tickets[0]) : CZ_OK;
+    int code = cache->admission ? follow_swaps(cache, NULL) : CZ_OK;
+    if (code == CZ_OK && cache->admission)
+        code = cz_observe(cache->admission, request, &tickets[0]);
     if (code == CZ_OK && cache->ranges)
         code = cz_observe(cache->ranges, request, &tickets[1]);
     if (code == CZ_OK)

@@ -127,6 +127,7 @@ struct cz_stream {
     cz_stream_options options;
     cz_names *names;
     uint64_t observed; /* requests; the kinds count them */
+    uint64_t swaps;    /* how often cz_swap changed the bundle: an address may come again */
 };
 /* cz_restore reads into a new stream and exchanges the two structs: they must not hold their own address. */
 

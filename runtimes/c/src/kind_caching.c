@@ -279,6 +279,12 @@ static int may_swap(const void *from, const void *to, cz_error *error) {
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with another policy.memory; begin a new one");
     if (one->layers != other->layers || one->units != other->units)
         return cz_fail(error, CZ_BAD_CALL, "a stream cannot go on with a network of another shape; begin a new one");
+    /* The cache beside the stream keeps its queues as these rules have filled them. */
+    const cz_rules *old = &one->rules, *rules = &other->rules;
+    if (old->percent != rules->percent || old->requeue != rules->requeue || old->fill != rules->fill ||
+        old->single != rules->single || one->demote_capacities != other->demote_capacities)
+        return cz_fail(error, CZ_BAD_CALL, "a cache cannot go on with another policy.protected_percent, on_hit, "
+                       "fill_free, queues or demote_capacities; begin new ones");
     return CZ_OK;
 }
 

@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "reuse_cache.h"
 
+#define LAYOUT 2 /* of saved states, which are memory as it lies: another one where a struct of reuse_parts.h changes */
 enum { MOST_NAMES = 65535, UNREAD = 0xFF };
 #define MOST_CAPACITY (INT64_C(1) << 27) /* pages */
 
@@ -167,15 +169,21 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
 
 static size_t save(const cz_stream *stream, unsigned char *buffer)
 {
-    return cz_memory_save(&((const reuse_stream *)stream)->cache->memory, buffer);
+    cz_writer out = {buffer, 0};
+    cz_put(&out, LAYOUT, 8);
+    return out.size + cz_memory_save(&((const reuse_stream *)stream)->cache->memory,
+                                     buffer ? buffer + out.size : NULL);
 }
 
 static int restore(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error)
 {
     reuse_stream *own = (reuse_stream *)stream;
     cz_reuse *cache = own->cache;
-    if (!cz_memory_restore(&cache->memory, buffer, size) || !cz_table_index(&cache->table) ||
-        !cz_table_index(&cache->past.regions) || !cz_table_index(&cache->past.stretches))
+    cz_bytes in = {buffer, size, false};
+    if (cz_take(&in, 8) != LAYOUT || in.failed)
+        return cz_fail(error, CZ_BAD_STATE, "the saved cache has the layout of another release; begin with a new stream");
+    if (!cz_memory_restore(&cache->memory, in.at, in.left) || !cz_table_index(&cache->table) ||
+        !cz_table_index(&cache->past.regions) || !cz_table_index(&cache->past.stretches) || !cz_reuse_sound(cache))
         return cz_fail(error, CZ_BAD_STATE, "the saved cache is damaged, or of other options; begin with a new stream");
     return CZ_OK;
 }

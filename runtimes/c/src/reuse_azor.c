@@ -2,7 +2,7 @@
  *
  * The kernel packs a rank into 63 bits and so takes 2^31 accesses; here the access number has 64 bits of its own.
  */
-#include "reuse_parts.h"
+#include "reuse_check.h"
 
 #define METADATA (UINT64_C(1) << 63)
 
@@ -122,4 +122,20 @@ static int64_t most(int64_t capacity)
     return capacity;
 }
 
-const cz_classic_ops cz_azor_ops = {"azor", make, serve, holds, forget, most};
+static bool sound(const void *data, cz_check *check)
+{
+    const azor *state = data;
+    if (state->used < 0 || state->used > state->capacity)
+        return false;
+    for (int64_t k = 0; k < state->used; k++) {
+        int64_t slot = state->heap[k].slot;
+        if (!cz_slot_sound(check, slot) || check->found[slot]++)
+            return false;
+    }
+    for (int64_t slot = 0; slot < check->slots; slot++)
+        if (state->resident[slot] != check->found[slot])
+            return false;
+    return true;
+}
+
+const cz_classic_ops cz_azor_ops = {"azor", make, serve, holds, forget, most, sound};

@@ -48,6 +48,7 @@ typedef struct cz_reuse {
 int64_t cz_reuse_least_keys(const cz_reuse_model *model, int64_t capacity);
 cz_reuse *cz_reuse_new(const cz_reuse_model *model, int64_t capacity, int64_t most_keys, int32_t processes);
 void cz_reuse_free(cz_reuse *cache);
+bool cz_reuse_sound(const cz_reuse *cache); /* as restored */
 /* Serve a request, whose flags are bits of reuse_parts.h; `given` are scores in place of the forest's, or NULL. */
 int cz_reuse_serve(cz_reuse *cache, const cz_reuse_model *model, const cz_request *request, int flags,
                    const float *given, int64_t *pages);

@@ -1,7 +1,7 @@
 /* The classics that this library runs beside a model, by name. */
 #include <string.h>
 
-#include "reuse_parts.h"
+#include "reuse_check.h"
 
 static const cz_classic_ops *const classics[CZ_CLASSICS] = {&cz_azor_ops, &cz_lfu_ops, &cz_lirs_ops,
                                                             &cz_lru_ops, &cz_s3fifo_ops,
@@ -37,6 +37,12 @@ void cz_classic_forget(cz_classic *classic, int32_t slot)
 {
     if (classics[classic->name]->forget != NULL)
         classics[classic->name]->forget(classic->state, slot);
+}
+
+bool cz_classic_sound(const cz_classic *classic, cz_check *check)
+{
+    cz_check_anew(check);
+    return classics[classic->name]->sound(classic->state, check);
 }
 
 int64_t cz_classic_most(enum cz_classic_name name, int64_t capacity)

@@ -1,5 +1,5 @@
 /* LFU with the counts of all pages that are known, resident or not (kernels/evict/lfu.py). */
-#include "reuse_parts.h"
+#include "reuse_check.h"
 
 typedef struct rank {
     int64_t count, last; /* accesses, and the latest one; of two pages the one with fewer, then older, is the lesser */
@@ -104,4 +104,21 @@ static int64_t most(int64_t capacity)
     return capacity;
 }
 
-const cz_classic_ops cz_lfu_ops = {"lfu", make, serve, holds, forget, most};
+static bool sound(const void *data, cz_check *check)
+{
+    const lfu *state = data;
+    if (state->n.used < 0 || state->n.used > state->capacity)
+        return false;
+    for (int64_t k = 0; k < state->n.used; k++) {
+        int64_t slot = state->heap[k].slot;
+        if (!cz_slot_sound(check, slot) || check->found[slot]++)
+            return false;
+    }
+    for (int64_t slot = 0; slot < check->slots; slot++)
+        if (state->resident[slot] != check->found[slot] || state->own[slot].count < 0 ||
+            state->own[slot].count > check->accesses)
+            return false;
+    return true;
+}
+
+const cz_classic_ops cz_lfu_ops = {"lfu", make, serve, holds, forget, most, sound};

@@ -1,5 +1,5 @@
 /* LIRS: pages that come back after few others keep almost all of the cache (kernels/evict/lirs.py), at its defaults. */
-#include "reuse_parts.h"
+#include "reuse_check.h"
 
 /* What a page is: nothing; LIR; HIR and resident, in the stack or not; HIR, gone, but in the stack. */
 enum { NOWHERE, LIR, HIR, QUEUED, GHOST };
@@ -158,4 +158,29 @@ static int64_t most(int64_t capacity)
     return 2 * capacity + hirs_of(capacity) + 1;
 }
 
-const cz_classic_ops cz_lirs_ops = {"lirs", make, serve, holds, NULL, most};
+/* In which list of the stack pages of a kind are, and whether they are in the queue. */
+static const uint8_t stack_of[] = {0, LOW + 1, HIGH + 1, 0, HIGH + 1}, queue_of[] = {0, 0, 1, 1, 0};
+
+static bool sound(const void *data, cz_check *check)
+{
+    const lirs *state = data;
+    int64_t low, high, queued;
+    if (!cz_list_sound(state->stack, LOW, check, &low) || !cz_list_sound(state->stack, HIGH, check, &high))
+        return false;
+    for (int64_t slot = 0; slot < check->slots; slot++)
+        if (state->kind[slot] > GHOST || stack_of[state->kind[slot]] != check->found[slot])
+            return false;
+    cz_check_anew(check);
+    if (!cz_list_sound(state->queue, 0, check, &queued))
+        return false;
+    for (int64_t slot = 0; slot < check->slots; slot++) {
+        if (queue_of[state->kind[slot]] != check->found[slot])
+            return false;
+        check->found[slot] = state->kind[slot] >= LIR && state->kind[slot] <= QUEUED;
+    }
+    bool full = low == state->lirs, stacked = high == 0 || state->lirs > 0;
+    return low == state->n.low && high == state->n.high && queued == state->n.queued && low <= state->lirs &&
+           queued <= state->hirs && low + high <= state->longest && (full || high + queued == 0) && stacked;
+}
+
+const cz_classic_ops cz_lirs_ops = {"lirs", make, serve, holds, NULL, most, sound};

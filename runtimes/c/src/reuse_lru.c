@@ -1,5 +1,5 @@
 /* LRU: the page used longest ago leaves (kernels/evict/lru.py). */
-#include "reuse_parts.h"
+#include "reuse_check.h"
 
 typedef struct lru {
     cz_link *links;
@@ -54,4 +54,16 @@ static int64_t most(int64_t capacity)
     return capacity;
 }
 
-const cz_classic_ops cz_lru_ops = {"lru", make, serve, holds, NULL, most};
+static bool sound(const void *data, cz_check *check)
+{
+    const lru *state = data;
+    int64_t length;
+    if (!cz_list_sound(state->links, 0, check, &length) || length != state->n.used || length > state->capacity)
+        return false;
+    for (int64_t slot = 0; slot < check->slots; slot++)
+        if (state->resident[slot] != check->found[slot])
+            return false;
+    return true;
+}
+
+const cz_classic_ops cz_lru_ops = {"lru", make, serve, holds, NULL, most, sound};

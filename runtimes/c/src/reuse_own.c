@@ -5,7 +5,9 @@
  * each place before S_k, of each k, has to be remembered. S grows by GROWTH from 1.5 C on and the delay is 4 C, so
  * never more than CZ_EPOCHS different k are open at a time.
  */
-#include "reuse_parts.h"
+#include <string.h>
+
+#include "reuse_check.h"
 
 #define FIRST 1.5
 #define GROWTH 1.3
@@ -19,9 +21,14 @@ static int64_t further(int64_t settled)
     return (int64_t)ceil((double)settled * GROWTH);
 }
 
-void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, uint32_t seed)
+static int64_t first_end(int64_t capacity)
 {
     int64_t first = (int64_t)ceil(FIRST * (double)capacity);
+    return first < 2 * CZ_LEAST ? 2 * CZ_LEAST : first;
+}
+
+void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, uint32_t seed)
+{
     own->capacity = capacity;
     own->delay = CZ_HORIZON * capacity;
     own->size = own->delay + 2;
@@ -29,7 +36,7 @@ void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees,
     own->seed = seed;
     own->fade = exp2(-(1.0 / (HALF_LIFE * (double)capacity)));
     own->trees.n = trees;
-    own->n.fill_end = own->n.grow_end = first < 2 * CZ_LEAST ? 2 * CZ_LEAST : first;
+    own->n.fill_end = own->n.grow_end = first_end(capacity);
     own->n.first = -1;
     cz_memory_keep(memory, &own->n, sizeof own->n);
     cz_memory_keep(memory, &own->trees.base, sizeof own->trees.base);
@@ -142,4 +149,61 @@ float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, fl
     float way = cz_grown_score(&own->trees, row) - score;
     own->ring[i % own->size] = (cz_belief){.way = way, .rest = NOT_WITHIN - score};
     return (float)(score + believe(own, i) * way);
+}
+
+/* Each row is unused, in the reservoir or pending, and but once: then none is missing where one is taken. */
+static bool rows_sound(const cz_own *own, uint8_t *taken)
+{
+    int64_t kept = own->sample * (CZ_EPOCHS + 1), all = 0;
+    if (own->n.unused < 0 || own->n.unused > kept)
+        return false;
+    memset(taken, 0, (size_t)kept);
+    for (int part = -2; part < CZ_EPOCHS; part++) {
+        const int32_t *rows = part == -2 ? own->unused : part == -1 ? own->reservoir : own->pending[part];
+        int64_t n = part == -2 ? own->n.unused : own->sample;
+        for (int64_t k = 0; k < n; k++) {
+            if (rows[k] == CZ_NONE && part > -2)
+                continue;
+            if (rows[k] < 0 || rows[k] >= kept || taken[rows[k]]++)
+                return false;
+            all++;
+        }
+    }
+    return all == kept;
+}
+
+/* Forests are grown on the first places of the reservoir, which the accesses up to then filled. */
+static bool places_sound(const cz_own *own, int64_t accesses)
+{
+    int64_t epoch = 0, end = first_end(own->capacity);
+    for (int64_t place = 0; place < own->sample && place < accesses; place++) {
+        for (; place >= end; epoch++)
+            end = further(end);
+        const int32_t *rows = epoch < own->n.growing ? own->reservoir : own->pending[epoch % CZ_EPOCHS];
+        if (rows[place] == CZ_NONE)
+            return false;
+    }
+    return true;
+}
+
+bool cz_own_sound(const cz_own *own, cz_check *check)
+{
+    int64_t latest = check->accesses - 1, fill_end = first_end(own->capacity), grow_end = fill_end;
+    int64_t first = latest >= fill_end + own->delay ? fill_end + own->delay : -1, filling = 0, growing = 0;
+    if (own->trees.n == 0)
+        return true;
+    for (; latest >= fill_end; filling++)
+        fill_end = further(fill_end);
+    for (; latest >= grow_end + own->delay; growing++)
+        grow_end = further(grow_end);
+    if (own->n.filling != filling || own->n.fill_end != fill_end || own->n.growing != growing ||
+        own->n.grow_end != grow_end || own->n.first != first)
+        return false;
+    if (first >= 0 && (own->n.settled < first || own->n.settled > latest || latest - own->n.settled > own->delay))
+        return false;
+    for (int64_t t = 0; t < own->trees.n; t++)
+        for (int node = 0; node < CZ_INNER; node++)
+            if (own->trees.tree[t].inputs[node] < 0 || own->trees.tree[t].inputs[node] >= CZ_INPUTS)
+                return false;
+    return rows_sound(own, check->taken) && places_sound(own, check->accesses);
 }

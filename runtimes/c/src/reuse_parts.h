@@ -279,6 +279,7 @@ bool cz_classic_holds(const cz_classic *classic, int32_t slot); /* the page, or 
 void cz_classic_forget(cz_classic *classic, int32_t slot);
 int64_t cz_classic_most(enum cz_classic_name name, int64_t capacity); /* pages that it holds at most */
 
+typedef struct cz_check cz_check; /* reuse_check.h */
 typedef struct cz_classic_ops {
     const char *name;
     void *(*make)(cz_memory *memory, const cz_table *pages, int64_t capacity);
@@ -286,6 +287,7 @@ typedef struct cz_classic_ops {
     bool (*holds)(const void *state, int32_t slot);
     void (*forget)(void *state, int32_t slot); /* NULL: of what it does not hold it knows nothing */
     int64_t (*most)(int64_t capacity);
+    bool (*sound)(const void *state, cz_check *check); /* as restored; see cz_classic_sound */
 } cz_classic_ops;
 extern const cz_classic_ops cz_azor_ops, cz_lfu_ops, cz_lirs_ops, cz_lru_ops, cz_s3fifo_ops, cz_wtinylfu_ops;
 

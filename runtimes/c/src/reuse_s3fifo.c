@@ -1,5 +1,5 @@
 /* S3-FIFO: a small queue that sifts, a main one that keeps, ghosts (kernels/evict/s3fifo.py, kernels/ghosts.py). */
-#include "reuse_parts.h"
+#include "reuse_check.h"
 
 enum { FREQUENCY = 3, SMALL = 4, MAIN = 8, PROMOTE = 2 }; /* a page's mark: frequency in the low bits, and its queue */
 
@@ -179,4 +179,51 @@ static int64_t most(int64_t capacity)
     return capacity + ghosts_of(capacity) + 1;
 }
 
-const cz_classic_ops cz_s3fifo_ops = {"s3fifo", make, serve, holds, NULL, most};
+/* The pages of a queue are found as its mark. */
+static bool ring_sound(const ring *queue, int64_t capacity, uint8_t mark, cz_check *check)
+{
+    if (queue->oldest < 0 || queue->oldest >= capacity || queue->used < 0 || queue->used > capacity)
+        return false;
+    for (int64_t k = 0; k < queue->used; k++) {
+        int64_t at = queue->oldest + k;
+        int32_t slot = queue->slots[at < capacity ? at : at - capacity];
+        if (!cz_slot_sound(check, slot) || check->found[slot] != 0)
+            return false;
+        check->found[slot] = mark;
+    }
+    return true;
+}
+
+static bool ghosts_sound(const s3fifo *state, const cz_check *check)
+{
+    int64_t live = 0;
+    if (state->n.first < 0 || state->n.first >= state->size || state->n.span < 0 || state->n.span > state->size)
+        return false;
+    for (int64_t k = 0; k < state->size; k++) {
+        int64_t from_first = k >= state->n.first ? k - state->n.first : k + state->size - state->n.first;
+        int32_t slot = state->log[k];
+        if (slot == CZ_NONE)
+            continue;
+        if (from_first >= state->n.span || !cz_slot_sound(check, slot) || state->slot_of[slot] != k ||
+            state->mark[slot] != 0)
+            return false;
+        live++;
+    }
+    return live == state->n.live && live <= state->size / 2;
+}
+
+static bool sound(const void *data, cz_check *check)
+{
+    const s3fifo *state = data;
+    if (!ring_sound(&state->small, state->capacity, SMALL, check) ||
+        !ring_sound(&state->main, state->capacity, MAIN, check) ||
+        state->small.used + state->main.used > state->capacity)
+        return false;
+    for (int64_t slot = 0; slot < check->slots; slot++)
+        if ((state->mark[slot] & ~FREQUENCY) != check->found[slot] || (!check->found[slot] && state->mark[slot]) ||
+            state->slot_of[slot] < 0 || state->slot_of[slot] >= state->size)
+            return false;
+    return ghosts_sound(state, check);
+}
+
+const cz_classic_ops cz_s3fifo_ops = {"s3fifo", make, serve, holds, NULL, most, sound};

@@ -2,7 +2,7 @@
  *
  * The sketch hashes a page's number by first appearance, as the kernel does.
  */
-#include "reuse_parts.h"
+#include "reuse_check.h"
 
 enum { OUT, WINDOW, PROBATION, PROTECTED }; /* where a page is; the ends of the lists are one less */
 enum { COUNTERS = 16, LIMIT = 15 };
@@ -143,4 +143,20 @@ static int64_t most(int64_t capacity)
     return capacity + 1;
 }
 
-const cz_classic_ops cz_wtinylfu_ops = {"wtinylfu", make, serve, holds, NULL, most};
+static bool sound(const void *data, cz_check *check)
+{
+    const wtinylfu *state = data;
+    const int64_t *held = state->n.held;
+    for (int list = WINDOW; list <= PROTECTED; list++) {
+        int64_t length;
+        if (!cz_list_sound(state->links, list - 1, check, &length) || length != held[list])
+            return false;
+    }
+    for (int64_t slot = 0; slot < check->slots; slot++)
+        if (state->where[slot] != check->found[slot])
+            return false;
+    return held[OUT] == 0 && held[WINDOW] <= state->window && held[PROTECTED] <= state->protected &&
+           held[PROBATION] + held[PROTECTED] <= state->main && state->n.age >= 0 && state->n.age < state->period;
+}
+
+const cz_classic_ops cz_wtinylfu_ops = {"wtinylfu", make, serve, holds, NULL, most, sound};

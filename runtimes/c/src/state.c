@@ -161,9 +161,11 @@ static int check_state(const cz_stream *stream, const char *path, cz_bytes *in, 
     return CZ_OK;
 }
 
-static int fill(cz_stream *fresh, const char *path, cz_bytes in, size_t names, uint64_t observed, cz_error *error) {
+static int fill(cz_stream *fresh, const char *path, cz_bytes in, size_t names, uint64_t observed, uint64_t swaps,
+                cz_error *error) {
     cz_error why = {0};
     fresh->observed = observed;
+    fresh->swaps = swaps;
     if (!cz_names_restore(fresh->names, in.at, names)) return damaged(path, error);
     int result = fresh->ops->restore(fresh, in.at + names, in.left - names, &why);
     if (result) return cz_fail(error, result, "%s: %.400s; begin with an empty one", path, why.text);
@@ -191,7 +193,7 @@ int cz_restore(cz_stream *stream, const char *path, cz_error *error) {
     if (!result) result = check_state(stream, path, &in, size, &observed, &names, error);
     if (!result)
         result = cz_stream_make(stream->bundle, stream->ops, stream->model, &stream->options, &fresh, error);
-    if (!result) result = fill(fresh, path, in, names, observed, error);
+    if (!result) result = fill(fresh, path, in, names, observed, stream->swaps, error);
     if (!result) exchange((unsigned char *)stream, (unsigned char *)fresh, stream->ops->stream_bytes);
     cz_stream_free(fresh);
     free(data);

@@ -95,6 +95,7 @@ int cz_swap(cz_stream *stream, const cz_bundle *bundle, cz_error *error) {
     if (result) return result;
     stream->bundle = bundle;
     stream->model = cz_bundle_model(bundle);
+    stream->swaps++;
     if (stream->ops->swapped) stream->ops->swapped(stream);
     return CZ_OK;
 }

@@ -25,6 +25,7 @@ CLASSICS = ("azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu")
 PARTS = (*CLASSICS, "classic", "follow", "hazards", "memory", "own", "past", "table", "trees", "worth")
 SOURCES = [
     "tests/drive_reuse_parts.c",
+    "src/reuse_check.c",
     *(f"src/reuse_{name}.c" for name in PARTS),
 ]
 

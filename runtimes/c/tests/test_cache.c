@@ -1,0 +1,146 @@
+/* Caches of models: what their streams' bundles say is what they do, also after cz_swap. */
+#include <unistd.h>
+
+#include "../fuzz/sealed.h"
+#include "test.h"
+
+#define ADMISSION "tests/golden/protocol2/admission.database.lgbm"
+#define CACHING "tests/golden/protocol2/caching.database.lstm1x8"
+#define REQUESTS 3000
+
+static cz_error error;
+
+/* The stored bundle with a text of its model.json replaced; NULL changes nothing. */
+static cz_bundle *changed(const char *path, const char *text, const char *with) {
+    cz_store base;
+    cz_bundle *bundle;
+    sealed_load(path, &base);
+    const cz_entry *entry = cz_store_find(&base, CZ_ACTS);
+    size_t size = (size_t)entry->size, length = text ? strlen(text) : 0, added = with ? strlen(with) : 0;
+    char *made = malloc(size + added + 1);
+    const char *at = text ? memmem(entry->data, size, text, length) : (const char *)entry->data;
+    REQUIRE(made && at);
+    size_t head = (size_t)(at - (const char *)entry->data);
+    memcpy(made, entry->data, head);
+    if (added) memcpy(made + head, with, added);
+    memcpy(made + head + added, at + length, size - head - length);
+    int result = sealed_open(&base, CZ_ACTS, (unsigned char *)made, size - length + added, CZ_FP32, &bundle, &error);
+    if (result) fprintf(stderr, "%s\n", error.text);
+    REQUIRE(result == CZ_OK);
+    free(made);
+    cz_store_free(&base);
+    return bundle;
+}
+
+static cz_stream *new_stream(const cz_bundle *bundle) {
+    cz_stream_options options = {.max_keys = 4096, .max_names = 8, .capacity = 300};
+    cz_stream *stream;
+    REQUIRE(cz_stream_new(bundle, &options, &stream, &error) == CZ_OK);
+    REQUIRE(cz_intern(stream, CZ_VOLUME, "vda") == 0);
+    return stream;
+}
+
+static cz_cache *new_cache(cz_stream *stream, const char *prefetch) {
+    cz_cache_options options = {.mode = CZ_MODEL, .capacity = 300, .prefetch = prefetch};
+    cz_stream *streams[2] = {stream, NULL};
+    cz_cache *cache;
+    REQUIRE(cz_cache_new(&options, streams, &cache, &error) == CZ_OK);
+    return cache;
+}
+
+static void serve(cz_cache *cache, int64_t i, uint8_t op, cz_access *access) {
+    uint64_t drawn = (uint64_t)i * UINT64_C(0x9E3779B97F4A7C15) >> 32;
+    cz_request request = {.time_us = i, .offset = (int64_t)(drawn % (1 + (uint64_t)i % 97 * 9)) * 4096,
+                          .size = 1 + (int64_t)(drawn >> 8) % 90000, .name_space = CZ_UNKNOWN, .user = CZ_UNKNOWN,
+                          .flags = CZ_UNKNOWN, .op = op};
+    REQUIRE(cz_cache_access(cache, &request, access) == CZ_OK);
+}
+
+static bool same(const cz_access *one, const cz_access *other) {
+    return one->hits == other->hits && one->written == other->written && one->prefetched == other->prefetched &&
+           one->evicted == other->evicted && one->asked == other->asked &&
+           one->decision.admit == other->decision.admit && one->n_units == other->n_units;
+}
+
+/* Serve a history of writes, which leave a flash cache empty; then swap, and go on beside a cache of the new bundle
+ * that saw the same. Returns how often the old bundle would have decided otherwise. */
+static int swapped_and_fresh(const char *text, const char *with, const char *prefetch) {
+    cz_bundle *old = changed(ADMISSION, NULL, NULL), *bundle = changed(ADMISSION, text, with);
+    cz_bundle *stays = changed(ADMISSION, NULL, NULL);
+    cz_stream *streams[3] = {new_stream(old), new_stream(bundle), new_stream(stays)};
+    cz_cache *caches[3];
+    cz_access access[3];
+    int otherwise = 0;
+    for (int k = 0; k < 3; k++) caches[k] = new_cache(streams[k], prefetch);
+    for (int64_t i = 0; i < 500; i++)
+        for (int k = 0; k < 3; k++) serve(caches[k], i, CZ_WRITE, &access[k]);
+    REQUIRE(cz_swap(streams[0], bundle, &error) == CZ_OK);
+    cz_close(old);
+    for (int64_t i = 500; i < REQUESTS; i++) {
+        for (int k = 0; k < 3; k++) serve(caches[k], i, i % 4 == 0, &access[k]);
+        CHECK(same(&access[0], &access[1]));
+        otherwise += !same(&access[0], &access[2]);
+    }
+    for (int k = 0; k < 3; k++) {
+        cz_cache_free(caches[k]);
+        cz_stream_free(streams[k]);
+    }
+    cz_close(bundle);
+    cz_close(stays);
+    return otherwise;
+}
+
+static void test_a_cache_follows_its_swapped_stream(void) {
+    CHECK(swapped_and_fresh("\"threshold\": -1.4322657585144043", "\"threshold\": 0.75", "none") > 50);
+    CHECK(swapped_and_fresh("\"mode\": \"next(16)\"", "\"mode\": \"all_on_miss\"", NULL) > 50);
+    CHECK(swapped_and_fresh("\"mode\": \"next(16)\"", "\"mode\": \"next(8)\"", "next(16)") > 50); /* not its own mode */
+}
+
+/* The number of swaps must not begin anew with what is restored. */
+static void test_a_restored_stream_is_not_taken_for_the_one_before_its_swap(void) {
+    cz_bundle *old = changed(ADMISSION, NULL, NULL);
+    cz_bundle *bundle = changed(ADMISSION, "\"threshold\": -1.4322657585144043", "\"threshold\": 1e9");
+    cz_stream *stream = new_stream(old);
+    cz_cache *cache = new_cache(stream, "none");
+    cz_access access;
+    char path[] = "/tmp/cz_cache_XXXXXX";
+    int file = mkstemp(path);
+    REQUIRE(file >= 0 && close(file) == 0);
+    REQUIRE(cz_swap(stream, bundle, &error) == CZ_OK && cz_save(stream, path, &error) == CZ_OK);
+    REQUIRE(cz_restore(stream, path, &error) == CZ_OK && unlink(path) == 0);
+    for (int64_t i = 0; i < 200; i++) {
+        serve(cache, i, CZ_READ, &access);
+        CHECK(access.written == 0);
+    }
+    cz_cache_free(cache);
+    cz_stream_free(stream);
+    cz_close(old);
+    cz_close(bundle);
+}
+
+static void test_rules_of_a_page_cache_are_not_swapped(void) {
+    static const char *const rules[][2] = {
+        {"\"demote_capacities\": 5,\n    \"fill_free\"", "\"demote_capacities\": 6,\n    \"fill_free\""},
+        {"\"fill_free\": true,\n    \"memory\"", "\"fill_free\": false,\n    \"memory\""},
+        {"\"on_hit\": \"stay\"", "\"on_hit\": \"requeue\""},
+        {"\"protected_percent\": 20,\n    \"queues\"", "\"protected_percent\": 21,\n    \"queues\""},
+    };
+    cz_bundle *bundle = changed(CACHING, NULL, NULL), *threshold = changed(CACHING, "\"threshold\": 0.5", "\"threshold\": 0.4");
+    cz_stream *stream = new_stream(bundle);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        cz_bundle *other = changed(CACHING, rules[i][0], rules[i][1]);
+        CHECK(cz_swap(stream, other, &error) == CZ_BAD_CALL && strstr(error.text, "protected_percent"));
+        cz_close(other);
+    }
+    CHECK(cz_swap(stream, threshold, &error) == CZ_OK);
+    cz_stream_free(stream);
+    cz_close(bundle);
+    cz_close(threshold);
+}
+
+int main(void) {
+    test_a_cache_follows_its_swapped_stream();
+    test_a_restored_stream_is_not_taken_for_the_one_before_its_swap();
+    test_rules_of_a_page_cache_are_not_swapped();
+    return TEST_END();
+}
