@@ -471,6 +471,15 @@ def test_trims_and_zeroes_leave_the_cache(built, folder):
     assert (found["zeroes"], found["trims"], found["invalidated"], found["hits"]) == (1, 1, 22, 256 - 22)
 
 
+def test_the_last_counters_are_written_however_late_threads_start(built, folder):
+    source, late = ROOT / "runtimes/c/tests/late_preload.c", folder / "late.so"
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["gcc", *flags, "-o", str(late), str(source), "-ldl"], check=True, timeout=60)
+    with serve(built, folder, tier(folder), variables={"LD_PRELOAD": str(late)}) as server:
+        server.stop()
+    assert counters(folder)["reads"] == 0
+
+
 def test_the_log_is_a_trace(built, folder):
     options = tier(folder, "256K", f"cz-log={folder / 'log.csv'}", "cz-volume=sda")
     with serve(built, folder, options) as server:

@@ -59,6 +59,8 @@ static void *report_now_and_then(void *nothing) {
         int woken = 0;
         while (!ending && woken != ETIMEDOUT)
             woken = pthread_cond_timedwait(&report_end, &report_lock, &next);
+        if (ending)
+            break;
         pthread_mutex_unlock(&report_lock);
         report();
         pthread_mutex_lock(&report_lock);
@@ -107,7 +109,8 @@ static void end_all(void) {
         ending = true;
         pthread_cond_signal(&report_end);
         pthread_mutex_unlock(&report_lock);
-        pthread_join(reporter, NULL); /* which writes a last report */
+        pthread_join(reporter, NULL);
+        report(); /* the last: the thread may have had no turn before its end */
         reporting = false;
     }
     if (is_open)
