@@ -1,34 +1,20 @@
 /* Caches of models: what their streams' bundles say is what they do, also after cz_swap. */
 #include <unistd.h>
 
-#include "../fuzz/sealed.h"
-#include "test.h"
+#include "changed.h"
 
 #define ADMISSION "tests/golden/protocol2/admission.database.lgbm"
+#define PREFETCH "tests/golden/protocol2/prefetch.database.lgbm"
 #define CACHING "tests/golden/protocol2/caching.database.lstm1x8"
 #define REQUESTS 3000
 
 static cz_error error;
 
-/* The stored bundle with a text of its model.json replaced; NULL changes nothing. */
 static cz_bundle *changed(const char *path, const char *text, const char *with) {
-    cz_store base;
     cz_bundle *bundle;
-    sealed_load(path, &base);
-    const cz_entry *entry = cz_store_find(&base, CZ_ACTS);
-    size_t size = (size_t)entry->size, length = text ? strlen(text) : 0, added = with ? strlen(with) : 0;
-    char *made = malloc(size + added + 1);
-    const char *at = text ? memmem(entry->data, size, text, length) : (const char *)entry->data;
-    REQUIRE(made && at);
-    size_t head = (size_t)(at - (const char *)entry->data);
-    memcpy(made, entry->data, head);
-    if (added) memcpy(made + head, with, added);
-    memcpy(made + head + added, at + length, size - head - length);
-    int result = sealed_open(&base, CZ_ACTS, (unsigned char *)made, size - length + added, CZ_FP32, &bundle, &error);
+    int result = open_changed(path, text, with, &bundle, &error);
     if (result) fprintf(stderr, "%s\n", error.text);
     REQUIRE(result == CZ_OK);
-    free(made);
-    cz_store_free(&base);
     return bundle;
 }
 
@@ -138,7 +124,21 @@ static void test_rules_of_a_page_cache_are_not_swapped(void) {
     cz_close(threshold);
 }
 
+static void test_bundles_of_another_geometry_are_refused(void) {
+    cz_bundle *bundle = changed(ADMISSION, NULL, NULL);
+    cz_bundle *ranges = changed(PREFETCH, "\"segment_bytes\": 4096", "\"segment_bytes\": 8192");
+    cz_stream *streams[2] = {new_stream(bundle), new_stream(ranges)};
+    cz_cache_options options = {.mode = CZ_MODEL, .capacity = 300};
+    cz_cache *cache;
+    CHECK(cz_cache_new(&options, streams, &cache, &error) == CZ_BAD_CALL && !cache);
+    CHECK(strstr(error.text, "geometry") && strstr(error.text, "8192") && !strchr(error.text, '\n'));
+    for (int k = 0; k < 2; k++) cz_stream_free(streams[k]);
+    cz_close(bundle);
+    cz_close(ranges);
+}
+
 int main(void) {
+    test_bundles_of_another_geometry_are_refused();
     test_a_cache_follows_its_swapped_stream();
     test_a_restored_stream_is_not_taken_for_the_one_before_its_swap();
     test_rules_of_a_page_cache_are_not_swapped();
