@@ -8,7 +8,8 @@
  * and may be shared by threads. Tickets are the caller's own memory: a stream may observe later requests between
  * cz_observe and cz_decide of one, so misses may overlap.
  *
- * Functions that can fail return CZ_OK or an error, and fill a cz_error (which may be NULL) with one line.
+ * Functions that can fail return CZ_OK or an error, and fill a cz_error (which may be NULL) with one line. A NULL where
+ * something is needed is CZ_BAD_CALL; functions that return nothing then do nothing, or give zeros.
  */
 #ifndef CACHEZOO_H
 #define CACHEZOO_H
@@ -74,6 +75,7 @@ typedef struct cz_info {
 
 /* Read and check a bundle's folder or .zip. */
 CZ_API int cz_open(const char *path, enum cz_precision precision, cz_bundle **bundle, cz_error *error);
+/* Free a bundle; its streams, and their caches, must be freed before, or have gone on with another by cz_swap. */
 CZ_API void cz_close(cz_bundle *bundle);
 CZ_API void cz_bundle_info(const cz_bundle *bundle, cz_info *info);
 

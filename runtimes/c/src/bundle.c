@@ -124,6 +124,12 @@ static int64_t bytes_at(const cz_bundle *bundle, const char *place) {
 }
 
 void cz_bundle_info(const cz_bundle *bundle, cz_info *info) {
+    if (!info)
+        return;
+    *info = (cz_info){
+        .id = "", .version = "", .category = "", .profile = "", .threshold = (double)NAN, .prefetch = "none"};
+    if (!bundle)
+        return;
     const cz_json *root = &bundle->root, *threshold = cz_json_get(root, "calibration.threshold");
     bool number = threshold && threshold->type == CZ_JSON_NUMBER;
     const char *mode = bundle->ops->kind == CZ_PREFETCH ? "policy.mode" : "calibration.with_prefetch.mode";

@@ -98,6 +98,13 @@ static int sizes(cz_cache *cache, cz_error *error) {
                            (long long)info.segment_bytes, (long long)info.block_bytes);
         unit = info.segment_bytes;
         block = info.block_bytes;
+        if (cache->ranges)
+            cz_bundle_info(cache->ranges->bundle, &info);
+        if (unit != info.segment_bytes || block != info.block_bytes)
+            return cz_fail(error, CZ_BAD_CALL,
+                           "cache: the prefetch bundle's segments have %lld bytes and its blocks %lld, the admission's "
+                           "%lld and %lld; give bundles of one geometry", (long long)info.segment_bytes,
+                           (long long)info.block_bytes, (long long)unit, (long long)block);
     }
     if (unit < 1 || block < unit || block % unit)
         return cz_fail(error, CZ_BAD_CALL, "cache: units of %lld bytes in blocks of %lld: a block holds whole units",
@@ -153,7 +160,11 @@ static int take_streams(cz_cache *cache, cz_stream *streams[2], cz_error *error)
 }
 
 int cz_cache_new(const cz_cache_options *options, cz_stream *streams[2], cz_cache **cache, cz_error *error) {
+    if (!cache)
+        return cz_fail(error, CZ_BAD_CALL, "cz_cache_new: no place for the cache; pass one");
     *cache = NULL;
+    if (!options)
+        return cz_fail(error, CZ_BAD_CALL, "cz_cache_new: no options; pass them");
     if (options->mode != CZ_LRU && options->mode != CZ_REJECTX && options->mode != CZ_MODEL)
         return cz_fail(error, CZ_BAD_CALL, "cache: mode %d is unknown", (int)options->mode);
     if (options->max_request < 0 || options->max_request > (int64_t)1 << 40)
@@ -259,11 +270,15 @@ static int serve_flash(cz_cache *cache, const cz_request *request, cz_access *ac
 }
 
 int cz_cache_access(cz_cache *cache, const cz_request *request, cz_access *access) {
+    if (!cache || !request || !access)
+        return CZ_BAD_CALL;
     return cache->flash ? serve_flash(cache, request, access) : cz_pages_access(cache->pages, request, access);
 }
 
 int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size, cz_access *access) {
     int64_t first, count;
+    if (!cache || !access)
+        return CZ_BAD_CALL;
     if (!cache->flash)
         return cz_pages_drop(cache->pages, volume, offset, size, access);
     if (!segments(cache, offset, size, &first, &count))
@@ -272,10 +287,15 @@ int cz_cache_drop(cz_cache *cache, int32_t volume, int64_t offset, int64_t size,
 }
 
 int cz_cache_put(cz_cache *cache, int32_t volume, int64_t number, int32_t slot) {
-    return cache->flash ? cz_flash_put(cache->flash, volume, number, slot) : CZ_BAD_CALL;
+    return cache && cache->flash ? cz_flash_put(cache->flash, volume, number, slot) : CZ_BAD_CALL;
 }
 
 void cz_cache_stats(const cz_cache *cache, cz_counters *counters) {
+    if (!counters)
+        return;
+    *counters = (cz_counters){0};
+    if (!cache)
+        return;
     if (cache->flash) {
         cz_flash_stats(cache->flash, counters);
         counters->decisions = cache->asked;

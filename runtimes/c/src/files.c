@@ -51,6 +51,10 @@ int cz_store_add(cz_store *store, const char *path, size_t length, unsigned char
         free(data);
         return cz_refuse(store->where, error, CZ_AGAIN, "holds more than %d files", MOST_FILES);
     }
+    if (size > CZ_MOST_FILE - store->bytes) {
+        free(data);
+        return cz_refuse(store->where, error, CZ_AGAIN, "its files have more than 1 GiB, more than any bundle");
+    }
     if (store->count == store->room) {
         size_t room = store->room ? 2 * store->room : 16;
         cz_entry *entries = realloc(store->entries, room * sizeof *entries);
@@ -66,6 +70,7 @@ int cz_store_add(cz_store *store, const char *path, size_t length, unsigned char
         return no_memory(store->where, error);
     }
     store->entries[store->count++] = (cz_entry){name, data, size};
+    store->bytes += size;
     return CZ_OK;
 }
 

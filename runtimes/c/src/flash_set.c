@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define MOST_CAPACITY (1 << 24) /* segments of a golden set's cache: below 1 GiB of memory */
+
 static int unfit(const cz_bundle *bundle, const cz_golden *golden, const char *what, cz_error *error) {
     return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden set %s: %s; export it again", cz_bundle_where(bundle),
                    golden->name[0] ? golden->name : "golden", what);
@@ -26,8 +28,8 @@ static int new_flash(const cz_bundle *bundle, const cz_json *capacity, int64_t m
                      cz_error *error) {
     const cz_json *context = set->golden->context, *mode = cz_json_get(context, "prefetch"),
                   *admit = cz_json_get(context, "admit");
-    if (!capacity->whole || capacity->integer < 1 || capacity->integer > 1 << 26)
-        return unfit(bundle, set->golden, "capacity_segments is no number from 1 to 2^26", error);
+    if (!capacity->whole || capacity->integer < 1 || capacity->integer > MOST_CAPACITY)
+        return unfit(bundle, set->golden, "capacity_segments is no number from 1 to 2^24", error);
     if (!mode || mode->type != CZ_JSON_TEXT || !cz_prefetch_parse(mode->text, &set->mode))
         return unfit(bundle, set->golden, "prefetch is no mode that this library knows", error);
     if (!admit || admit->type != CZ_JSON_TEXT || (strcmp(admit->text, "all") != 0 && strcmp(admit->text, "model") != 0))

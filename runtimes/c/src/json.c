@@ -203,6 +203,8 @@ static bool number_of(reader *in, cz_json *found) {
     if (!end)
         return refuse(in, "neither a value nor a number");
     found->type = CZ_JSON_NUMBER;
+    if (*end == 'x' || *end == 'X') /* hexadecimal, which strtod reads and JSON does not */
+        return refuse(in, "neither a value nor a number");
     if (!cz_decimal(in->at, &stopped, &found->number))
         return out_of_memory(in);
     if (!isfinite(found->number))

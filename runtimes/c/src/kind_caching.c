@@ -324,6 +324,8 @@ static int set_new(const cz_bundle *bundle, const caching *model, const cz_golde
     cz_rules rules;
     cz_stream_options options = {.max_keys = all, .capacity = capacity->integer};
     cz_caching_rules(model, capacity->integer, &rules);
+    /* Room for every page is never short of a slot, so more room changes nothing but the period, which is set. */
+    if (rules.capacity > all) rules.capacity = all;
     of->units = malloc((size_t)most * sizeof *of->units);
     of->victims = malloc((size_t)most * sizeof *of->victims);
     if (!of->units || !of->victims) return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for golden rows", where);

@@ -7,6 +7,7 @@
 
 #define LAYOUT 2 /* of saved states, which are memory as it lies: another one where a struct of reuse_parts.h changes */
 enum { MOST_NAMES = 65535, UNREAD = 0xFF };
+#define MOST_GOLDEN ((size_t)1 << 30) /* bytes of a golden set's cache */
 #define MOST_CAPACITY (INT64_C(1) << 27) /* pages */
 
 typedef struct reuse_stream {
@@ -42,12 +43,13 @@ static int check_options(const cz_reuse_model *model, const cz_stream_options *o
 static int stream_new(const void *model, const cz_stream_options *options, cz_stream *stream, cz_error *error)
 {
     reuse_stream *own = (reuse_stream *)stream;
+    bool large;
     int result = check_options(model, options, error);
     if (result != CZ_OK)
         return result;
     own->names = options->max_names;
     own->flags = malloc((size_t)own->names);
-    own->cache = cz_reuse_new(model, options->capacity, options->max_keys, own->names + 1);
+    own->cache = cz_reuse_new(model, options->capacity, options->max_keys, own->names + 1, 0, &large);
     if (own->cache == NULL || own->flags == NULL) {
         stream_free(stream);
         return cz_fail(error, CZ_NO_MEMORY, "no memory for a cache of %lld pages that remembers %lld",
@@ -148,6 +150,7 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
 {
     const cz_reuse_model *model = data;
     const char *where = cz_bundle_where(bundle);
+    bool large;
     const cz_json *stated = cz_json_get(golden->context, "capacity_pages");
     if (!stated || !stated->whole || stated->integer < 1 || stated->integer > MOST_CAPACITY)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: golden.context.capacity_pages: give pages, 1 to %lld", where,
@@ -158,7 +161,10 @@ static int remake(const cz_bundle *bundle, const void *data, const cz_golden *go
                        "each page access", where, CZ_INPUTS);
     int64_t keys = cz_reuse_least_keys(model, stated->integer);
     keys = golden->feature_rows > keys ? golden->feature_rows : keys;
-    cz_reuse *cache = cz_reuse_new(model, stated->integer, keys, golden->n_names[CZ_USER] + 1);
+    cz_reuse *cache = cz_reuse_new(model, stated->integer, keys, golden->n_names[CZ_USER] + 1, MOST_GOLDEN, &large);
+    if (!cache && large)
+        return cz_fail(error, CZ_BAD_BUNDLE, "%s: a golden set's cache of %lld pages and policy.own_rows take more than "
+                       "1 GiB; export the bundle with smaller ones", where, (long long)stated->integer);
     if (!cache)
         return cz_fail(error, CZ_NO_MEMORY, "%s: no memory for a cache of %lld pages", where,
                        (long long)stated->integer);

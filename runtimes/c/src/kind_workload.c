@@ -103,7 +103,7 @@ static int read_policy(const cz_values *values, const char *where, workload *mod
     int64_t window = 0, windows = 0, votes = 0;
     int code = read_classes(values, where, model, error);
     if (!code) code = cz_values_whole(values, "policy.window", 1, CZ_MOST_WINDOW, &window, error);
-    if (!code) code = cz_values_whole(values, "policy.vote_windows", 1, CZ_MOST_WINDOW, &windows, error);
+    if (!code) code = cz_values_whole(values, "policy.vote_windows", 1, CZ_MOST_VOTES, &windows, error);
     if (!code) code = cz_values_whole(values, "policy.switch_votes", 1, (int64_t)1 << 31, &votes, error);
     if (!code) code = read_limit(values, where, "policy.unknown_above.window", &model->rule.window_above, error);
     if (!code) code = read_limit(values, where, "policy.unknown_above.vote", &model->rule.vote_above, error);

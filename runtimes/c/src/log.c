@@ -118,6 +118,7 @@ static bool texts_of(const cz_logger *logger, const int32_t number[CZ_COLUMNS], 
 }
 
 int cz_log(cz_logger *logger, const cz_request *request) {
+    if (!logger || !request) return CZ_BAD_CALL;
     const int32_t number[CZ_COLUMNS] = {request->volume, request->name_space, request->user, request->flags};
     const char *text[CZ_COLUMNS];
     size_t most = NUMBERS;

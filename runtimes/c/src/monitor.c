@@ -48,7 +48,7 @@ int cz_known_read(const cz_values *values, const char *where, int32_t inputs, cz
     const cz_json *list = cz_values_get(values, "calibration.known");
     *known = (cz_known){.moments = 2 * inputs};
     if (!list) return CZ_OK;
-    if (list->type != CZ_JSON_LIST || list->length > CZ_MOST_WINDOW)
+    if (list->type != CZ_JSON_LIST || list->length > CZ_MOST_VOTES)
         return cz_fail(error, CZ_BAD_BUNDLE, "%s: calibration.known is no list; export the bundle again", where);
     size_t moments = (size_t)known->moments, each = moments * (moments + 1);
     known->numbers = calloc(list->length * each + 1, sizeof *known->numbers);

@@ -8,7 +8,8 @@
 
 #define CZ_NO_VOTE (-1)
 #define CZ_STRANGE (-2)
-#define CZ_MOST_WINDOW (1 << 20)
+#define CZ_MOST_WINDOW (1 << 12) /* requests: each is compared with all before it in its window */
+#define CZ_MOST_VOTES (1 << 20)
 #define CZ_MOST_MOMENTS (2 * CZ_MAX_FEATURES)
 
 /* Means, and lower triangles that whiten moments, of the windows of each train trace. */

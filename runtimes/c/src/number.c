@@ -44,7 +44,7 @@ bool cz_decimal(const char *text, const char **end, double *found) {
     *found = strtod_l(text, &stopped, plain);
     freelocale(plain);
     *end = last;
-    return stopped == last;
+    return stopped == last; /* not so of a hexadecimal number, which strtod reads */
 }
 
 bool cz_whole(const char *text, size_t length, int64_t *found) {

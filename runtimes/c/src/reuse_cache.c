@@ -69,12 +69,15 @@ static void set_parts(cz_reuse *cache, const cz_reuse_model *model, int64_t capa
     set_follower(cache, model, capacity);
 }
 
-cz_reuse *cz_reuse_new(const cz_reuse_model *model, int64_t capacity, int64_t most_keys, int32_t processes)
+cz_reuse *cz_reuse_new(const cz_reuse_model *model, int64_t capacity, int64_t most_keys, int32_t processes,
+                       size_t limit, bool *large)
 {
     cz_reuse *cache = calloc(1, sizeof *cache);
+    *large = false;
     if (cache == NULL)
         return NULL;
     cz_memory *memory = &cache->memory;
+    memory->limit = limit;
     cz_table_new(&cache->table, memory, most_keys);
     cache->table.owner = cache;
     cache->table.held = held;
@@ -88,6 +91,7 @@ cz_reuse *cz_reuse_new(const cz_reuse_model *model, int64_t capacity, int64_t mo
     cache->served = cz_memory_scratch(memory, CZ_REUSE_MOST_PAGES, sizeof *cache->served);
     cz_memory_keep(memory, &cache->n, sizeof cache->n);
     cache->n.volume = -1;
+    *large = memory->large;
     if (memory->failed) {
         cz_reuse_free(cache);
         return NULL;

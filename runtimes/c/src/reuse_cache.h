@@ -46,7 +46,9 @@ typedef struct cz_reuse {
 
 /* Pages that must be remembered at least: the caches and their ghosts, and a request's. */
 int64_t cz_reuse_least_keys(const cz_reuse_model *model, int64_t capacity);
-cz_reuse *cz_reuse_new(const cz_reuse_model *model, int64_t capacity, int64_t most_keys, int32_t processes);
+/* NULL without memory; where `limit` is not 0, also where it takes more bytes than that, which `large` then says. */
+cz_reuse *cz_reuse_new(const cz_reuse_model *model, int64_t capacity, int64_t most_keys, int32_t processes,
+                       size_t limit, bool *large);
 void cz_reuse_free(cz_reuse *cache);
 bool cz_reuse_sound(const cz_reuse *cache); /* as restored */
 /* Serve a request, whose flags are bits of reuse_parts.h; `given` are scores in place of the forest's, or NULL. */

@@ -24,6 +24,8 @@ void *cz_memory_room(cz_memory *memory, size_t most, size_t each, const int64_t 
         return NULL;
     }
     size_t bytes = most * each;
+    if (memory->limit && bytes > memory->limit - memory->bytes)
+        memory->large = memory->failed = true;
     unsigned char *block = memory->failed ? NULL : calloc(1, bytes + LINE); /* pages never touched cost nothing */
     if (block == NULL) {
         memory->failed = true;

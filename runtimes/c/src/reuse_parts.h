@@ -32,8 +32,8 @@ typedef struct cz_field {
 typedef struct cz_memory {
     cz_field fields[256];
     int n;
-    bool failed;
-    size_t bytes;
+    bool failed, large; /* large: it failed because it would have been more than `limit` */
+    size_t bytes, limit; /* 0: no limit */
 } cz_memory;
 /* Room for `most` entries, all 0; NULL, and `failed` from then on, where there is none. */
 void *cz_memory_room(cz_memory *memory, size_t most, size_t each, const int64_t *used);

@@ -80,7 +80,7 @@ static int write_file(const char *path, const unsigned char *data, size_t size, 
 static int read_file(const char *path, unsigned char **data, size_t *size, cz_error *error) {
     struct stat found;
     *data = NULL;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO has no writer to wait for */
     if (file < 0) return io_failed(path, "cannot be read", error);
     int result = CZ_OK;
     if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode))

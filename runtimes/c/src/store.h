@@ -9,7 +9,7 @@
 #define CZ_SEAL "manifest.sha256"
 #define CZ_REFUSED "REFUSED.json"
 #define CZ_MOST_MANIFEST ((uint64_t)16 << 20)
-#define CZ_MOST_FILE ((uint64_t)1 << 30)
+#define CZ_MOST_FILE ((uint64_t)1 << 30) /* also of all together */
 #define CZ_AGAIN "copy or export the bundle again"
 
 /* A file that was found; data is NULL until it is read. */
@@ -24,6 +24,7 @@ typedef struct cz_store {
     int folder; /* descriptor, -1 where all files are in memory */
     cz_entry *entries; /* by rising path, once they are all found */
     size_t count, room;
+    uint64_t bytes; /* of all */
 } cz_store;
 
 int cz_store_new(const char *where, cz_store *store, cz_error *error);

@@ -72,15 +72,19 @@ int32_t cz_intern(cz_stream *stream, enum cz_column column, const char *text) {
 }
 
 int cz_observe(cz_stream *stream, const cz_request *request, cz_ticket *ticket) {
+    if (!stream || !request || !ticket) return CZ_BAD_CALL;
     return stream->ops->observe(stream, request, ticket);
 }
 
 int cz_decide(const cz_stream *stream, const cz_ticket *ticket, cz_decision *decision) {
+    if (!stream || !ticket || !decision) return CZ_BAD_CALL;
     return stream->ops->decide(stream, ticket, decision);
 }
 
 void cz_stats(const cz_stream *stream, cz_counters *counters) {
+    if (!counters) return;
     *counters = (cz_counters){0};
+    if (!stream) return;
     stream->ops->stats(stream, counters);
     counters->requests = stream->observed;
     counters->bytes += cz_names_bytes(stream->names);

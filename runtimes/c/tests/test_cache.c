@@ -1,34 +1,21 @@
 /* Caches of models: what their streams' bundles say is what they do, also after cz_swap. */
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "../fuzz/sealed.h"
-#include "test.h"
+#include "changed.h"
 
 #define ADMISSION "tests/golden/protocol2/admission.database.lgbm"
+#define PREFETCH "tests/golden/protocol2/prefetch.database.lgbm"
 #define CACHING "tests/golden/protocol2/caching.database.lstm1x8"
 #define REQUESTS 3000
 
 static cz_error error;
 
-/* The stored bundle with a text of its model.json replaced; NULL changes nothing. */
 static cz_bundle *changed(const char *path, const char *text, const char *with) {
-    cz_store base;
     cz_bundle *bundle;
-    sealed_load(path, &base);
-    const cz_entry *entry = cz_store_find(&base, CZ_ACTS);
-    size_t size = (size_t)entry->size, length = text ? strlen(text) : 0, added = with ? strlen(with) : 0;
-    char *made = malloc(size + added + 1);
-    const char *at = text ? memmem(entry->data, size, text, length) : (const char *)entry->data;
-    REQUIRE(made && at);
-    size_t head = (size_t)(at - (const char *)entry->data);
-    memcpy(made, entry->data, head);
-    if (added) memcpy(made + head, with, added);
-    memcpy(made + head + added, at + length, size - head - length);
-    int result = sealed_open(&base, CZ_ACTS, (unsigned char *)made, size - length + added, CZ_FP32, &bundle, &error);
+    int result = open_changed(path, text, with, &bundle, &error);
     if (result) fprintf(stderr, "%s\n", error.text);
     REQUIRE(result == CZ_OK);
-    free(made);
-    cz_store_free(&base);
     return bundle;
 }
 
@@ -138,7 +125,76 @@ static void test_rules_of_a_page_cache_are_not_swapped(void) {
     cz_close(threshold);
 }
 
+static void test_bundles_of_another_geometry_are_refused(void) {
+    cz_bundle *bundle = changed(ADMISSION, NULL, NULL);
+    cz_bundle *ranges = changed(PREFETCH, "\"segment_bytes\": 4096", "\"segment_bytes\": 8192");
+    cz_stream *streams[2] = {new_stream(bundle), new_stream(ranges)};
+    cz_cache_options options = {.mode = CZ_MODEL, .capacity = 300};
+    cz_cache *cache;
+    CHECK(cz_cache_new(&options, streams, &cache, &error) == CZ_BAD_CALL && !cache);
+    CHECK(strstr(error.text, "geometry") && strstr(error.text, "8192") && !strchr(error.text, '\n'));
+    for (int k = 0; k < 2; k++) cz_stream_free(streams[k]);
+    cz_close(bundle);
+    cz_close(ranges);
+}
+
+static void test_calls_without_what_they_need(void) {
+    cz_bundle *bundle = changed(ADMISSION, NULL, NULL);
+    cz_stream *stream = new_stream(bundle);
+    cz_cache *cache;
+    cz_cache_options options = {.mode = CZ_LRU, .capacity = 1, .unit_bytes = 4096, .block_bytes = 4096};
+    cz_request request = {.size = 1};
+    cz_ticket ticket = {0};
+    cz_decision decision;
+    cz_access access;
+    cz_counters counters = {.keys = 7};
+    cz_info info;
+    CHECK(cz_observe(NULL, &request, &ticket) == CZ_BAD_CALL && cz_observe(stream, NULL, &ticket) == CZ_BAD_CALL &&
+          cz_observe(stream, &request, NULL) == CZ_BAD_CALL);
+    CHECK(cz_decide(NULL, &ticket, &decision) == CZ_BAD_CALL && cz_decide(stream, NULL, &decision) == CZ_BAD_CALL &&
+          cz_decide(stream, &ticket, NULL) == CZ_BAD_CALL);
+    CHECK(cz_cache_new(&options, NULL, NULL, &error) == CZ_BAD_CALL && strstr(error.text, "cz_cache_new"));
+    CHECK(cz_cache_new(NULL, NULL, &cache, &error) == CZ_BAD_CALL && !cache);
+    cache = new_cache(stream, "none");
+    CHECK(cz_cache_access(NULL, &request, &access) == CZ_BAD_CALL &&
+          cz_cache_access(cache, NULL, &access) == CZ_BAD_CALL && cz_cache_access(cache, &request, NULL) == CZ_BAD_CALL);
+    CHECK(cz_cache_drop(NULL, 0, 0, 1, &access) == CZ_BAD_CALL && cz_cache_drop(cache, 0, 0, 1, NULL) == CZ_BAD_CALL);
+    CHECK(cz_cache_put(NULL, 0, 0, 0) == CZ_BAD_CALL && cz_log(NULL, &request) == CZ_BAD_CALL);
+    cz_stats(NULL, &counters);
+    CHECK(counters.keys == 0);
+    counters.keys = 7;
+    cz_cache_stats(NULL, &counters);
+    CHECK(counters.keys == 0);
+    cz_stats(stream, NULL);
+    cz_cache_stats(cache, NULL);
+    cz_bundle_info(bundle, NULL);
+    cz_bundle_info(NULL, &info);
+    CHECK(strcmp(info.id, "") == 0 && info.kind == 0);
+    cz_cache_free(cache);
+    cz_stream_free(stream);
+    cz_close(bundle);
+}
+
+/* Opened for reading, a FIFO would wait for a writer that never comes. */
+static void test_a_state_is_a_plain_file(void) {
+    cz_bundle *bundle = changed(ADMISSION, NULL, NULL);
+    cz_stream *stream = new_stream(bundle);
+    char folder[] = "/tmp/cz_fifo_XXXXXX", path[64];
+    REQUIRE(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    REQUIRE(mkfifo(path, 0600) == 0);
+    alarm(20); /* ends the test where it hangs */
+    CHECK(cz_restore(stream, path, &error) == CZ_IO && strstr(error.text, "fifo"));
+    alarm(0);
+    CHECK(unlink(path) == 0 && rmdir(folder) == 0);
+    cz_stream_free(stream);
+    cz_close(bundle);
+}
+
 int main(void) {
+    test_calls_without_what_they_need();
+    test_a_state_is_a_plain_file();
+    test_bundles_of_another_geometry_are_refused();
     test_a_cache_follows_its_swapped_stream();
     test_a_restored_stream_is_not_taken_for_the_one_before_its_swap();
     test_rules_of_a_page_cache_are_not_swapped();

@@ -69,6 +69,7 @@ static void damage(void) {
     CHECK(refuses("\"\\udc00\"", "surrogate"));
     CHECK(refuses("\"\\x\"", "escape"));
     CHECK(refuses("\"\\u12g4\"", "hexadecimal"));
+    CHECK(refuses("{\"PROTOCOL\": 0x2}", "number") && refuses("-0X2", "number") && error.code == CZ_BAD_BUNDLE);
     CHECK(refuses("\"a", "without an end"));
     CHECK(refuses("\"a\\", "without an end"));
     CHECK(refuses("\"a\nb\"", "control character"));
