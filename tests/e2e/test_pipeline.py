@@ -56,7 +56,7 @@ def clone(folder: Path, origin: Path = ROOT) -> Path:
     shutil.copy(TINY / "overrides.yaml", folder / "conf")
     # Else stages of the real pipeline stay in it, and DVC writes it anew after each stage.
     (folder / "dvc.lock").unlink(missing_ok=True)
-    (folder / "zoo.json").unlink()  # champions of the real pipeline, whose archives are elsewhere
+    (folder / "zoo.json").unlink(missing_ok=True)  # champions of the real pipeline, whose archives are elsewhere
     (folder / ".dvc/config.local").write_text(f"[core]\n    site_cache_dir = {folder}/.cache/dvc\n")
     (folder / ".cache").mkdir(mode=0o700)  # as scripts/bootstrap.sh does, before DVC makes it for everyone
     subprocess.run([*GIT, "add", "-A"], cwd=folder, check=True, timeout=60)
