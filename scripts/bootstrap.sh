@@ -3,6 +3,7 @@
 # Repeatable: does nothing when the lock that is installed has not changed. PIP_ARGS passes through to pip.
 set -eu
 cd "$(dirname "$0")/.."
+trap 'echo "bootstrap: interrupted; run the same again to go on" >&2; exit 130' INT
 # What lies in .cache is run: compiled kernels and DVC's own caches are pickles, and DVC makes its folders for everyone
 # to write. So nobody else may enter. Where others could write until now, it may be theirs; all of it is made again.
 [ -d .cache ] || mkdir -m 700 .cache

@@ -163,7 +163,7 @@ def refused(monkeypatch, capsys, said, *words, status=1) -> None:
         (("--trace", "disk.trace.gz", "--target", "x", "--kind", "hdd"), "give either --trace"),
         (("--trace", "disk.trace.gz", "--writes", "--kind", "hdd"), "--writes and --force-target"),
         (("--trace", "disk.trace.gz", "--kind", "hdd", "--out", "new.txt"), "let its name end in .yaml"),
-        (("--trace", "disk.trace.gz", "--kind", "hdd", "--plot", "new.jpg"), "plots are PNG files"),
+        (("--trace", "disk.trace.gz", "--kind", "hdd", "--plot", "new.jpg"), "plots are PNG or SVG files"),
         (("--trace", "disk.trace.gz", "--kind", "hdd", "--base", "gone"), "gone"),
         (("--trace", "disk.trace.gz", "--kind", "hdd", "--capacity", str(1 << 30)), "--capacity 1073741824"),
         (("--trace", "drive.parquet", "--kind", "ssd", "--capacity", str(1 << 50)), "leave it out"),

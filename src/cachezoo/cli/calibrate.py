@@ -159,7 +159,7 @@ def calibrate(
     capacity: Annotated[int | None, typer.Option(min=1 << 20, help="Bytes of the disk a trace is of; else where its "
                                                                    "requests end.")] = None,
     refit: Annotated[bool, typer.Option("--refit", help="After the test fit what is written to all requests.")] = False,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw measured and modelled times into this PNG.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw measured and modelled times, a PNG or SVG.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     force_target: Annotated[
         bool, typer.Option("--force-target", help="Measure a target in use, not empty, or on the root disk.")
