@@ -113,11 +113,14 @@ def size_ticks(axes: "Axes") -> None:
     """Make the x axis, whose values are bytes, a logarithmic one with labels in MiB and GiB; plot first."""
     import math
 
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
     axes.set_xscale("log", base=2)
     low, high = axes.get_xlim()
-    subs = (1.0,) if math.log2(high / low) >= FEW_OCTAVES else (1.0, 1.5)
-    axes.xaxis.set_major_locator(LogLocator(base=2.0, subs=subs, numticks=8))
+    octaves = math.log2(high / low)
+    places: Locator = MaxNLocator(4)
+    if octaves >= 1:  # so that there are at least two ticks
+        places = LogLocator(base=2.0, subs=(1.0,) if octaves >= FEW_OCTAVES else (1.0, 1.5), numticks=8)
+    axes.xaxis.set_major_locator(places)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: human(value)))
     axes.xaxis.set_minor_locator(NullLocator())
