@@ -6,7 +6,7 @@ from typing import NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import bundle, device, report, results, simulation, study, trace, track, transform, zoo
+from cachezoo.cli import bundle, device, flash, report, results, simulation, study, trace, track, transform, zoo
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -23,6 +23,7 @@ app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
+app.add_typer(flash.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(study.app)

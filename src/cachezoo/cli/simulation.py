@@ -141,7 +141,9 @@ def compare(
     trace: TracePath,
     capacity: Capacities = "10%",
     policy: Annotated[list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic.")] = None,
-    bundle: Annotated[list[Path] | None, typer.Option(help="An admission or caching bundle, repeatable.")] = None,
+    bundle: Annotated[
+        list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; see flash for others.")
+    ] = None,
     warmup: Warmup = "auto",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
