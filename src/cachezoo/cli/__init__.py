@@ -6,12 +6,10 @@ from typing import Annotated, NoReturn
 import typer
 import typer.main
 
-<<<<<<< HEAD
-from cachezoo.cli import bundle, curves, device, report, results, simulation, study, trace, track, transform, zoo
-=======
 from cachezoo import __version__
-from cachezoo.cli import bundle, device, report, results, simulation, study, trace, track, transform, zoo
->>>>>>> 9be4c22714ca956d94c9f0adad338db913274fc9
+from cachezoo.cli import (
+    bundle, curves, device, flash, report, results, simulation, study, trace, track, transform, zoo,
+)  # fmt: skip
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -28,6 +26,7 @@ app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
 app.add_typer(curves.app)
+app.add_typer(flash.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(study.app)

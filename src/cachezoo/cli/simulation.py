@@ -33,26 +33,6 @@ if TYPE_CHECKING:
     from cachezoo.evaluation.sweep import Asked, Bench
 
 app = typer.Typer()
-<<<<<<< HEAD
-=======
-TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
-Capacities = Annotated[
-    str, typer.Option("--capacity", help="Pages, or N% of the distinct pages; several with commas: 1%,5%,10%.")
-]
-Warmup = Annotated[str, typer.Option(help="Page accesses simulated before counting, or auto.")]
-WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
-UnitOption = Annotated[str, typer.Option("--unit", help="What one admission decision covers: page, segment, request.")]
-DeviceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device): response times too."
-    ),
-]
-DecisionUs = Annotated[
-    float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
-]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG or SVG file.")]
->>>>>>> 9be4c22714ca956d94c9f0adad338db913274fc9
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.")]
 RATIOS = ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
@@ -111,7 +91,9 @@ def compare(
         list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic. The optimum runs too.")
     ] = None,
     every: Annotated[bool, typer.Option("--all-classics", help="Run every classic beside each --policy.")] = False,
-    bundle: Annotated[list[Path] | None, typer.Option(help="An admission or caching bundle, repeatable.")] = None,
+    bundle: Annotated[
+        list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; see flash for others.")
+    ] = None,
     warmup: Warmup = "auto",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
