@@ -39,7 +39,7 @@ def test_ingest_info_simulate_compare(trace):
         7,
         "csv",
     )
-    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7", "--json").stdout)["runs"][0]
+    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json").stdout)["runs"][0]
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
     assert result["requests_per_s"] > 0
@@ -57,7 +57,7 @@ def test_gzip_and_raw_traces_are_read_directly(tmp_path):
 
 
 def test_a_capacity_above_the_working_set_is_a_warning(trace):
-    done = run("simulate", trace, "--capacity", "100", "--json")
+    done = run("simulate", trace, "--capacity", "100p", "--json")
     assert "warning" in done.stderr
     assert json.loads(done.stdout)["runs"][0]["hits"] == 93
 
@@ -108,10 +108,11 @@ HUGE = "9" * 23
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--capacity", "0"), "above 0"),
-        (("--capacity", HUGE), f"capacity {HUGE}: no cache has so many pages"),
-        (("--capacity", "9" * 400 + "%"), "no cache has so many pages"),
-        (("--capacity", "9" * 5000), "no cache has so many pages"),
+        (("--capacity", "0p"), "above 0"),
+        (("--capacity", "100"), "capacity '100': a bare number could be pages or bytes; write 100p for pages"),
+        (("--capacity", HUGE + "p"), f"capacity '{HUGE}p': no cache has so many pages"),
+        (("--capacity", "101%"), "at most 100 %"),
+        (("--capacity", "9" * 5000), "write a size as 64MiB"),
         (("--policy", "nosuch"), "policy nosuch: nosuch is unknown; a policy is [admission+]eviction[+prefetch]"),
         (("--warmup", "1000"), "below 100"),
         (("--warmup", "²"), "give auto or page accesses below 100"),

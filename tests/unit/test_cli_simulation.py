@@ -42,7 +42,7 @@ def values(*args):
 
 
 def test_simulate_takes_compositions_and_capacity_lists(trace, tmp_path):
-    asked = ("simulate", trace, "--policy", "rejectx(x=2)+s3fifo+next(n=2)", "--capacity", "5%,10%,40")
+    asked = ("simulate", trace, "--policy", "rejectx(x=2)+s3fifo+next(n=2)", "--capacity", "5%,10%,40p")
     found = values(*asked, "--plot", tmp_path / "p.png")
     assert found["policy"] == "rejectx(x=2)+s3fifo+next(n=2)"
     sizes = [row["capacity"] for row in found["runs"]]
@@ -101,7 +101,7 @@ def test_curves(trace, tmp_path):
     assert (tmp_path / "h.png").read_bytes().startswith(PNG)
     sizes = sorted({row["capacity"] for row in found["rows"]})
     for row in found["rows"]:
-        same = values("simulate", trace, "--policy", row["policy"], "--capacity", str(row["capacity"]), "--warmup",
+        same = values("simulate", trace, "--policy", row["policy"], "--capacity", f"{row['capacity']}p", "--warmup",
                       str(found["warmup"]))["runs"][0]  # fmt: skip
         assert row["hits"] == same["hits"]
     assert len(found["rows"]) == 2 * len(sizes)
@@ -136,7 +136,7 @@ def test_policies_lists_each_with_a_line():
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("simulate", "--capacity", "5%,,10%"), "capacity '': give pages (1024) or a share"),
+        (("simulate", "--capacity", "5%,,10%"), "capacity '': write a size as 64MiB, 10%"),
         (("compare", "--capacity", "5%,x"), "capacity 'x'"),
         (("simulate", "--writes", "sideways"), "write policy sideways: use one of back, through, around"),
         (("compare", "--unit", "sector"), "admission unit sector: use one of page, segment, request"),
@@ -177,8 +177,8 @@ def test_where_no_request_is_counted_there_is_no_mean_response(ends_in_one_reque
 def test_what_cannot_be_is_refused_before_anything_runs(trace, tmp_path):
     refused(("simulate", trace, "--decision-us", "inf", "--device", DEVICE), "--decision-us", status=2)
     (tmp_path / "file").write_text("")
-    # The capacity is no one's, and would be refused as soon as a trace is read.
-    late = ("--capacity", "9" * 30)
+    # The warm-up is longer than any trace, and would be refused as soon as one is read.
+    late = ("--warmup", "9" * 30)
     refused(("sweep", trace, *late, "--out", tmp_path / "file" / "o.csv"), "cannot be written")
     refused(("sweep", trace, *late, "--out", tmp_path), "is a folder")
     refused(("sweep", trace, tmp_path / "none.parquet", *late), "none.parquet: no such file")

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 app = typer.Typer()
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Capacities = Annotated[
-    str, typer.Option("--capacity", help="Pages, or N% of the distinct pages; several with commas: 1%,5%,10%.")
+    str,
+    typer.Option(
+        "--capacity",
+        help="64MiB, 10% of the trace's distinct pages, or 4096p (pages of 4 KiB); several with commas.",
+    ),
 ]
 Warmup = Annotated[str, typer.Option(help="Page accesses simulated before counting, or auto.")]
 WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
@@ -58,13 +62,9 @@ def _asked(warmup: str, writes: str, unit: str, device: str | None, decision_us:
 
 def _list(capacities: str) -> list[str]:
     """The capacities as given, each once; an ill-formed one is refused before anything is read."""
-    from cachezoo.policies.simulate import parse_capacity
+    from cachezoo.sizes import Size
 
-    texts = [*dict.fromkeys(text.strip() for text in capacities.split(","))]
-    for text in texts:
-        if len(text) < 20:  # a longer one is told from the trace's working set, once that is known
-            parse_capacity(text, 1)
-    return texts
+    return [*dict.fromkeys(str(Size.parse(text)) for text in capacities.split(","))]
 
 
 def _known(ids: list[str]) -> list[str]:
