@@ -126,8 +126,8 @@ def distances_of(pages: PageAccesses, accesses: int, rate: float) -> Distances:
     octaves = int(np.ceil(PER_OCTAVE * np.log2(len(counts) + 1))) + 1
     edges = np.unique(np.concatenate([[0, 1], np.ceil(2.0 ** (np.arange(octaves) / PER_OCTAVE))]).astype(np.int64))
     held = np.add.reduceat(np.append(counts, np.zeros(max(0, edges[-1] + 1 - len(counts)), np.int64)), edges[:-1])
-    scaled_up: F64 = held.astype(np.float64) * (accesses / len(pages.page_ids))
-    scaled: F64 = edges * (PAGE_BYTES / rate)
+    scaled_up = (held * (accesses / len(pages.page_ids))).astype(np.float64)
+    scaled = (edges * (PAGE_BYTES / rate)).astype(np.float64)
     error = _error(pages.page_ids, pages.n_pages, found, edges[1::PER_OCTAVE], rate) if rate < 1 else None
     first = pages.n_pages / len(pages.page_ids)
     return Distances(scaled[:-1], scaled_up, _below(scaled_up, scaled[1:]), first, rate, error)
