@@ -102,8 +102,8 @@ def test_curves(trace, tmp_path):
     sizes = sorted({row["capacity"] for row in found["rows"]})
     for row in found["rows"]:
         same = values("simulate", trace, "--policy", row["policy"], "--capacity", f"{row['capacity']}p", "--warmup",
-                      str(found["warmup"]))["runs"][0]  # fmt: skip
-        assert row["hits"] == same["hits"]
+                      "auto")["runs"][0]  # fmt: skip
+        assert (row["hit_ratio"], row["warmup"]) == (same["hit_ratio"], same["warmup"])
     assert len(found["rows"]) == 2 * len(sizes)
     text = run("curve", trace, "--points", "3").stdout
     assert "belady_bypass" in text and f"{sizes[-1]}" in text
@@ -123,7 +123,7 @@ def test_every_command_takes_a_follower(trace, tmp_path):
     }
     assert text in (tmp_path / "o.csv").read_text()
     rows = values("curve", trace, "--policy", text, "--points", "3")["rows"]
-    assert {row["policy"] for row in rows} == {text} and len({row["hits"] for row in rows}) > 1
+    assert {row["policy"] for row in rows} == {text} and len({row["hit_ratio"] for row in rows}) > 1
 
 
 def test_policies_lists_each_with_a_line():

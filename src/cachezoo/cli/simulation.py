@@ -259,7 +259,8 @@ def curve(
 ) -> None:
     """Page hit ratio over capacity; LRU at every capacity in one pass."""
     from cachezoo.console import progress
-    from cachezoo.evaluation.curve import capacities_of, hit_ratio_curves
+    from cachezoo.curves.curve import capacities_of
+    from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
@@ -268,15 +269,20 @@ def curve(
     pages = expand_pages(read_any(trace))
     capacities = capacities_of(pages, points)
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
-        found = hit_ratio_curves(pages, ids, capacities, advance)
-    _draw(plot, found["rows"], trace.name)
+        found = curves(pages, ids, capacities, advance=advance)
+    rows = [
+        {"policy": own.policy, "kind": own.kind, "capacity": size, "hit_ratio": ratio, "warmup": first}
+        for own in found
+        for size, ratio, first in zip(own.capacities.tolist(), own.hit_ratio.tolist(), own.warmup.tolist(), strict=True)
+    ]
+    _draw(plot, rows, trace.name)
     if as_json:
-        typer.echo(json.dumps({"trace": trace.name, **found}, allow_nan=False))
+        typer.echo(json.dumps({"trace": trace.name, "rows": rows}, allow_nan=False))
         return
-    ratios = {(row["policy"], row["capacity"]): row["hit_ratio"] for row in found["rows"]}
-    rows = [{"capacity": size, **{own: ratios[own, size] for own in ids}} for size in capacities.tolist()]
-    title = f"{trace.name}: page hit ratio, counted after {found['warmup']:,} of {len(pages.page_ids):,} page accesses"
-    _table(rows, title, "", ["capacity", *dict.fromkeys(ids)], tuple(ids))
+    ratios = {(row["policy"], row["capacity"]): row["hit_ratio"] for row in rows}
+    table = [{"capacity": size, **{own: ratios[own, size] for own in ids}} for size in capacities.tolist()]
+    title = f"{trace.name}: page hit ratio, each capacity counted after its own warm-up"
+    _table(table, title, "", ["capacity", *dict.fromkeys(ids)], tuple(ids))
 
 
 @app.command()
