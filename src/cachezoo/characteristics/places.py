@@ -27,6 +27,8 @@ class HeatMap:
         window_s: time of one column; None without a clock, when columns are equal numbers of requests.
         requests: int64[rows, columns], the lowest addresses and the earliest requests first; a request counts where
             it begins.
+        busiest_share: requests in the busiest tenth of the rows, of all.
+        stays_share: requests of the second half of the time in the rows that were the busiest tenth in the first.
     """
 
     region_bytes: int
@@ -34,6 +36,8 @@ class HeatMap:
     row_bytes: float
     window_s: float | None
     requests: I64
+    busiest_share: float
+    stays_share: float
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,17 @@ def heat_map(trace: Trace, clock: bool) -> HeatMap:
     column, window_s = _columns_of(trace, clock, HEAT_COLUMNS)
     cell = (place * rows // len(touched)) * HEAT_COLUMNS + column
     counts = np.bincount(cell, minlength=rows * HEAT_COLUMNS).reshape(rows, HEAT_COLUMNS)
-    return HeatMap(region_bytes, len(touched), len(touched) / rows * region_bytes, window_s, counts)
+    row_bytes = len(touched) / rows * region_bytes
+    return HeatMap(region_bytes, len(touched), row_bytes, window_s, counts, *_hot(counts))
+
+
+def _hot(counts: I64) -> tuple[float, float]:
+    """`busiest_share` and `stays_share` of a map."""
+    tenth = max(1, round(len(counts) / 10))
+    rows, half = counts.sum(axis=1), counts.shape[1] // 2
+    first, second = counts[:, :half].sum(axis=1), counts[:, half:].sum(axis=1)
+    then = np.argsort(-first, kind="stable")[:tenth]
+    return float(np.sort(rows)[-tenth:].sum() / rows.sum()), float(second[then].sum() / max(1, second.sum()))
 
 
 def working_set(trace: Trace, pages: PageAccesses, clock: bool, windows: int) -> WorkingSet:

@@ -24,9 +24,10 @@ SUMMED = 10_000  # terms of the normalising sum that are added one by one; the r
 
 @dataclass(frozen=True)
 class Zipf:
-    """Zipf's law fitted: its exponent, and its greatest distance from the observed cumulative share."""
+    """Zipf's law fitted: exponent, accesses of rank 1, and the greatest distance from the observed cumulative share."""
 
     exponent: float
+    first_accesses: float
     distance: float
 
 
@@ -87,7 +88,7 @@ def fit_zipf(counts: I64) -> Zipf | None:
     s = float(minimize_scalar(cost, bounds=(0.0, STEEPEST), method="bounded", options={"xatol": 1e-6}).x)
     seen = np.cumsum(counts) / total
     fitted = zipf_sum(s, every) / zipf_sum(s, last)
-    return Zipf(s, float(np.abs(seen - fitted).max()))
+    return Zipf(s, total / float(zipf_sum(s, last)[0]), float(np.abs(seen - fitted).max()))
 
 
 def popularity(used: Uses) -> Popularity:

@@ -18,7 +18,8 @@ class Summary:
     """Counts of a whole trace.
 
     Attributes:
-        trace_id, category, source_format, source_sha256: provenance.
+        trace_id, category, source_format, source_sha256, licence: provenance.
+        notes: what the reader said of the source, or its capture of itself.
         requests, reads, writes: counts.
         read_share: reads of all requests.
         read_bytes, written_bytes: sums of sizes.
@@ -33,6 +34,8 @@ class Summary:
     category: str
     source_format: str
     source_sha256: str
+    licence: str
+    notes: dict[str, str]
     requests: int
     reads: int
     writes: int
@@ -98,7 +101,8 @@ def summary(trace: Trace, pages: PageAccesses) -> Summary:
     reads, meta = int(read.sum()), trace.meta
     return Summary(
         trace_id=meta.trace_id, category=meta.category, source_format=meta.source_format,
-        source_sha256=meta.source_sha256, requests=len(trace), reads=reads, writes=len(trace) - reads,
+        source_sha256=meta.source_sha256, licence=meta.licence, notes=dict(meta.extra), requests=len(trace),
+        reads=reads, writes=len(trace) - reads,
         read_share=reads / len(trace), read_bytes=read_bytes, written_bytes=written_bytes,
         page_accesses=len(pages.page_ids), volumes=len(np.unique(trace.volume.codes)), clock=clock, span_s=span_s,
         requests_per_s=len(trace) / span_s if span_s else None,
