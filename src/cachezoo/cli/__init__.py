@@ -8,7 +8,19 @@ import typer.main
 
 from cachezoo import __version__
 from cachezoo.cli import (
-    bundle, curves, device, flash, report, results, simulation, study, trace, track, transform, zoo,
+    bundle,
+    characteristics,
+    curves,
+    device,
+    flash,
+    report,
+    results,
+    simulation,
+    study,
+    trace,
+    track,
+    transform,
+    zoo,
 )  # fmt: skip
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
@@ -21,6 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 trace.app.add_typer(transform.app)
+trace.app.add_typer(characteristics.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
