@@ -123,7 +123,8 @@ def hit_ratio_curves(pages: PageAccesses, capacities: tuple[float, ...]) -> tupl
         capacities: parts of the distinct pages.
 
     Returns:
-        The k of one page in k that the optimum was simulated on, 1 for all; hit ratios by policy, one for each capacity.
+        The k of one page in k that the optimum was simulated on, 1 for all; and hit ratios by policy, one for each
+        capacity.
     """
     sizes = [parse_capacity(f"{100 * share}%", pages.n_pages) for share in capacities]
     found = curves(pages, SIMULATED, sizes, most_accesses=MOST_ACCESSES)
