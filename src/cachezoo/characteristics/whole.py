@@ -69,6 +69,12 @@ def _curves(pages: PageAccesses, most: int, advance: Advance | None) -> tuple[Cu
     return (lru_curve(pages, fine), *others)
 
 
+def _sample(pages: PageAccesses, rate: float) -> tuple[PageAccesses, float]:
+    """Some of the pages, and which part of all they are."""
+    sample = sampled_pages(pages, rate, SEED)
+    return sample, sample.n_pages / pages.n_pages
+
+
 def characterise(
     trace: Trace,
     pages: PageAccesses,
@@ -88,7 +94,7 @@ def characterise(
     """
     counted, used = summary(trace, pages), uses(trace, pages)
     touched, rate = footprint(trace, used), most_for_distances / len(pages.page_ids)
-    sample = sampled_pages(pages, rate, SEED) if rate < 1 else None
+    sample = _sample(pages, rate) if rate < 1 else None
     return Characteristics(
         summary=counted,
         footprint=touched,
@@ -96,7 +102,7 @@ def characterise(
         arrivals=arrivals(trace, WINDOWS) if counted.clock else None,
         heat_map=heat_map(trace, counted.clock),
         working_set=working_set(trace, pages, counted.clock, WINDOWS),
-        reuse=reuse(trace, pages, counted.clock, sample and (sample, sample.n_pages / pages.n_pages)),
+        reuse=reuse(trace, pages, counted.clock, sample),
         popularity=popularity(used),
         patterns=patterns(trace),
         who=who(trace, pages),

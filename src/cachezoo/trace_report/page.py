@@ -66,7 +66,7 @@ def _patterns(found: Characteristics) -> Section:
     own = found.patterns.runs
     run = (
         f"{share(own.continues_share)} of the requests begin where their volume's last one ended; a run has "
-        f"{significant(own.mean_requests)} requests and {size(own.mean_bytes)} on average, the longest "
+        f"{significant(own.mean_requests, 3)} requests and {size(own.mean_bytes)} on average, the longest "
         f"{number(own.longest_requests)} requests."
     )
     drawing = plots.patterns_drawing(found.patterns)
