@@ -89,7 +89,7 @@ def test_a_page_is_the_traces():
     assert PAGE_BYTES == table.PAGE_BYTES
 
 
-@pytest.mark.parametrize("high", [2**21, 2**23, 2**33, 2**45])
+@pytest.mark.parametrize("high", [2**20 * 1.2, 2**20 * 1.7, 2**21, 2**23, 2**33, 2**45])
 def test_ticks_are_labelled_in_units(high):
     from matplotlib.figure import Figure
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,21 @@ class Curve:
     error: F64 | None
     rate: float
     warmup: I64
+
+    def rows(self) -> list[dict[str, Any]]:
+        """JSON values, one for each capacity: `policy`, `kind`, `capacity`, `hit_ratio`, `error`, `rate`, `warmup`."""
+        errors = [None] * len(self.capacities) if self.error is None else self.error.tolist()
+        columns = self.capacities.tolist(), self.hit_ratio.tolist(), errors, self.warmup.tolist()
+        return [
+            {"policy": self.policy, "kind": self.kind, "capacity": size, "hit_ratio": ratio, "error": error,
+             "rate": self.rate, "warmup": first}
+            for size, ratio, error, first in zip(*columns, strict=True)
+        ]  # fmt: skip
+
+    def shown(self, k: int) -> str:
+        """The hit ratio at the k-th capacity for people, with its standard error if it has one."""
+        ratio = f"{self.hit_ratio[k]:.4f}"
+        return ratio if self.error is None else f"{ratio} ± {self.error[k]:.4f}"
 
 
 def capacities_of(pages: PageAccesses, points: int) -> I64:
