@@ -29,6 +29,7 @@ Columns = Annotated[
     ),
 ]
 SHOWN_ROWS = 5
+WIDTH = 140
 SHOWN_COLUMNS = 12
 TRIES = 3
 ASKED = {
@@ -96,9 +97,13 @@ def given_files(
     from cachezoo.traces.read import TraceFiles
 
     name, options = chosen(fmt, option, columns)
-    if ask and paths and paths[0].is_file() and sys.stdin.isatty() and sys.stderr.isatty():
+    if ask and paths and paths[0].is_file() and _at_terminal():
         name, options = _settled(paths[0], name, options)
     return TraceFiles(list(paths), name, category, trace_id, options, skip_bad_rows)
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def read_given(
@@ -200,15 +205,17 @@ def _show_table(table: "Table") -> None:
 
 
 def show_rows(rows: Sequence[dict[str, str]]) -> None:
-    """A table on standard error, of an error that has one."""
+    """A table on standard error, of an error that has one; wide where there is no terminal."""
+    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table as Drawn
 
     from cachezoo.console import err
 
+    console = err() if err().is_terminal else Console(stderr=True, highlight=False, width=WIDTH)
     drawn = Drawn()
     for name in rows[0]:
         drawn.add_column(escape(name), overflow="fold")
     for row in rows:
         drawn.add_row(*(escape(value) for value in row.values()))
-    err().print(drawn)
+    console.print(drawn)

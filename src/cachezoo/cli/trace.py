@@ -165,10 +165,9 @@ def formats(
         return
     from cachezoo.console import out
 
-    hidden = ("id", "what", "command", "requests")
-    first = f"its first {rows[0]['requests']} requests" if "requests" in rows[0] else "its beginning is not read alone"
+    hidden = ("id", "what", "command")
     shown = [{key: value for key, value in row.items() if key not in hidden} for row in rows]
-    _print_rows(shown, f"what {file} could be ({first})")
+    _print_rows(shown, f"what {file} could be, by its beginning")
     for row in rows:
         out().print(f"{row['command']}: {row['what']}", soft_wrap=True, markup=False, highlight=False)
 

@@ -92,15 +92,13 @@ class Glance:
             weight = 6.0 if self.mean_bytes > FAR_MEAN_BYTES else 2.0
             found.append(Doubt(weight, f"the mean request is {self.mean_bytes / MIB:,.1f} MiB", "bytes"))
         if self.requests >= FEW and "size" in sectors and self.wide_sizes and self.wide_offsets:
-            said = "every size and every offset of the file is divisible by 512, although both are read as sectors"
+            said = "every size and offset in the file is divisible by 512, as bytes are, but read as sectors"
             found.append(Doubt(2.0, said, "bytes"))
         elif self.requests >= FEW and "size" in sectors and self.wide_sizes:
-            said = "every size of the file is divisible by 512, although it is read as sectors"
+            said = "every size in the file is divisible by 512, as bytes are, but read as sectors"
             found.append(Doubt(1.0, said, "bytes"))
         elif self.requests >= FEW and "offset" in sectors and self.wide_offsets and self.offsets_move:
-            said = (
-                "every offset of the file is divisible by 512, although it is read as sectors; sizes are not so round"
-            )
+            said = "every offset in the file is divisible by 512, as bytes are, but read as sectors"
             found.append(Doubt(3.0, said, "bytes"))
         return found
 

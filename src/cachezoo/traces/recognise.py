@@ -25,12 +25,14 @@ from cachezoo.traces.nearest import refusal
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import SUFFIXES, Source
 
-NAME_CREDIT = 0.75
+NAME_CREDIT = 1.0
 MARGIN = 1.0
 UNREADABLE = 12.0
 MOST_BAD = 0.1
 BAD_ROWS_DOUBT = 6.0
 MOST_LISTED = 2
+ABSURD = 6.0
+BRIEF = ("", "read as", "span", "rate", "mean size", "footprint", "reads")
 ANY_ROWS = 1 << 40
 
 
@@ -152,10 +154,12 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 def row_of(candidate: Candidate) -> dict[str, str]:
     """A row of a table of readings: what the file's beginning would mean."""
     means = candidate.means
-    row = {"read as": candidate.said}
+    row = dict.fromkeys(
+        ("read as", "span", "rate", "median size", "mean size", "footprint", "last address", "reads"), ""
+    )
+    row["read as"] = candidate.said
     if means is not None:
         row |= {
-            "requests": f"{means.requests:,}",
             "span": _duration(means.span_s),
             "rate": means.rate_said,
             "median size": _bytes(means.median_bytes),
@@ -192,7 +196,11 @@ class UnclearTrace(TraceError):
     def __init__(self, message: str, candidates: list[Candidate]) -> None:
         super().__init__(message)
         self.candidates = candidates
-        self.rows = [{"": str(number), **row_of(one)} for number, one in enumerate(candidates, 1)]
+        rows = [{"": str(number), **row_of(one)} for number, one in enumerate(candidates, 1)]
+        # What fits a terminal; the others say the same of all, or nothing.
+        self.rows = [
+            {name: row[name] for name in (*BRIEF, "against it") if any(one[name] for one in rows)} for row in rows
+        ]
 
 
 class UnknownTrace(TraceError):
@@ -279,7 +287,7 @@ def _ways(source: Source, entries: list[Format], given: Mapping[str, str]) -> li
 
 
 def readings(source: Source) -> list[Candidate]:
-    """All that a file could be, the likeliest first; what means the same stands once.
+    """What a file could be, the likeliest first; what means the same stands once, and no absurd reading but the first.
 
     Raises:
         TraceError: the file cannot be read or is empty.
@@ -287,7 +295,8 @@ def readings(source: Source) -> list[Candidate]:
     """
     fits = _fits(source)
     found = _ways(source, [FORMATS[name] for name in fits], {})
-    return _distinct(sorted(found, key=lambda one: (-fits[one.format.id], one.doubt)))
+    first, *others = _distinct(sorted(found, key=lambda one: (-fits[one.format.id], one.doubt)))
+    return [first, *(other for other in others if other.doubt < ABSURD)]
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
@@ -319,8 +328,8 @@ def choose(source: Source, fmt: str, given: Mapping[str, str]) -> Choice:
 
 def _inferred(first: Candidate, others: list[Candidate]) -> str:
     """What was taken, why not the others, and how to say otherwise."""
-    against = [f"{other.said}: {_against(other)}" for other in others[:MOST_LISTED]]
-    return f"{first.said} ({first.brief}), not {'; '.join(against)}"
+    against = [f"{other.said} ({_against(other)})" for other in others[:MOST_LISTED]]
+    return f"{first.said} ({first.brief}); less likely: {', '.join(against)}; --format and --option choose another"
 
 
 def _against(other: Candidate) -> str:

@@ -1,5 +1,6 @@
 """What a reader left out, sorted, inferred or joined: a line each, made of what it noted in the trace's metadata."""
 
+import json
 from collections.abc import Callable, Mapping
 
 LEFT_OUT = {
@@ -17,7 +18,7 @@ LEFT_OUT = {
 LINES: dict[str, Callable[[str], str]] = {
     "inferred": lambda said: f"inferred: read as {said}",
     "time_unit": lambda said: f"unit: times count {said}",
-    "unit_bytes": lambda said: f"unit: addresses count units of {said} bytes",
+    "unit_bytes": lambda said: f"unit: addresses count {'bytes' if said == '1' else f'units of {said} bytes'}",
     "columns": lambda said: f"columns: {said}",
     "layout": lambda said: f"layout: {said}",
     "ids": lambda said: f"inferred: an id is {said}",
@@ -55,6 +56,10 @@ def remarks_of(extra: Mapping[str, str]) -> list[str]:
             found.append(f"left out: {int(count):,} ({LEFT_OUT.get(kind, f'{kind}: no reads or writes of data')})")
         elif dot and what == "sector_bytes":
             found.append(f"unit: sectors of disk {kind} have {count} bytes, by the header")
+    events = json.loads(extra.get("events", "{}"))  # what a capture counted
+    for kind, count in sorted(events.items()):
+        if count and kind in LEFT_OUT:
+            found.append(f"left out: {count:,} ({LEFT_OUT[kind]})")
     return found
 
 
