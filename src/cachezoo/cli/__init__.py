@@ -8,9 +8,22 @@ import typer.main
 
 from cachezoo import __version__
 from cachezoo.cli import (
-    bundle, characteristics, curves, device, flash, report, results, simulation, study, trace, track, transform, zoo,
+    bundle,
+    characteristics,
+    curves,
+    device,
+    flash,
+    report,
+    results,
+    simulation,
+    study,
+    trace,
+    track,
+    transform,
+    zoo,
 )  # fmt: skip
 from cachezoo.cli.common import Group
+from cachezoo.cli.reading import show_rows
 from cachezoo.errors import CachezooError, os_message
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
@@ -69,6 +82,8 @@ def main() -> None:
     try:
         status = command.main(prog_name="cachezoo", standalone_mode=False)
     except CachezooError as error:
+        if error.rows:
+            show_rows(error.rows)
         _fail(str(error), getattr(error, "status", 1))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)

@@ -3,6 +3,8 @@
 import json
 import re
 import sys
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -14,6 +16,7 @@ from cachezoo.trace_report.page import trace_page
 from cachezoo.trace_report.sentences import said
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import TraceMeta
 from tests.characteristics_data import EDGES, made, zipf_trace
 
 
@@ -91,6 +94,18 @@ def test_days_and_latency_are_drawn():
     html = trace_page(described(trace))
     assert "load by the hour" in html
     assert "response times as traced" in html
+
+
+@pytest.mark.slow
+def test_what_is_implausible_stands_first():
+    n = 200
+    sectors = np.random.default_rng(1).integers(0, 2**50, n) * 512
+    trace = made(n, offset=sectors, size=np.full(n, 8 << 20), meta=TraceMeta("m", "unknown", "disksim", "0" * 64))
+    found = described(replace(trace, meta=replace(trace.meta, extra={"left_out.flush": "7"})))
+    assert found.summary.warnings
+    html = trace_page(found)
+    assert f"Warning: {found.summary.warnings[0]}" in re.sub(r"<[^>]+>", "", unescape(html))
+    assert "Left out: 7 (flushes, which move no data)" in html
 
 
 @pytest.mark.slow
