@@ -107,7 +107,8 @@ def compare(
 ) -> None:
     """Run policies and bundles side by side, with the optimum, at one cache size or several.
 
-    Without --capacity it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all classics, or with --policy of those named there.
+    Without --capacity it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
+    classics, or with --policy of those named there.
     """
     from cachezoo.evaluation.compare import compare as beside
 

@@ -10,7 +10,7 @@ from cachezoo.traces.formats.base import Format, Head
 from cachezoo.traces.source import Source
 
 NEAREST = 3
-NAME_BONUS = 0.3
+NAME_BONUS = 1.0
 SEPARATORS = {",": "between commas", "\t": "between tabs", " ": "between blanks"}
 BINARY_FORMATS = ("vscsi", "oraclegeneral", "blktrace", "srt", "parquet")
 # What other files begin with, and what they are.

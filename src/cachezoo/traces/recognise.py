@@ -114,8 +114,9 @@ class Candidate:
         """The same for candidates that give the same requests."""
         if not isinstance(self._read, tuple):
             return (self.format.id, *sorted(self.options.items()))
-        chunk = self._read[0]
-        return tuple(column.tobytes() for column in (chunk.time_us, chunk.op, chunk.offset, chunk.size))
+        chunk, glance, _ = self._read
+        # Formats round times differently, by a microsecond: their span tells units apart.
+        return (f"{glance.span_s:.3g}", *(column.tobytes() for column in (chunk.op, chunk.offset, chunk.size)))
 
     @property
     def said(self) -> str:

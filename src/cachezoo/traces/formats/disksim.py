@@ -48,7 +48,7 @@ MQSIM_OPS = {"0": OP_WRITE, "1": OP_READ}
 FRACTION_DOUBTS = {"ms": 0.0, "s": 2.0, "us": 2.5, "ns": 6.0}
 WHOLE_DOUBTS = {"s": 0.25, "ms": 0.25, "us": 0.0, "ns": 0.0}
 NO_TIME_DOUBTS = {"ms": 0.0, "us": 1.0, "s": 2.0, "ns": 2.0}
-MQSIM_CREDIT = 1.0
+MQSIM_CREDIT = 0.5
 THOUSANDS_CREDIT = 1.0
 FEW_TIMES = 20
 
