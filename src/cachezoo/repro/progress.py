@@ -22,6 +22,7 @@ USUAL = {
     "export_reuse": 20.0, "report": 15.0, "track": 10.0,
 }  # fmt: skip
 OTHER = 2.0
+ENOUGH_S = 20.0  # of usual seconds, to say how much slower a machine is
 
 
 def _kind(stage: str) -> str:
@@ -64,7 +65,7 @@ class Seconds:
     def _slower(self) -> float:
         """How much longer than usual this machine takes."""
         usual = sum(USUAL.get(_kind(stage), OTHER) for stage in self._known)
-        return sum(self._known.values()) / usual if usual else 1.0
+        return sum(self._known.values()) / usual if usual >= ENOUGH_S else 1.0
 
 
 def remaining(waits: Mapping[str, Collection[str]], running: Mapping[str, float], seconds: Seconds, jobs: int) -> float:

@@ -99,7 +99,10 @@ class Run:
                 self._say(f"{name} failed (status {status})")
 
     def _progress(self, ended: str = "") -> None:
-        """One line: how many stages of the pipeline are up to date, and about how long the others take."""
+        """One line: how many stages are up to date, and about how long the others take if all of them have to run.
+
+        What depends on a stage that has run may turn out to be up to date.
+        """
         done = self.plan.wanted - len(self.plan.stages) + len(self.ended)
         if self.status or done == self.plan.wanted:
             return
@@ -107,7 +110,7 @@ class Run:
         spent = {name: now - worker.start for name, worker in self.running.items()}
         to_go = spoken(remaining(self.left, spent, self.seconds, self.jobs))
         what = f"{ended} ended; " if ended else ""
-        sys.stdout.write(f"repro: {what}{done} of {self.plan.wanted} stages are up to date, {to_go} to go\n")
+        sys.stdout.write(f"repro: {what}{done} of {self.plan.wanted} stages are up to date, {to_go} to go at most\n")
         sys.stdout.flush()
 
     def _interrupt(self, *_: object) -> None:

@@ -41,8 +41,12 @@ def test_a_stage_that_never_ran_takes_as_long_as_its_kind_does_here(path):
 
 
 def test_without_its_kind_the_usual_time_counts_by_how_slow_the_machine_is(path):
-    seconds = known(path, ingest__a=3 * USUAL["ingest"], replay__a=3 * USUAL["replay"])
+    seconds = known(path, evaluate__a=3 * USUAL["evaluate"], replay__a=3 * USUAL["replay"])
     assert seconds.of("report") == pytest.approx(3 * USUAL["report"])
+
+
+def test_a_few_short_stages_say_nothing_of_the_machine(path):
+    assert known(path, compose=30.0).of("report") == USUAL["report"]
 
 
 @pytest.mark.parametrize(

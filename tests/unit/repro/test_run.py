@@ -123,9 +123,9 @@ def test_stages_that_need_each_other_in_time_run_at_once(project):
     assert all(entry["ran"] and entry["status"] == 0 and entry["start"] < entry["end"] for entry in ends)
     assert (project / "c").read_text() == "raw\nraw\n"
     assert out.splitlines() == [
-        "repro: 0 of 3 stages are up to date, less than a minute to go",
-        "repro: b ended; 1 of 3 stages are up to date, less than a minute to go",
-        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go",
+        "repro: 0 of 3 stages are up to date, less than a minute to go at most",
+        "repro: b ended; 1 of 3 stages are up to date, less than a minute to go at most",
+        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go at most",
         "3 of 3 stages are up to date; 3 of them ran",
     ]
     assert (project / "dvc.lock").read_bytes() == sequential(project, there=["a.here", "b.here"])
@@ -158,10 +158,10 @@ def test_a_second_run_does_nothing_and_one_after_a_change_what_depends_on_it(pro
     write(project, stage("a", "raw", command="true; "), stage("b", "a"), stage("c", "raw"))
     out, _ = run(project, "-v")
     assert out.splitlines() == [
-        "repro: 1 of 3 stages are up to date, less than a minute to go",
+        "repro: 1 of 3 stages are up to date, less than a minute to go at most",
         "a | Running stage 'a':",
         "a | > true; cat raw > a",
-        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go",
+        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go at most",
         "b | Stage 'b' didn't change, skipping",
         "3 of 3 stages are up to date; 1 of them ran",
     ]
