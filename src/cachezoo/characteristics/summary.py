@@ -142,5 +142,5 @@ def footprint(trace: Trace, used: Uses) -> Footprint:
     high = np.zeros(len(trace.volume.names), np.int64)
     np.minimum.at(low, trace.volume.codes, trace.offset)
     np.maximum.at(high, trace.volume.codes, trace.offset + trace.size)
-    span = int((high - low)[high > 0].sum())
+    span = sum((high - low)[high > 0].tolist())  # Python's integers: many volumes may have ends near 2**62
     return Footprint(**{name: int(pages) * PAGE_BYTES for name, pages in count.items()}, address_span_bytes=span)
