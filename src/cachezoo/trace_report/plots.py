@@ -237,7 +237,8 @@ def reuse_drawing(own: Reuse) -> Drawing | None:
     half = f"half of the uses again come within {size(distances.below_bytes['50%'])} of other pages"
     how = "Cumulative; the rest up to 100 % are first accesses."
     if distances.error is not None:
-        how += f" Distances from {100 * distances.rate:.2g} % of the pages, standard error {100 * distances.error:.2g} points."
+        rate, error = 100 * distances.rate, 100 * distances.error
+        how += f" Distances from {rate:.2g} % of the pages, standard error {error:.2g} points."
     return Drawing(svg(canvas), f"Reuse distances and times since the last use: {half}.", how)
 
 
