@@ -11,7 +11,7 @@ from cachezoo.characteristics.latency import Latency
 from cachezoo.characteristics.patterns import Patterns
 from cachezoo.characteristics.places import HeatMap, WorkingSet
 from cachezoo.characteristics.popularity import Popularity
-from cachezoo.characteristics.reuse import Reuse
+from cachezoo.characteristics.reuse import Reuse, Times
 from cachezoo.characteristics.sizes import Sizes
 from cachezoo.characteristics.values import F64
 from cachezoo.characteristics.whole import OPTIMUM
@@ -161,6 +161,7 @@ def sizes_drawing(sizes: dict[str, Sizes | None]) -> Drawing:
     octaves = np.unique(np.concatenate([np.log2(own.histogram_from_bytes) for _, own, _ in present])).astype(int)
     step = -(-len(octaves) // 7)
     left.set_xticks(octaves[::step], [size(2.0**octave) for octave in octaves[::step]])
+    left.set_xlim(octaves[0] - 1, octaves[-1] + 1)
     _size_ticks(right)
     _finish(left, "sizes", xlabel="from, up to twice that", ylabel="% of each")
     _finish(right, "sizes, cumulative", xlabel="at most", ylabel="% of each")
@@ -209,11 +210,20 @@ def working_drawing(own: WorkingSet) -> Drawing:
     return Drawing(svg(canvas), alt, f"In {width}. Where the right curve is level, the trace touches nothing new.")
 
 
+def _times_panel(axes: "Axes", times: Times, total: float) -> None:
+    """Times since the last use, as shares of all page accesses."""
+    ends = np.append(times.from_s[1:], 1.19 * max(float(times.from_s[-1]), 1e-6))
+    axes.step(np.maximum(ends, 1e-6), 100 * np.cumsum(times.accesses) / total, where="post", color=VERMILION)
+    axes.set_ylim(bottom=0)
+    _time_ticks(axes)
+    _finish(axes, "time since the last use", xlabel="at most", ylabel="% of page accesses")
+
+
 def reuse_drawing(own: Reuse) -> Drawing | None:
     """How soon pages come again; None where none does."""
     if not own.distances.below_bytes:
         return None
-    canvas, (left, right) = _panels(2)
+    canvas, (left, *further) = _panels(1 if own.times is None else 2)
     distances = own.distances
     total = distances.accesses.sum() / own.again.share
     ends = np.append(distances.from_bytes[1:], 2 * max(float(distances.from_bytes[-1]), PAGE_BYTES))
@@ -223,20 +233,12 @@ def reuse_drawing(own: Reuse) -> Drawing | None:
     _size_ticks(left)
     _finish(left, "reuse distance", xlabel="other pages since, at most", ylabel="% of page accesses")
     if own.times is not None:
-        edges = np.append(own.times.from_s[1:], 1.19 * max(float(own.times.from_s[-1]), 1e-6))
-        right.step(np.maximum(edges, 1e-6), 100 * np.cumsum(own.times.accesses) / total, where="post", color=VERMILION)
-        right.set_ylim(bottom=0)
-        _time_ticks(right)
-        _finish(right, "time since the last use", xlabel="at most", ylabel="% of page accesses")
-    else:
-        right.set_axis_off()
-        right.text(0.5, 0.5, "no clock: no times", ha="center", va="center", transform=right.transAxes)
+        _times_panel(further[0], own.times, total)
     half = f"half of the uses again come within {size(distances.below_bytes['50%'])} of other pages"
     how = "Cumulative; the rest up to 100 % are first accesses."
     if distances.error is not None:
-        how += (
-            f" Distances from {100 * distances.rate:.2g} % of the pages, standard error {100 * distances.error:.2g} %."
-        )
+        rate, error = 100 * distances.rate, 100 * distances.error
+        how += f" Distances from {rate:.2g} % of the pages, standard error {error:.2g} points."
     return Drawing(svg(canvas), f"Reuse distances and times since the last use: {half}.", how)
 
 

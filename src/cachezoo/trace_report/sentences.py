@@ -24,7 +24,7 @@ BURSTY, UNEVEN = 10.0, 3.0
 LASTING = 0.65  # Hurst's exponent from which busy stretches last at all scales
 DAILY = 3.0
 CONCENTRATED, HALF, SPREAD = 0.5, 0.5, 0.3
-GROWING = 0.2
+WARM, GROWING = 0.05, 0.2
 GOOD_FIT, FAIR_FIT = 0.05, 0.1
 ONE_SENDER = 0.8
 NO_CLOCK = "The trace has no clock (all times are equal, or are row numbers): nothing is said of load or of times."
@@ -155,6 +155,8 @@ def working_sentence(found: Characteristics) -> str:
     told = f"{window} the trace typically touches {size(typical)}, in all {size(total)}"
     if late >= GROWING:
         return f"{told}; near its end {share(late)} of the accesses are still to new pages, so no cache holds it all."
+    if late >= WARM:
+        return f"{told}; near its end {share(late)} of the accesses are to new pages, which any cache misses."
     return f"{told}; near its end only {share(late)} of the accesses are to new pages, so a warm cache stays warm."
 
 

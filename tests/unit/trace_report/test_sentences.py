@@ -134,7 +134,9 @@ def test_a_working_set_that_grows_and_one_that_does_not(found):
     )  # fmt: skip
     text = say(sentences.working_sentence, replace(found, working_set=level))
     assert "In 1 min the trace typically touches 20 KiB, in all 24 KiB" in text
-    assert "only 10 % of the accesses are to new pages" in text
+    assert "near its end 10 % of the accesses are to new pages, which any cache misses" in text
+    none = say(sentences.working_sentence, replace(found, working_set=replace(level, new_bytes=np.zeros(4, np.int64))))
+    assert "only 0 % of the accesses are to new pages, so a warm cache stays warm" in none
     grows = replace(level, window_s=None, new_bytes=np.array([5, 0, 0, 3]) * PAGE)
     assert "30 % of the accesses are still to new pages" in say(
         sentences.working_sentence, replace(found, working_set=grows)
