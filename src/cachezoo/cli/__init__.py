@@ -25,7 +25,7 @@ app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
-app.add_typer(study.app)
+app.add_typer(study.app, name="study")
 app.add_typer(track.app, name="track")
 app.add_typer(zoo.app)
 
