@@ -12,6 +12,7 @@ from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from typer._click import Context
 
 EXAMPLES = """\b
 Examples:
@@ -34,7 +35,22 @@ SEARCH_ONLY = {"trials": "--trials", "trial_seeds": "--trial-seeds"}
 TRIALS, TRIAL_SEEDS = 20, 2
 INTERRUPT_STATUS = 130
 
-app = typer.Typer(cls=Group, invoke_without_command=True, subcommand_metavar="[compare A.json B.json]")
+
+class Studies(Group):
+    """`study` with its own options, or with a command, which has others."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Read the words; before a command's no options are looked for, as what they lack is asked of pydantic."""
+        if not args or args[0] not in self.commands:
+            return super().parse_args(ctx, args)
+        own, self.params = self.params, []
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            self.params = own
+
+
+app = typer.Typer(cls=Studies, invoke_without_command=True, subcommand_metavar="[compare A.json B.json]")
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")]
 Out = Annotated[Path | None, typer.Option(help="Write the figures to this file as JSON.")]
 
@@ -71,8 +87,7 @@ def study(
     the same command goes on where it was interrupted.
     """
     if context.invoked_subcommand is not None:
-        given = [name for name in context.params if _was_given(context, name)]
-        if given:
+        if context.params:
             message = f"study {context.invoked_subcommand}: takes its options after its name"
             raise ConfigError(message)
         return
@@ -99,11 +114,6 @@ def study(
     except KeyboardInterrupt as error:
         _interrupted(str(error))
     _show(asked[0], found, out, plot, track, as_json)
-
-
-def _was_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
 
 
 def _interrupted(done: str) -> NoReturn:

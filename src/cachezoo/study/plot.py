@@ -103,7 +103,7 @@ def _search_canvas(found: Mapping[str, Any]) -> Any:  # noqa: ANN401 - matplotli
     slices = -(-len(search["axes"]) // SLICES)
     heights = [TRACE, *[SLICE] * slices, _height([_label(row) for row in rows])]
     canvas = Figure(figsize=(style.WIDTH, sum(heights)), layout="constrained")
-    parts = canvas.subfigures(len(heights), 1, height_ratios=heights)
+    parts: Any = canvas.subfigures(len(heights), 1, height_ratios=heights)
     _trials(parts[0].subplots(), found)
     for number in range(slices):
         axes = search["axes"][number * SLICES :][:SLICES]
