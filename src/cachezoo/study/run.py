@@ -245,6 +245,7 @@ class Runs:
         try:
             self._run(left, start)
         except KeyboardInterrupt as error:
+            self.done += sum(chain[-1].done for chain in left.values())  # ended, and not seen to have left
             message = f"{self.done} of {self.planned} trainings are done"
             raise KeyboardInterrupt(message) from error
         finally:
