@@ -31,7 +31,7 @@ DeviceOption = Annotated[
 DecisionUs = Annotated[
     float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
 ]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG file.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG or SVG file.")]
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.")]
 RATIOS = ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
