@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo import style
+from cachezoo.io import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,8 @@ def draw_study(found: Mapping[str, Any], path: Path) -> None:
                 _settings(panel, rows, "choosing")
                 panel.set_title(f"{category}, {found['seeds']} seeds", loc="left")
                 panel.set_xlabel(_figure(found, "choosing"))
-        style.save(canvas, path.parent, path.name)
+        with atomic_file(path) as temporary:
+            style.write(canvas, temporary, path)
 
 
 def draw_comparison(found: Mapping[str, Any], path: Path) -> None:
@@ -51,7 +53,8 @@ def draw_comparison(found: Mapping[str, Any], path: Path) -> None:
             less = "less" if found["lower_is_better"]["choosing"] else "more"
             panel.set_title(f"{category}: {found['files'][1]} less {found['files'][0]}", loc="left")
             panel.set_xlabel(f"{found['figures']['choosing']} ({less} is better; 90 % interval)")
-        style.save(canvas, path.parent, path.name)
+        with atomic_file(path) as temporary:
+            style.write(canvas, temporary, path)
 
 
 def wrapped(setting: str) -> str:

@@ -1,4 +1,5 @@
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -19,7 +20,9 @@ def test_a_study_is_drawn_the_same_each_time(tmp_path: Path, search: bool) -> No
     none = row({"fit.caching.batch": "999"}, [0.1, 0.2])
     none["choosing"] = {"mean": None, "sd": None, "median": None, "low": None, "high": None, "each": []}
     found = made_search() if search else made_study([*made_study()["categories"]["web"], none])
-    for name in ("one.png", "two.png"):
+    for name in ("one.png", "two.png", "one.svg", "two.svg"):
         draw_study(found, tmp_path / name)
     first = (tmp_path / "one.png").read_bytes()
     assert first.startswith(b"\x89PNG") and first == (tmp_path / "two.png").read_bytes()
+    drawn = (tmp_path / "one.svg").read_text()
+    assert ElementTree.fromstring(drawn).tag.endswith("svg") and drawn == (tmp_path / "two.svg").read_text()
