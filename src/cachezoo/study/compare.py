@@ -215,7 +215,8 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
             continue
         named = [_entry(part, key, values) for key, values in list(entries.items())[:MOST_NAMED]]
         more = f", and {len(entries) - MOST_NAMED} more (--json has all)" if len(entries) > MOST_NAMED else ""
-        yield f"{PARTS[part]}: {len(entries)} differ: {', '.join(named)}{more}"
+        count = f"{len(entries)} {'differs' if len(entries) == 1 else 'differ'}"
+        yield f"{PARTS[part]}: {count}: {', '.join(named)}{more}"
     compared = sum(len(row["figures"]) for own in found["categories"].values() for row in own["settings"])
     yield f"Of {compared} differences about {compared / 10:.1f} would leave out 0 by chance alone."
 

@@ -28,7 +28,7 @@ def draw_study(found: Mapping[str, Any], path: Path) -> None:
             canvas, axes = style.panels(len(heights), 1, sum(heights), heights)
             for panel, (category, rows) in zip(axes[:, 0], categories.items(), strict=True):
                 _settings(panel, rows, "choosing")
-                panel.set_title(f"{category}, {found['seeds']} seeds", loc="left")
+                panel.set_title(f"{category}: {found['seeds']} seeds, their mean and its 90 % interval", loc="left")
                 panel.set_xlabel(_figure(found, "choosing"))
         with atomic_file(path) as temporary:
             style.write(canvas, temporary, path)

@@ -65,9 +65,9 @@ def test_what_the_studies_were_made_from_is_compared() -> None:
     }  # fmt: skip
     said = list(lines(compare(*files(first, made_study(made_from=made)))))
     assert said[3:] == [
-        "params.yaml: 1 differ: fit.caching.batch 16 -> 32",
+        "params.yaml: 1 differs: fit.caching.batch 16 -> 32",
         "data: 2 differ: data/requests/web/a.parquet (only A), data/requests/web/b.parquet (only B)",
-        "sources: 1 differ: src/cachezoo/one.py (changed)",
+        "sources: 1 differs: src/cachezoo/one.py (changed)",
         "libraries: the same",
         "Of 4 differences about 0.4 would leave out 0 by chance alone.",
     ]
