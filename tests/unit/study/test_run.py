@@ -1,4 +1,5 @@
 import fcntl
+import re
 import subprocess
 import sys
 import time
@@ -35,21 +36,19 @@ def run_all(root: Path, chains: Sequence[Sequence[Training]], jobs: int) -> None
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], list[tuple[str, list[str]]]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, list[str]]]]:
     """Trainings that say their end at once and leave later; each with those that were running when it started."""
     seen: list[tuple[str, list[str]]] = []
     processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def begin(seconds: float) -> list[tuple[str, list[str]]]:
+    def begin(seconds: float, end: str = "done.json") -> list[tuple[str, list[str]]]:
         code = f"import pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text('{{}}'); time.sleep({seconds})"
 
         def start(_: Path, training: Training) -> subprocess.Popen[bytes]:
             training.prepare()
             others = [name for name, process in processes.items() if process.poll() is None]
             seen.append((training.folder.name, sorted(others)))
-            processes[training.folder.name] = subprocess.Popen(
-                [sys.executable, "-c", code, str(training.folder / "done.json")]
-            )
+            processes[training.folder.name] = subprocess.Popen([sys.executable, "-c", code, str(training.folder / end)])
             return processes[training.folder.name]
 
         monkeypatch.setattr(run, "_start", start)
@@ -77,10 +76,25 @@ def test_what_ctrl_c_ends_says_how_many_are_done_and_leaves_no_process(
     monkeypatch.setattr(run.subprocess.Popen, "kill", lambda own: (begun.append(own), own.send_signal(9))[0])
     with pytest.raises(KeyboardInterrupt, match=r"^1 of 3 trainings are done$"), runs(root, 1, 3) as running:
         running.run(chains[:1])
-        started(60)
+        started(60, "half.json")
         monkeypatch.setattr(run, "wait", interrupted)
         running.run(chains[1:])
     assert len(begun) == 1 and begun[0].returncode == -9
+
+
+def test_lines_say_how_many_are_done_and_how_long_the_rest_takes(
+    root: Path, started, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cachezoo.console.PLAIN_INTERVAL_S", 0.0)
+    started(0)
+    kept = training(root, "kept")
+    kept.prepare()
+    write_json(kept.folder / "done.json", {})
+    run_all(root, [[kept], [training(root, "one")], [training(root, "two")]], 1)
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first == "study: 33 %, 1 of 3 trainings"
+    assert re.fullmatch(r"study: 67 %, 2 of 3 trainings, about \d+ s left", second)
+    assert third == "study: 100 %, 3 of 3 trainings, about 0 s left"
 
 
 def interrupted(_: object) -> list[int]:
