@@ -156,6 +156,8 @@ def _trials(panel: "Axes", found: Mapping[str, Any]) -> None:
 
 def _slice(panel: "Axes", found: Mapping[str, Any], axis: Mapping[str, Any]) -> None:
     """The mean of every trial against its value of one key."""
+    from matplotlib.ticker import NullFormatter
+
     search = found["search"]
     able = [trial for trial in search["trials"] if trial["mean"] is not None]
     values = [trial["set"][axis["key"]] for trial in able]
@@ -167,6 +169,10 @@ def _slice(panel: "Axes", found: Mapping[str, Any], axis: Mapping[str, Any]) -> 
         places = [float(value) for value in values]
         if axis["log"]:
             panel.set_xscale("log")
+            # The whole range, so that its powers of ten are enough to read it by where it has any.
+            panel.set_xlim(0.9 * axis["low"], 1.1 * axis["high"])
+            if axis["high"] >= 10 * axis["low"]:
+                panel.xaxis.set_minor_formatter(NullFormatter())
         else:
             panel.locator_params(axis="x", nbins=5, integer=isinstance(axis["low"], int))
     numbers = [trial["number"] for trial in able]
