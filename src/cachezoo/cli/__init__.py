@@ -43,7 +43,7 @@ app.add_typer(curves.app)
 app.add_typer(flash.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
-app.add_typer(study.app)
+app.add_typer(study.app, name="study")
 app.add_typer(track.app, name="track")
 app.add_typer(zoo.app)
 
