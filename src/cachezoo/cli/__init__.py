@@ -6,7 +6,7 @@ from typing import NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import bundle, device, report, results, simulation, study, trace, track, transform, zoo
+from cachezoo.cli import bundle, device, recommend, report, results, simulation, study, trace, track, transform, zoo
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     help="Training pipeline and model zoo for storage caches.",
 )
 trace.app.add_typer(transform.app)
+app.add_typer(recommend.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")

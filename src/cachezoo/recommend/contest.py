@@ -1,0 +1,132 @@
+"""The candidates side by side at every size, on the trace or on a sample of its pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.registry import OPTIMUM, policy
+from cachezoo.policies.sampling import sample
+from cachezoo.policies.stream import Stream
+from cachezoo.recommend.bench import Bench
+from cachezoo.recommend.candidates import CANDIDATES
+from cachezoo.recommend.candidates import chosen as choose
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.warmup import auto_warmup
+
+if TYPE_CHECKING:
+    from cachezoo.console import Advance
+
+F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
+MOST_ACCESSES = 2_000_000
+"""Page accesses above which candidates are compared on a sample of the pages; figures are of the whole trace still."""
+LEAST_DRAWN = 200
+"""Distinct pages that a sample has at least; of fewer the whole trace is run."""
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What came of it.
+
+    Attributes:
+        policies: ids of the candidates.
+        capacities: pages of the whole trace, rising.
+        choosing: float64[P, S] hit ratios from each size's own warm-up to the trace's middle.
+        judged: float64[P, S] on the second half.
+        blocks: float64[P, S, B] the same by time blocks; B is 0 where the trace is too short.
+        optimum: float64[S] on the second half, of the cache that knows the future.
+        rate: part of the pages that they were compared on; 1: all.
+    """
+
+    policies: tuple[str, ...]
+    capacities: tuple[int, ...]
+    choosing: F64
+    judged: F64
+    blocks: F64
+    optimum: F64
+    rate: float
+
+    @property
+    def chosen(self) -> list[str]:
+        """The policy chosen at each size."""
+        return [self.policies[place] for place in choose(self.choosing)]
+
+    def times_best(self, policy_id: str, place: int) -> int:
+        """Time blocks of the second half in which no candidate had more hits at this size."""
+        own = self.blocks[self.policies.index(policy_id), place]
+        return int((own >= self.blocks[:, place].max(axis=0)).sum()) if own.size else 0
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """A part of a trace's pages, and where the parts of time that are counted lie in it.
+
+    Attributes:
+        page_ids: int32[k].
+        n_pages: distinct pages drawn.
+        rate: expected part of the pages.
+        rows: int64[k] of the accesses, in the whole trace.
+    """
+
+    page_ids: I32
+    n_pages: int
+    rate: float
+    rows: npt.NDArray[np.int64]
+
+    def ratio(self, hits: npt.NDArray[np.bool_], first: int, end: int) -> float:
+        """Hit ratio between two accesses of the whole trace; not a number where there are none.
+
+        What the sample has of accesses more or less than its share is put down to often used pages, which hit
+        (SHARDS-adj, Waldspurger et al., FAST '15, section 3.2).
+        """
+        expected = self.rate * (end - first)
+        low, high = np.searchsorted(self.rows, [first, end])
+        if expected <= 0:
+            return float("nan")
+        return float(np.clip((hits[low:high].sum() + expected - (high - low)) / expected, 0.0, 1.0))
+
+
+def _drawn(pages: PageAccesses, most: int) -> _Sampled:
+    m = len(pages.page_ids)
+    rate = most / m
+    if rate >= 1 or rate * pages.n_pages < LEAST_DRAWN:
+        return _Sampled(pages.page_ids, pages.n_pages, 1.0, np.arange(m))
+    part = sample(Stream.of_pages(pages.page_ids, pages.n_pages), rate, SEED)
+    return _Sampled(part.stream.page_ids, part.stream.n_pages, rate, part.rows)
+
+
+def contest(
+    bench: Bench, capacities: Sequence[int], advance: "Advance | None" = None, most: int = MOST_ACCESSES
+) -> Contest:
+    """Run every candidate and the optimum at every size.
+
+    Args:
+        bench: the trace.
+        capacities: pages, rising.
+        advance: told (runs done, the policy at work).
+        most: page accesses above which a sample of the pages is drawn, with as small a part of each capacity.
+    """
+    part = _drawn(bench.pages, most)
+    m, sizes = len(bench.pages.page_ids), len(capacities)
+    ids = tuple(one.id for one in CANDIDATES)
+    edges = np.linspace(bench.half, m, bench.blocks + 1).astype(np.int64).tolist() if bench.blocks else []
+    choosing, judged = np.full((len(ids) + 1, sizes), np.nan), np.zeros((len(ids) + 1, sizes))
+    blocks = np.zeros((len(ids), sizes, bench.blocks))
+    for p, policy_id in enumerate((*ids, OPTIMUM)):
+        for s, capacity in enumerate(capacities):
+            if advance is not None:
+                advance(p * sizes + s, policy_id)
+            own = max(1, round(capacity * part.rate))
+            hits = policy(policy_id).hits(part.page_ids, part.n_pages, own) == HIT
+            judged[p, s] = part.ratio(hits, bench.half, m)
+            if p < len(ids):
+                choosing[p, s] = part.ratio(hits, auto_warmup(bench.pages, capacity), bench.half)
+                blocks[p, s] = [part.ratio(hits, low, high) for low, high in pairwise(edges)]
+    last = len(ids)
+    return Contest(ids, tuple(capacities), choosing[:last], judged[:last], blocks, judged[last], part.rate)
