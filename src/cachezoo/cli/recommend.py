@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachezoo.cli.common import Json
-from cachezoo.cli.trace import FormatName, FormatOptions, options_of
+from cachezoo.cli.trace import FormatName, FormatOptions, options_of, refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def recommend(
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
     page = output or (None if as_json else Path(f"{trace.name.split('.')[0]}.recommend.html"))
     if page is not None:
+        refuse_same([trace], page)
         check_file(page)
     with progress(f"recommending for {trace.name}", 1.0) as advance:
         requests = read_files(TraceFiles([trace], fmt, options=options_of(option)))

@@ -180,8 +180,8 @@ def _expected(like: Likeness) -> str:
     away = f"{share(abs(like.away))} of that way {'short of' if like.away < 0 else 'beyond'} that classic"
     if like.category is None:
         return (
-            f"Its page cache learned from other workloads. On their test traces it got {home}, on other programs it ended "
-            f"{away}: hardly worth a try here without training on traces of your own."
+            f"Its page cache learned from other workloads. On their test traces it got {home}, "
+            f"on other programs it ended {away}: hardly worth a try here without training on traces of your own."
         )
     return (
         f"The zoo's page cache is worth a try (--try). On test traces of the workloads it learned from it got {home}, "
