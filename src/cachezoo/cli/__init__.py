@@ -6,7 +6,20 @@ from typing import NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import bundle, device, recommend, report, results, simulation, study, trace, track, transform, zoo
+from cachezoo.cli import (
+    bundle,
+    curves,
+    device,
+    recommend,
+    report,
+    results,
+    simulation,
+    study,
+    trace,
+    track,
+    transform,
+    zoo,
+)
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -24,6 +37,7 @@ app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
+app.add_typer(curves.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(study.app)

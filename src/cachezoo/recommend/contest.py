@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.curves.sampling import Part, draw
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, policy
-from cachezoo.policies.sampling import sample
-from cachezoo.policies.stream import Stream
 from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES
 from cachezoo.recommend.candidates import chosen as choose
@@ -22,12 +21,11 @@ if TYPE_CHECKING:
     from cachezoo.console import Advance
 
 F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
+Bool = npt.NDArray[np.bool_]
 MOST_ACCESSES = 2_000_000
 """Page accesses above which candidates are compared on a sample of the pages; figures are of the whole trace still."""
 LEAST_DRAWN = 200
 """Distinct pages that a sample has at least; of fewer the whole trace is run."""
-SEED = 1
 
 
 @dataclass(frozen=True)
@@ -63,42 +61,24 @@ class Contest:
         return int((own >= self.blocks[:, place].max(axis=0)).sum()) if own.size else 0
 
 
-@dataclass(frozen=True)
-class _Sampled:
-    """A part of a trace's pages, and where the parts of time that are counted lie in it.
-
-    Attributes:
-        page_ids: int32[k].
-        n_pages: distinct pages drawn.
-        rate: expected part of the pages.
-        rows: int64[k] of the accesses, in the whole trace.
-    """
-
-    page_ids: I32
-    n_pages: int
-    rate: float
-    rows: npt.NDArray[np.int64]
-
-    def ratio(self, hits: npt.NDArray[np.bool_], first: int, end: int) -> float:
-        """Hit ratio between two accesses of the whole trace; not a number where there are none.
-
-        What the sample has of accesses more or less than its share is put down to often used pages, which hit
-        (SHARDS-adj, Waldspurger et al., FAST '15, section 3.2).
-        """
-        expected = self.rate * (end - first)
-        low, high = np.searchsorted(self.rows, [first, end])
-        if expected <= 0:
-            return float("nan")
-        return float(np.clip((hits[low:high].sum() + expected - (high - low)) / expected, 0.0, 1.0))
-
-
-def _drawn(pages: PageAccesses, most: int) -> _Sampled:
-    m = len(pages.page_ids)
-    rate = most / m
+def _drawn(pages: PageAccesses, most: int) -> Part:
+    """The pages that are looked at: all, or so many that about `most` accesses are to them."""
+    rate = most / len(pages.page_ids)
     if rate >= 1 or rate * pages.n_pages < LEAST_DRAWN:
-        return _Sampled(pages.page_ids, pages.n_pages, 1.0, np.arange(m))
-    part = sample(Stream.of_pages(pages.page_ids, pages.n_pages), rate, SEED)
-    return _Sampled(part.stream.page_ids, part.stream.n_pages, rate, part.rows)
+        return Part(pages.page_ids, pages.n_pages, np.arange(len(pages.page_ids)), 1.0)
+    return draw(pages, rate).whole
+
+
+def _ratio(part: Part, hits: Bool, first: int, end: int) -> float:
+    """Hit ratio between two accesses of the whole trace; not a number where there are none.
+
+    The misses are scaled up, and hits are what is left, as `cachezoo.curves.sampling` says.
+    """
+    if first >= end:
+        return float("nan")
+    low, high = np.searchsorted(part.rows, [first, end])
+    missed = int(high - low) - int(hits[low:high].sum())
+    return max(0.0, 1 - missed / part.rate / (end - first))
 
 
 def contest(
@@ -124,9 +104,9 @@ def contest(
                 advance(p * sizes + s, policy_id)
             own = max(1, round(capacity * part.rate))
             hits = policy(policy_id).hits(part.page_ids, part.n_pages, own) == HIT
-            judged[p, s] = part.ratio(hits, bench.half, m)
+            judged[p, s] = _ratio(part, hits, bench.half, m)
             if p < len(ids):
-                choosing[p, s] = part.ratio(hits, auto_warmup(bench.pages, capacity), bench.half)
-                blocks[p, s] = [part.ratio(hits, low, high) for low, high in pairwise(edges)]
+                choosing[p, s] = _ratio(part, hits, auto_warmup(bench.pages, capacity), bench.half)
+                blocks[p, s] = [_ratio(part, hits, low, high) for low, high in pairwise(edges)]
     last = len(ids)
     return Contest(ids, tuple(capacities), choosing[:last], judged[:last], blocks, judged[last], part.rate)
