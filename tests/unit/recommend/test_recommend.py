@@ -261,7 +261,8 @@ def test_a_sample_of_the_pages_ranks_as_the_whole_does():
     bench = Bench(trace_of(zipf(200_000, 20_000)), expand_pages(trace_of(zipf(200_000, 20_000))), BUILT_IN)
     sizes = [1250, 2500, 5000, 10_000]
     whole, part = contest(bench, sizes), contest(bench, sizes, most=50_000)
-    assert (whole.rate, part.rate) == (1.0, 0.25)
+    assert whole.rate == 1.0
+    assert part.rate == pytest.approx(0.25, abs=0.02)
     assert np.abs(whole.judged - part.judged).max() < 0.03
     assert np.abs(whole.choosing - part.choosing).max() < 0.03
     assert np.abs(whole.optimum - part.optimum).max() < 0.03
