@@ -138,7 +138,7 @@ def _table(found: "Recommendation") -> "Table":
 
     rows, place = found.picked.rows, found.picked.place
     first = max(0, min(place - MOST_ROWS // 2, len(rows) - MOST_ROWS))
-    caption = f"hits and LRU in % of page accesses, more in points; counted after {found.bench.half:,} page accesses"
+    caption = f"hits, LRU in %; more in points; counted after {found.bench.half:,} page accesses"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
     table.add_column("cache", no_wrap=True)
     table.add_column("policy", no_wrap=True)

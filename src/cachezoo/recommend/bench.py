@@ -16,9 +16,11 @@ from cachezoo.devices.service import ServiceTimes
 from cachezoo.flash.load import DAY_S, time_scale
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import COLD, stack_distances
-from cachezoo.measures.serial import Interval, mean_interval
+from cachezoo.measures.bootstrap import interval
+from cachezoo.measures.serial import Interval
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import Simulator
+from cachezoo.seeds import derive_seed
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
@@ -28,6 +30,7 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 BLOCKS = 20
 LEAST_BLOCKS = 4
+SAMPLES, SEED = 1000, 1
 LEAST_IN_BLOCK = 50
 """Page accesses of a time block below which a hit ratio says nothing."""
 NO_CLOCK = "row numbers"
@@ -68,8 +71,15 @@ class Ran:
 
 
 def interval_of(blocks: F64) -> Interval | None:
-    """The 90 % interval of a mean over time blocks; None where there are too few."""
-    return mean_interval(blocks) if len(blocks) >= LEAST_BLOCKS else None
+    """The 90 % interval of a mean, from a bootstrap over time blocks; None where there are too few.
+
+    Blocks are drawn one by one, as if they did not hang together. That makes it rather too narrow; the wide intervals
+    of `cachezoo.measures.serial` kept LRU too often (docs/recommend.md).
+    """
+    if len(blocks) < LEAST_BLOCKS:
+        return None
+    rng = np.random.default_rng(derive_seed(SEED, "recommend", "time blocks"))
+    return interval(blocks[rng.integers(0, len(blocks), (SAMPLES, len(blocks)))].mean(axis=1))
 
 
 class Bench:
@@ -123,16 +133,25 @@ class Bench:
 
     @property
     def span_days(self) -> float | None:
-        """Days that the second half lasted when it was recorded; None where the trace has no clock.
+        """Days that the second half lasted when it was recorded; None where that is not known.
 
         Raises:
             TraceError: `time_scale` of the metadata is no positive number.
         """
         time = self.trace.time_us
         seconds = float(time[-1] - time[self.first_request]) / 1e6
-        if seconds <= 0 or self.trace.meta.extra.get("time", "").startswith(NO_CLOCK):
+        if seconds <= 0 or self._clockless:
             return None
         return seconds * time_scale(self.trace) / DAY_S
+
+    @property
+    def _clockless(self) -> bool:
+        return self.trace.meta.extra.get("time", "").startswith(NO_CLOCK)
+
+    @property
+    def no_span(self) -> str:
+        """Why it is not known how long the second half lasted; begins a sentence."""
+        return "The trace has no clock" if self._clockless else "All requests of the second half bear the same time"
 
     def block_means(self, hits: Bool) -> F64:
         """float64[B] of bool[m], over the time blocks of the second half."""

@@ -10,8 +10,8 @@ from cachezoo.recommend.rows import Row
 Level = Literal["high", "medium", "low"]
 FEW_ACCESSES = 20_000
 FEW_RETURNS = 1_000
-SURE, UNSURE = 0.03, 0.08
-"""Half the interval of the hit ratio: up to the first confidence may be high, above the second it is low."""
+SURE = 0.03
+"""Half the interval of the hit ratio up to which confidence may be high."""
 STEADY_LOSS = 0.01
 """Hit ratio by which the best policy of the first half may fall behind on the second."""
 
@@ -47,8 +47,7 @@ def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None) -> list
         doubts.append(("medium", "a cache of this size is not yet full when counting begins"))
     interval = row.ran.interval
     if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
-        level: Level = "low" if half > UNSURE else "medium"
-        doubts.append((level, f"the hit ratio changes over time: ± {100 * half:.0f} points on average"))
+        doubts.append(("medium", f"the hit ratio changes over time: ± {100 * half:.0f} points on average"))
     if place is not None:
         loss = float(contest.judged[:, place].max() - contest.judged[contest.policies.index(row.ran.policy), place])
         if loss > STEADY_LOSS:

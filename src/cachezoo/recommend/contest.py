@@ -15,7 +15,7 @@ from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES
 from cachezoo.recommend.candidates import chosen as choose
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.warmup import auto_warmup
+from cachezoo.traces.warmup import auto_warmups
 
 if TYPE_CHECKING:
     from cachezoo.console import Advance
@@ -92,7 +92,7 @@ def contest(
         advance: told (runs done, the policy at work).
         most: page accesses above which a sample of the pages is drawn, with as small a part of each capacity.
     """
-    part = _drawn(bench.pages, most)
+    part, warmups = _drawn(bench.pages, most), auto_warmups(bench.pages, capacities).tolist()
     m, sizes = len(bench.pages.page_ids), len(capacities)
     ids = tuple(one.id for one in CANDIDATES)
     edges = np.linspace(bench.half, m, bench.blocks + 1).astype(np.int64).tolist() if bench.blocks else []
@@ -106,7 +106,7 @@ def contest(
             hits = policy(policy_id).hits(part.page_ids, part.n_pages, own) == HIT
             judged[p, s] = _ratio(part, hits, bench.half, m)
             if p < len(ids):
-                choosing[p, s] = _ratio(part, hits, auto_warmup(bench.pages, capacity), bench.half)
+                choosing[p, s] = _ratio(part, hits, warmups[s], bench.half)
                 blocks[p, s] = [_ratio(part, hits, low, high) for low, high in pairwise(edges)]
     last = len(ids)
     return Contest(ids, tuple(capacities), choosing[:last], judged[:last], blocks, judged[last], part.rate)

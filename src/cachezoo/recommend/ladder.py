@@ -10,7 +10,11 @@ from cachezoo.traces.table import PAGE_BYTES
 HALVINGS, MOST_HALVINGS = 6, 14
 LOW_SHARE = 0.1
 """Sizes go down to one that has at most this share of the hits that all pages would bring."""
-KNEE_TIES = 0.02
+WORTH = 0.5
+"""Of the hits that the average MiB brings, what a further MiB has to bring."""
+TIES = 1e-9
+APART = 1.25
+"""How many times a power of two all pages are at least, for both to be tried."""
 STEPS = 4
 """Sizes tried between two of the ladder, the upper one included: each a quarter of a doubling further."""
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -24,7 +28,7 @@ def ladder(n_pages: int, lru_ratio: Callable[[int], float], budget: int | None =
         lru_ratio: capacity to LRU's hit ratio.
         budget: pages that may be spent; None for no limit.
     """
-    powers = [1 << k for k in range(max(n_pages - 1, 1).bit_length()) if 1 << k < n_pages]
+    powers = [1 << k for k in range(n_pages.bit_length()) if APART * (1 << k) <= n_pages]
     least = LOW_SHARE * lru_ratio(n_pages)
     keep = min(HALVINGS, len(powers))
     while keep < min(MOST_HALVINGS, len(powers)) and lru_ratio(powers[-keep]) > least:
@@ -34,22 +38,28 @@ def ladder(n_pages: int, lru_ratio: Callable[[int], float], budget: int | None =
 
 
 def knee(capacities: Sequence[int], ratios: Sequence[float]) -> int:
-    """The place of the size where the curve bends: past it a page more brings less than the average page of all does.
+    """The place of the size beyond which a further MiB brings less than half of what the average MiB of all brings.
 
-    That is where the curve is farthest above the straight line from no cache to the largest size (Satopää et al.,
-    "Finding a Kneedle in a Haystack", 2011), over bytes and not over their logarithm. Of sizes almost as far above it
-    the largest is taken: on a straight curve, that of a loop in a cache that resists it, the whole; on a cliff, its
-    edge.
+    Steps are those of the curve's upper concave hull, so a flat stretch before a cliff is bought together with what
+    comes behind it, as far as that is worth it: of a loop, whose curve is flat up to its length, that length. A curve
+    without a bend has its end.
 
     Args:
         capacities: pages, rising.
         ratios: hit ratios; what falls with the size is taken for chance.
     """
+    sizes = np.asarray(capacities, np.float64)
     reached = np.maximum.accumulate(np.asarray(ratios, np.float64))
-    if reached[-1] <= 0:
-        return 0
-    above = reached / reached[-1] - np.asarray(capacities, np.float64) / capacities[-1]
-    return int(np.flatnonzero(above >= above.max() - KNEE_TIES)[-1])
+    least = WORTH * reached[-1] / sizes[-1]
+    place, size, ratio = 0, 0.0, 0.0
+    while size < sizes[-1]:
+        further = np.flatnonzero(sizes > size)
+        slopes = (reached[further] - ratio) / (sizes[further] - size)
+        best = int(further[slopes >= slopes.max() * (1 - TIES)][-1])
+        if slopes.max() <= 0 or slopes.max() < least:
+            break
+        place, size, ratio = best, float(sizes[best]), float(reached[best])
+    return place
 
 
 def between(low: int, high: int) -> list[int]:

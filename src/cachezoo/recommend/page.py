@@ -21,9 +21,9 @@ TERMS = {
     "page access": "One touch of a page by a request; a request of 64 KiB makes 16.",
     "hit ratio, hit": "The share of page accesses that the cache serves.",
     "point": "A hundredth of a hit ratio: from 40 % to 42 % are 2 points.",
-    "knee": "The size beyond which a further MiB brings less than the average MiB of a cache for all pages does.",
+    "knee": "The size beyond which a further MiB brings less than half of what the average MiB up to all pages does.",
     "time block": "A stretch of the second half of the trace; all have the same number of page accesses.",
-    "90 % interval": "Where the true figure lies in nine of ten cases, by how it changes between time blocks.",
+    "90 % interval": "Where the figure lies in nine of ten cases if time blocks like these are drawn again and again.",
     "optimum": "A cache that knows the future: no policy hits more at this size.",
     "write-back": "A write goes into the cache, and reaches the disk when its page is evicted.",
     "SSD writes": "Pages that are written to the cache's SSD: admitted on a miss, or written by a request.",
@@ -168,6 +168,8 @@ def _candidates(found: "Recommendation") -> Table:
 
 def _models(found: "Recommendation") -> list[Section]:
     texts = words.model_words(found)
+    if found.likeness is not None and (more := words.elsewhere(found.likeness)):
+        texts.append(more)
     if found.likeness is not None and (flash := found.likeness.flash) is not None:
         texts.append(
             f"For a flash cache there is {flash.id}, which says what may enter. Of its {flash.inputs} inputs "

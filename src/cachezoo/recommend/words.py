@@ -80,7 +80,12 @@ def why_size(found: "Recommendation") -> str:
     picked, row, asked = found.picked, found.row, found.asked
     bend = picked.rows[picked.knee]
     if picked.why == "knee":
-        return "The size is the knee of the curve: beyond it a further MiB brings less than the average MiB does."
+        if row.capacity >= found.bench.pages.n_pages:
+            return "The curve has no knee: every further MiB is worth it, until all pages of the trace are in."
+        return (
+            "The size is the knee of the curve: beyond it a further MiB brings less than half of what the average "
+            "MiB does."
+        )
     if picked.why == "budget":
         if asked.budget is not None and row.capacity < min(
             asked.budget.pages(found.bench.pages.n_pages), found.bench.pages.n_pages
@@ -133,15 +138,15 @@ def notes(found: "Recommendation") -> list[str]:
         cost = points(other.ran.hit_ratio - row.ran.hit_ratio)
         said.append(
             f"The SSD lasts {life(row.years)} only. With {other.ran.policy}, which lets a page in at its second miss, "
-            f"it lasts {life(other.years)}, for {cost} points of hit ratio."
+            f"it lasts {life(other.years)}, at {cost} points of hit ratio."
         )
     elif row.years is not None and row.years < 3:
         said.append(f"The SSD lasts {life(row.years)} only, though the policy writes little already.")
     days = bench.span_days
     if days is None:
-        said.append("The trace has no clock: SSD writes a day and the SSD's lifetime are unknown.")
+        said.append(f"{bench.no_span}: SSD writes a day and the SSD's lifetime are unknown.")
     elif days < 1:
-        hours = f"{24 * days:.1f} hours" if days > 1 / 24 else f"{86_400 * days:,.0f} seconds"
+        hours = f"{24 * days:.1f} hours" if days > 1 / 24 else f"{86_400 * days:,.0f} s"
         said.append(f"SSD writes a day are extrapolated from {hours}.")
     return said
 
@@ -151,7 +156,7 @@ def model_words(found: "Recommendation") -> list[str]:
     like = found.likeness
     if like is None:
         return []
-    said = [_likeness(like)]
+    said = [_looked(like)]
     if found.tried is not None:
         ours, row = found.tried, found.row
         lead = points(ours.ran.hit_ratio - row.ran.hit_ratio)
@@ -159,12 +164,18 @@ def model_words(found: "Recommendation") -> list[str]:
             f"Tried here at the same size, {ours.ran.policy} hits {share(ours.ran.hit_ratio, 1)}, {lead} points beside "
             f"{name_of(row.ran.policy)}; a request takes {ms(ours.ran.response_us)}, and the time of its decision."
         )
-    elif like.page_cache is not None:
-        said.append(_expected(like))
+    elif like.page_cache is not None and like.category is not None:
+        said.append(
+            "That is what the zoo's page cache learned from: worth a try (--try). Here it has not been measured."
+        )
+    elif like.page_cache is not None and like.stretches:
+        said.append(
+            "The zoo's page cache learned from other workloads: hardly worth a try unless trained on traces of yours."
+        )
     return said
 
 
-def _likeness(like: Likeness) -> str:
+def _looked(like: Likeness) -> str:
     if not like.stretches:
         reason = "the trace is shorter than a stretch" if like.stretch else "there is no workload classifier"
         return f"Whether the trace is like what the zoo's models learned from is unknown: {reason}."
@@ -173,19 +184,15 @@ def _likeness(like: Likeness) -> str:
     return f"The zoo's workload classifier looked at {looked}: {', '.join(parts)}."
 
 
-def _expected(like: Likeness) -> str:
+def elsewhere(like: Likeness) -> str:
+    """What the page cache gained where it was measured; empty where its bundle does not say."""
     if like.home is None or like.away is None:
-        return "What its page cache would gain here is not known; --try runs it on this trace."
-    home = f"{share(like.home)} of the way from the best classic in hindsight to the optimum"
-    away = f"{share(abs(like.away))} of that way {'short of' if like.away < 0 else 'beyond'} that classic"
-    if like.category is None:
-        return (
-            f"Its page cache learned from other workloads. On their test traces it got {home}, "
-            f"on other programs it ended {away}: hardly worth a try here without training on traces of your own."
-        )
+        return ""
+    away = f"{share(abs(like.away))} of that way {'short of' if like.away < 0 else 'beyond'} the best classic"
     return (
-        f"The zoo's page cache is worth a try (--try). On test traces of the workloads it learned from it got {home}, "
-        f"on other programs it ended {away}; what it gains here has not been measured."
+        f"Where it was measured: on test traces of the workloads that it learned from, the page cache got "
+        f"{share(like.home)} of the way from the best classic policy in hindsight to the optimum; on programs that it "
+        f"never saw it ended {away}."
     )
 
 

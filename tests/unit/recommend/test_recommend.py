@@ -191,7 +191,7 @@ def test_without_a_clock_writes_a_day_are_unknown():
         found = asked(trace)
         assert found.bench.span_days is None
         assert found.row.ssd_bytes_a_day is found.row.years is None
-        assert "no clock" in " ".join(words.notes(found))
+        assert found.bench.no_span in " ".join(words.notes(found))
         json.dumps(found.values(), allow_nan=False)
         HtmlPage(page_of(found))
 
@@ -323,7 +323,9 @@ def test_an_aim_that_cannot_be_is_refused(how):
 
 
 def test_the_knee():
-    assert knee([1, 2, 4, 8, 16], [0.5, 0.6, 0.65, 0.66, 0.66]) == 1
+    assert knee([1, 2, 4, 8, 16], [0.5, 0.6, 0.65, 0.66, 0.66]) == 2
+    assert knee([1, 2, 4, 8], [0.2, 0.21, 0.22, 1.0]) == 3  # a cliff is worth the flat stretch before it
+    assert knee([1, 2, 4, 100], [0.2, 0.21, 0.5, 0.55]) == 2
     assert knee([1, 2, 4, 8], [0.125, 0.25, 0.5, 1.0]) == 3  # a straight line has none: the whole
     assert knee([1, 2, 4, 8], [0.0, 0.0, 0.0, 0.0]) == 0
     assert knee([1, 2, 4, 8], [0.8, 0.7, 0.8, 0.8]) == 0  # what falls is chance
@@ -333,6 +335,7 @@ def test_the_knee():
 def test_the_sizes():
     assert ladder(1, lambda _: 0.0) == [1]
     assert ladder(2, lambda _: 0.0) == [1, 2]
+    assert ladder(9, lambda _: 0.0) == [1, 2, 4, 9]  # 8 would be as good as 9
     assert ladder(1000, lambda size: float(size == 1000)) == [16, 32, 64, 128, 256, 512, 1000]
     assert ladder(1000, lambda _: 0.9)[0] == 1  # nearly all hits at the smallest: smaller ones are tried
     assert ladder(1000, lambda size: float(size == 1000), budget=100)[3] == 100
