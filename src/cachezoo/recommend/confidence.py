@@ -12,6 +12,8 @@ FEW_ACCESSES = 20_000
 FEW_RETURNS = 1_000
 SURE = 0.03
 """Half the interval of the hit ratio up to which confidence may be high."""
+STILL_NEW = 0.02
+"""Share of first accesses up to which all pages of the trace are taken for all that there are."""
 STEADY_LOSS = 0.01
 """Hit ratio by which the best policy of the first half may fall behind on the second."""
 
@@ -45,6 +47,9 @@ def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None) -> list
     seen = int(bench.pages.page_ids[: bench.half].max(initial=-1)) + 1
     if seen < row.capacity < bench.pages.n_pages:
         doubts.append(("medium", "a cache of this size is not yet full when counting begins"))
+    if row.capacity >= bench.pages.n_pages and bench.first_share > STILL_NEW:
+        new = f"{100 * bench.first_share:.0f} % of the accesses that are counted are of new pages"
+        doubts.append(("medium", f"{new}, so a longer trace would touch more than this holds"))
     interval = row.ran.interval
     if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
         doubts.append(("medium", f"the hit ratio changes over time: ± {100 * half:.0f} points on average"))

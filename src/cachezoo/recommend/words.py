@@ -61,10 +61,10 @@ def headline(found: "Recommendation") -> str:
     waits = f"a request takes {ms(row.ran.response_us)} instead of {ms(found.bench.no_cache_us)}"
     if why == "unreachable":
         if asked.hit is not None:
-            limit = share(1 - found.bench.first_share, 1)
+            once, most = share(found.bench.first_share, 1), share(row.ran.hit_ratio, 1)
             return (
-                f"A hit ratio of {asked.hit:g} cannot be reached: all but {limit} of page accesses are first ones. "
-                f"The most is {share(row.ran.hit_ratio, 1)}, with {name} and {how_much}."
+                f"A hit ratio of {asked.hit:g} cannot be reached: {most} is the most, with {name} and {how_much}; "
+                f"{once} of page accesses are the page's first."
             )
         return (
             f"{asked.ms:g} ms cannot be reached on these devices: the least is {ms(row.ran.response_us)}, with {name} "
@@ -104,6 +104,8 @@ def why_policy(found: "Recommendation") -> str:
     """Why this policy: how it did beside LRU on blocks of time that did not choose it."""
     row = found.row
     against = row.against
+    if row.capacity >= found.bench.pages.n_pages:
+        return "LRU, the simplest: where nothing is evicted, all policies are alike."
     if against.interval is None:
         return "LRU, the simplest, for want of time blocks to compare policies on."
     low, high = against.interval
@@ -227,7 +229,8 @@ def commands(found: "Recommendation") -> list[str]:
     row, trace = found.row, shlex.quote(found.name)
     policy = shlex.quote(row.ran.policy)
     device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
-    again = f"--capacity {typed(row.capacity)} --warmup {found.bench.half}"
+    whole = row.capacity >= found.bench.pages.n_pages
+    again = f"--capacity {'100%' if whole else typed(row.capacity)} --warmup {found.bench.half}"
     lines = [
         f"cachezoo simulate {trace} --policy {policy} {again}{device}",
         f"cachezoo compare {trace} {again}{device}",

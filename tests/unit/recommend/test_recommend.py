@@ -123,7 +123,9 @@ def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
     assert found.row.ran.hit_ratio == max(row.ran.hit_ratio for row in found.picked.rows)
     assert found.row.ran.hit_ratio == pytest.approx(1 - found.bench.first_share)
     assert "cannot be reached" in words.headline(found)
-    assert "75" in words.headline(found)
+    assert "75.0 % is the most" in words.headline(found)
+    assert "25.0 % of page accesses are the page's first" in words.headline(found)
+    assert "--capacity 100% " in words.commands(found)[0]
 
 
 def test_a_target_in_milliseconds():
