@@ -33,7 +33,7 @@ NEAR = 0.005
 SEED = 1
 PAGES = 1_000_000
 ROLES = {"train": ("train", "validation"), "test": ("test",)}
-RECOMMENDED = "recommended"
+RECOMMENDED, FIRST = "recommended", "chosen on the first half alone, without going back to LRU"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,12 @@ def losses(path: Path) -> Losses:
     }
     best = np.max([ratios[name] for name in classics()], axis=0)
     own = np.array([row.ran.hit_ratio for row in rows])
-    ways = {RECOMMENDED: best - own, **{f"always {name}": best - ratio for name, ratio in ratios.items()}}
+    first = np.array([ratios[row.against.policy][k] for k, row in enumerate(rows)])
+    ways = {
+        RECOMMENDED: best - own,
+        FIRST: best - first,
+        **{f"always {name}": best - ratio for name, ratio in ratios.items()},
+    }
     return Losses(path.stem, ways, min(found.picked.knee, len(rows) - 1))
 
 

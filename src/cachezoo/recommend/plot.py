@@ -79,8 +79,8 @@ def costs(found: "Recommendation") -> Drawing:
     rows, sizes, bench = found.picked.rows, _sizes(found), found.bench
     days = bench.span_days
     with settings():
-        canvas, grid = panels(1, 2, 3.4)
-        left, right = grid[0]
+        canvas, grid = panels(2, 1, 5.6)
+        left, right = grid[:, 0]
         left.plot(sizes, [row.ran.response_us / 1e3 for row in rows], color=GREEN, marker=".", linewidth=2)
         left.axhline(bench.no_cache_us / 1e3, color=GREY, linestyle="--", label="no cache, the disk alone")
         left.axhline(bench.all_ssd_us / 1e3, color=BLUE, linestyle=":", label="everything on the SSD")
