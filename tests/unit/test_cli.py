@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -181,7 +182,7 @@ def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys)
     assert raising(full) == (1, "cachezoo: a.parquet: No space left on device; make room and run it again\n")
     little = "cachezoo: there is too little memory for this; give a part of the trace, or run it where there is more\n"
     assert raising(MemoryError()) == (1, little)
-    assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted\n")
+    assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted; run the same again to go on\n")
 
 
 def test_ingest_never_replaces_its_source(tmp_path):
@@ -242,3 +243,8 @@ def test_lru_reaches_the_known_hit_ratios_on_cloudphysics(mebibytes, percent):
     )
     result = simulate(trace, expand_pages(trace), "lru", mebibytes * 256, 0)
     assert round(100 * result.hit_ratio) == percent
+
+
+def test_the_version_is_that_of_the_package():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert run("--version").stdout == f"cachezoo {project['version']}\n"

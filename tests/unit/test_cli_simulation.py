@@ -208,7 +208,7 @@ def test_policies_lists_each_with_a_line():
         (("simulate", "--writes", "sideways"), "write policy sideways: use one of back, through, around"),
         (("compare", "--unit", "sector"), "admission unit sector: use one of page, segment, request"),
         (("simulate", "--device", "none.yaml"), "none.yaml: no such file"),
-        (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG files"),
+        (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG or SVG files"),
         (("simulate", "--policy", "belady+next"), "belady is a bound"),
         (("sweep", "--policy", "follow(experts=lru|aarc)"), "aarc is unknown, did you mean arc?"),
         (("curve", "--policy", "follow+next"), "a curve is of page accesses alone"),
@@ -291,7 +291,10 @@ def test_an_interrupted_sweep_ends_at_once_in_one_line(trace):
         time.sleep(2.5)
         os.killpg(sweep.pid, signal.SIGINT)
         _, said = sweep.communicate(timeout=20)
-    assert (sweep.returncode, said.decode().splitlines()) == (130, ["cachezoo: interrupted"])
+    assert (sweep.returncode, said.decode().splitlines()) == (
+        130,
+        ["cachezoo: interrupted; run the same again to go on"],
+    )
 
 
 def test_bounds(trace):

@@ -121,7 +121,10 @@ def bounds(
     device: DeviceOption = None,
     as_json: Json = False,
 ) -> None:
-    """What the best cache could reach (1%,5%,10%,20%): page hits, byte hits, and with a device the time saved."""
+    """What the best cache could reach: page hits, byte hits, and with a device the time saved.
+
+    Without --capacity the sizes are 1%, 5%, 10% and 20% of the trace's distinct pages.
+    """
     from cachezoo.console import progress
     from cachezoo.evaluation.bounds import bounds_row
     from cachezoo.traces.warmup import counted

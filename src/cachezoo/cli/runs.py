@@ -40,7 +40,7 @@ DeviceOption = Annotated[
 DecisionUs = Annotated[
     float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
 ]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG file.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG or SVG file.")]
 
 
 def _device(given: str | None) -> "AnalyticDevice | None":

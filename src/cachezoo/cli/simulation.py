@@ -53,7 +53,10 @@ def simulate(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a trace with one policy or several, at one capacity (10%) or several."""
+    """Simulate a trace with one policy or several, at one cache size or several.
+
+    Without --capacity it is 10% of the trace's distinct pages.
+    """
     from cachezoo.console import progress
     from cachezoo.evaluation.sweep import run_row
 
@@ -88,7 +91,9 @@ def compare(
         list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic. The optimum runs too.")
     ] = None,
     every: Annotated[bool, typer.Option("--all-classics", help="Run every classic beside each --policy.")] = False,
-    bundle: Annotated[list[Path] | None, typer.Option(help="An admission or caching bundle, repeatable.")] = None,
+    bundle: Annotated[
+        list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; see flash for others.")
+    ] = None,
     warmup: Warmup = "auto",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
@@ -100,9 +105,10 @@ def compare(
     workers: Workers = 1,
     as_json: Json = False,
 ) -> None:
-    """Run policies and bundles side by side, with the optimum, at one capacity (10%) or several.
+    """Run policies and bundles side by side, with the optimum, at one cache size or several.
 
-    Gaps are to the best classic of the table: of all classics, or with --policy of those named there.
+    Without --capacity it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
+    classics, or with --policy of those named there.
     """
     from cachezoo.evaluation.compare import compare as beside
 
@@ -179,7 +185,10 @@ def sweep(
     out: Annotated[Path | None, typer.Option(help="Write the rows into this CSV file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Run policies at several capacities (1%,2%,5%,10%,20%) over several traces, in processes."""
+    """Run policies at several cache sizes over several traces, in processes.
+
+    Without --capacity these are 1%, 2%, 5%, 10% and 20% of each trace's distinct pages.
+    """
     from cachezoo.console import progress
     from cachezoo.evaluation.sweep import sweep as run
     from cachezoo.io import check_file

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
 from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
-from cachezoo.style import BLACK, DPI, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings
+from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ BAND = 2  # standard errors
 
 
 def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
-    """Write a PNG of page hit ratios; its bytes depend on the rows alone.
+    """Write a PNG, or an SVG by the name, of page hit ratios; its bytes depend on the rows alone.
 
     Args:
         rows: `policy`, `kind`, `capacity` (pages), `hit_ratio` of each run; `error`, its standard error, where it was
@@ -40,7 +40,7 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
         else:
             _bars(axes, rows, policies, capacities[0])
         axes.set_title(title, loc="left")
-        canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+        write(canvas, temporary, path)
 
 
 def _mean(rows: Sequence[Row], policy: str) -> float:

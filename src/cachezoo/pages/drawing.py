@@ -18,7 +18,8 @@ NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 # Ink and lines follow the page, so that a figure can be read on a dark one.
 FOLLOWING = {"#000000": "currentColor", BLACK.lower(): "currentColor", "#e3e3e3": "var(--grid)"}
 PX = 4 / 3  # of CSS in a point
-LEAST_PX = 544  # a wider figure shrinks no further on a phone, its box scrolls instead
+# How far a figure shrinks on a phone, so that its text can be read; beyond that its box scrolls.
+SHRUNK, LEAST_PX = 0.75, 544
 
 
 def svg(figure: "Figure") -> str:
@@ -61,5 +62,5 @@ def _sized(text: str) -> str:
         message = "matplotlib wrote an <svg> without size"
         raise AssertionError(message)
     across, down = (round(float(side[1].removesuffix("pt")) * PX) for side in (width, height))
-    least = min(across, LEAST_PX)
+    least = min(round(SHRUNK * across), LEAST_PX)
     return f'<svg viewBox="{box[1]}" width="{across}" height="{down}" style="min-width:{least}px"{rest}'

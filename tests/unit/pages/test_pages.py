@@ -142,7 +142,7 @@ def test_a_drawing_has_text_in_the_colour_of_the_page() -> None:
     for left_out in ("<?xml", "<!DOCTYPE", "<metadata", "<style", "<!--", "xlink", "xmlns", "date"):
         assert left_out not in drawn, left_out
     small = Canvas(figsize=(3, 2))
-    assert 'width="288" height="192" style="min-width:288px"' in svg(small)
+    assert 'width="288" height="192" style="min-width:216px"' in svg(small)
 
 
 def colours(css: str, block: str) -> dict[str, str]:
