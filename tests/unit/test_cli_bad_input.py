@@ -34,6 +34,11 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace add": (("trace.parquet", "--category", "web", "--role", "train"),),
     "trace capture": (("database", *OUT, "--recipe", "recipe.yaml"),),
     "simulate": (("trace.parquet",), ("raw.csv",)),
+    "recommend": (
+        ("trace.parquet", "--no-models"),
+        ("raw.csv", "--no-models"),
+        ("good.parquet", "--device", "recipe.yaml"),
+    ),
     "compare": (("trace.parquet",), ("good.parquet", "--bundle", "bundle.zip")),
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),

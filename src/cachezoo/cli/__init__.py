@@ -13,6 +13,7 @@ from cachezoo.cli import (
     curves,
     device,
     flash,
+    recommend,
     report,
     results,
     simulation,
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 trace.app.add_typer(transform.app)
 trace.app.add_typer(characteristics.app)
+app.add_typer(recommend.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
