@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachezoo.cli.common import Json
-from cachezoo.cli.trace import FormatName, FormatOptions, options_of, refuse_same
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.trace import refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def recommend(
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Say which policy to run and with how much cache, and why.
@@ -75,7 +77,6 @@ def recommend(
     from cachezoo.recommend.recommendation import Asked
     from cachezoo.recommend.recommendation import recommend as run
     from cachezoo.sizes import Size
-    from cachezoo.traces.read import TraceFiles, read_files
 
     if no_models and (models is not None or try_model):
         message = "--no-models: leave it out beside --models or --try"
@@ -87,8 +88,8 @@ def recommend(
     if page is not None:
         refuse_same([trace], page)
         check_file(page)
+    requests = read_given(trace, fmt, option, columns, ask=not as_json)
     with progress(f"recommending for {trace.name}", 1.0) as advance:
-        requests = read_files(TraceFiles([trace], fmt, options=options_of(option)))
         found = run(str(trace), requests, profile, asked, folder, try_model=try_model, advance=advance)
         if page is not None:
             from cachezoo.recommend.page import page_of
