@@ -114,8 +114,16 @@ class Load:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """When requests come; see the classes above. `hurst` is None below 8,192 requests, `daily` below two days."""
+    """When requests come; see the classes above.
 
+    `scales` has no windows shorter than the clock's tick. `hurst` is None below 8,192 requests or ticks, `daily` below
+    two days.
+
+    Attributes:
+        tick_us: what all times are multiples of, counted from the first.
+    """
+
+    tick_us: int
     load: Load
     scales: tuple[Scale, ...]
     gaps: Gaps
@@ -128,6 +136,16 @@ def counts_of(time_us: I64, width_us: int) -> I64:
     whole = int(time_us[-1] - time_us[0]) // width_us
     place = (time_us - time_us[0]) // width_us
     return np.bincount(place[place < whole], minlength=whole)
+
+
+def tick_of(time_us: I64) -> int:
+    """The greatest step of which all times are multiples, counted from the first; of times that are not all equal."""
+    return int(np.gcd.reduce(np.diff(time_us)))
+
+
+def ticks(time_us: I64) -> int:
+    """How often the clock ticks from the first to the last request; of times that are not all equal."""
+    return int(time_us[-1] - time_us[0]) // tick_of(time_us)
 
 
 def _scale(time_us: I64, width_us: int) -> Scale:
@@ -152,7 +170,7 @@ def _gaps(time_us: I64) -> Gaps:
 def hurst(time_us: I64) -> Hurst | None:
     """Hurst's exponent of the requests in 8,192 windows, from means over 1 to 128 of them."""
     span = int(time_us[-1] - time_us[0])
-    if len(time_us) < HURST_REQUESTS or span < HURST_WINDOWS:
+    if len(time_us) < HURST_REQUESTS or span == 0 or ticks(time_us) < HURST_WINDOWS:
         return None
     place = np.minimum((time_us - time_us[0]).astype(np.float64) * (HURST_WINDOWS / span), HURST_WINDOWS - 1)
     counts = np.bincount(place.astype(np.int64), minlength=HURST_WINDOWS)
@@ -199,6 +217,7 @@ def arrivals(trace: Trace, windows: int) -> Arrivals:
     """
     time_us = trace.time_us
     span = int(time_us[-1] - time_us[0])
-    widths = [width for width in WIDTHS_US if LEAST_WINDOWS <= span // width <= MOST_WINDOWS]
+    tick = tick_of(time_us)
+    widths = [width for width in WIDTHS_US if width >= tick and LEAST_WINDOWS <= span // width <= MOST_WINDOWS]
     scales = tuple(_scale(time_us, width) for width in widths)
-    return Arrivals(_load(trace, windows), scales, _gaps(time_us), hurst(time_us), _daily(time_us))
+    return Arrivals(tick, _load(trace, windows), scales, _gaps(time_us), hurst(time_us), _daily(time_us))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cachezoo.characteristics.arrivals import Arrivals, arrivals
+from cachezoo.characteristics.arrivals import Arrivals, arrivals, ticks
 from cachezoo.characteristics.latency import Latency, latency
 from cachezoo.characteristics.papers import FiosRow, RcRnnRow, fios_row, rc_rnn_row
 from cachezoo.characteristics.patterns import Patterns, continues, patterns
@@ -22,7 +22,7 @@ from cachezoo.curves.sampling import sampled_pages
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 
-WINDOWS = 160  # of everything over time
+WINDOWS = 160  # of everything over time, or as many as the clock ticks
 OPTIMUM = "belady_bypass"
 POLICIES = (LRU, "arc", "s3fifo", OPTIMUM)
 POINTS, FINER = 14, 4  # cache sizes of a curve; LRU's, which one pass measures at all sizes, has so many times more
@@ -98,13 +98,14 @@ def characterise(
     counted, used = summary(trace, pages), uses(trace, pages)
     touched, rate = footprint(trace, used), most_for_distances / len(pages.page_ids)
     sample = _sample(pages, rate) if rate < 1 else None
+    windows = min(WINDOWS, ticks(trace.time_us)) if counted.clock else WINDOWS
     return Characteristics(
         summary=counted,
         footprint=touched,
         sizes=sizes(trace),
-        arrivals=arrivals(trace, WINDOWS) if counted.clock else None,
+        arrivals=arrivals(trace, windows) if counted.clock else None,
         heat_map=heat_map(trace, counted.clock),
-        working_set=working_set(trace, pages, counted.clock, WINDOWS),
+        working_set=working_set(trace, pages, counted.clock, windows),
         reuse=reuse(trace, pages, counted.clock, sample),
         popularity=popularity(used),
         patterns=patterns(trace),

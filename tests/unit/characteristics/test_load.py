@@ -7,6 +7,7 @@ from cachezoo.characteristics.arrivals import arrivals, counts_of, hurst
 from cachezoo.characteristics.sizes import sizes
 from cachezoo.characteristics.summary import footprint, has_clock, summary, uses
 from cachezoo.characteristics.values import autocorrelation, json_values, quantiles
+from cachezoo.characteristics.whole import characterise
 from cachezoo.coded import Coded
 from cachezoo.traces.pages import expand_pages
 from tests.characteristics_data import PAGE, fractional_noise, made
@@ -164,6 +165,21 @@ def test_hursts_exponent_of_fractional_noise(exponent):
 def test_hursts_exponent_needs_enough():
     assert hurst(poisson(8_000, 1)) is None
     assert hurst(np.zeros(9_000, np.int64)) is None
+
+
+def test_windows_shorter_than_the_clocks_tick_say_nothing():
+    """Whole seconds put all requests of a second into one hundredth of it: no burst, only the clock."""
+    time_us = np.sort(np.random.default_rng(1).integers(0, 60, 20_000)) * 1_000_000
+    found = arrivals(made(20_000, time_us=time_us), 50)
+    assert found.tick_us == 1_000_000
+    assert [scale.window_s for scale in found.scales] == [1.0]
+    assert found.scales[0].index_of_dispersion == pytest.approx(1, abs=0.6)
+    assert found.hurst is None
+    short = made(900, time_us=time_us[:900] // 2_000_000 * 1_000_000 + np.arange(900) // 300 * 1_000_000)
+    whole = characterise(short, expand_pages(short))
+    span_s = int(short.time_us[-1] - short.time_us[0]) // 1_000_000
+    assert len(whole.arrivals.load.reads_per_s) == len(whole.working_set.bytes) == span_s
+    assert whole.working_set.window_s == 1
 
 
 def test_load_over_time_sums_to_the_trace():
