@@ -37,7 +37,8 @@ def curves(
     sizes, entries = rising(capacities), [_plain(policy_id) for policy_id in policies]
     share = rate or min(1.0, (most_accesses or len(pages.page_ids)) / max(1, len(pages.page_ids)))
     sample = draw(pages, share, seed) if share < 1 else None
-    beside = lru_curve(pages, sizes, warmup) if rate is None else None
+    wanted = sample is not None or any(entry.id == LRU for entry in entries)
+    beside = lru_curve(pages, sizes, warmup) if rate is None and wanted else None
     found = []
     for k, entry in enumerate(entries):
 
