@@ -1,6 +1,7 @@
 """How commands are told to read a trace: options, named columns, and questions at a terminal."""
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -49,6 +50,28 @@ def test_columns_are_taken_by_every_command_that_reads_a_raw_trace(unknown, tmp_
     for words in (("cut", "--last-row", 9), ("sample", "--rate", 0.9), ("convert", "--to", "csv")):
         done = run("trace", words[0], unknown, "-o", tmp_path / f"{words[0]}.out", *words[1:], "--columns", COLUMNS)
         assert done.exit_code == 0, done.output
+
+
+SIMULATIONS = (
+    ("simulate", "--capacity", "10%"),
+    ("compare", "--capacity", "10%", "--policy", "fifo"),
+    ("sweep", "--capacity", "10%", "--policy", "lru", "--workers", 1),
+    ("bounds", "--capacity", "10%"),
+    ("curve", "--policy", "lru"),
+)
+
+
+@pytest.mark.parametrize("words", SIMULATIONS, ids=lambda words: words[0])
+def test_simulations_read_a_raw_trace_as_told(unknown, tmp_path, words):
+    assert run("trace", "ingest", unknown, "-o", tmp_path / "rows.parquet", "--columns", COLUMNS).exit_code == 0
+    found = [
+        run(words[0], *given, *words[1:], "--json")
+        for given in ((unknown, "--columns", COLUMNS), (tmp_path / "rows.parquet",))
+    ]
+    for done in found:
+        assert done.exit_code == 0, done.output
+    one, two = (re.sub(r'rows\.(txt|parquet)|"requests_per_s": [0-9.]+', "", done.stdout) for done in found)
+    assert one == two
 
 
 def test_columns_of_a_known_format_are_refused(unknown):

@@ -28,6 +28,8 @@ Columns = Annotated[
         help="Of any delimited text: time=ts:ms,offset=lba:512,size=len,op=rw.",
     ),
 ]
+Reading = tuple[str, tuple[tuple[str, str], ...]]
+AUTO: Reading = ("auto", ())
 SHOWN_ROWS = 5
 WIDTH = 140
 SHOWN_COLUMNS = 12
@@ -100,6 +102,14 @@ def given_files(
     if ask and paths and paths[0].is_file() and _at_terminal():
         name, options = _settled(paths[0], name, options)
     return TraceFiles(list(paths), name, category, trace_id, options, skip_bad_rows)
+
+
+def reading_of(
+    paths: Sequence[Path], fmt: str, option: list[str] | None, columns: str | None, *, ask: bool = True
+) -> Reading:
+    """Format and options of raw traces, for commands that read a trace in several processes; see `given_files`."""
+    given = given_files(paths, fmt, option, columns, ask=ask)
+    return given.fmt, tuple(sorted(given.options.items()))
 
 
 def _at_terminal() -> bool:

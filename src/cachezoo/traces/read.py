@@ -22,6 +22,11 @@ from cachezoo.traces.store import read_meta
 from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
 
 
+def _say(text: str) -> None:
+    """A line on standard error."""
+    err().print(text, soft_wrap=True, markup=False)
+
+
 def silent(done: float, note: str = "") -> None:
     """Progress that nobody watches."""
     del done, note
@@ -140,7 +145,7 @@ class OpenTrace:
     def warn(self) -> None:
         """Say on standard error, after a pass, what the trace's times, sizes and addresses make doubtful."""
         for warning in self.warnings():
-            err().print(f"warning: {self.sources[0].path}: {warning}", soft_wrap=True, markup=False)
+            _say(f"warning: {self.sources[0].path}: {warning}")
         if jump := self.reading.first_jump:
             said = f"{jump.years:.1f} years {'before' if jump.step_us < 0 else 'after'} the last row's"
             more = f", and there are {self.reading.jumps} jumps of more than a year" if self.reading.jumps > 1 else ""
@@ -148,7 +153,7 @@ class OpenTrace:
                 f"warning: {jump.source.path}: row {jump.row}: its time is {said}{more}; all times count from the "
                 "earliest: fix or drop the row if it is wrong"
             )
-            err().print(text, soft_wrap=True, markup=False)
+            _say(text)
 
 
 class Stitcher:
@@ -187,17 +192,23 @@ class Stitcher:
         return Coded(np.concatenate(codes), names.names)
 
 
-def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
+def read_files(files: TraceFiles, advance: Advance = silent, *, quiet: bool = False) -> Trace:
     """Read a trace of any known format whole into memory.
+
+    Args:
+        files: what to read.
+        advance: told the share of the files read.
+        quiet: whether to keep what is inferred or doubtful to oneself, where it has been said before.
 
     Raises:
         TraceError: unknown format or option, or what the reader says.
     """
     given = OpenTrace(files, advance)
     chunks = list(given.chunks())
-    given.warn()
-    if given.choice.inferred:
-        err().print(f"{files.paths[0]}: read as {given.choice.inferred}", soft_wrap=True, markup=False)
+    if not quiet:
+        given.warn()
+    if given.choice.inferred and not quiet:
+        _say(f"{files.paths[0]}: read as {given.choice.inferred}")
     origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
     trace = Stitcher(given.meta()).piece(chunks, origin_us)
     if given.backwards:
@@ -206,7 +217,12 @@ def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
 
 
 def read_any(
-    path: Path, fmt: str = "auto", category: str = "unknown", options: Mapping[str, str] | None = None
+    path: Path,
+    fmt: str = "auto",
+    category: str = "unknown",
+    options: Mapping[str, str] | None = None,
+    *,
+    quiet: bool = False,
 ) -> Trace:
-    """Read one file whole into memory, see `read_files`; what is doubtful of it is said on standard error, once."""
-    return read_files(TraceFiles([path], fmt, category, options=dict(options or {})))
+    """Read one file whole into memory, see `read_files`; what is doubtful of it is said on standard error."""
+    return read_files(TraceFiles([path], fmt, category, options=dict(options or {})), quiet=quiet)

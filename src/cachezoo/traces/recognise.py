@@ -342,7 +342,7 @@ def _unclear(source: Source, close: list[Candidate]) -> str:
     listed = "; ".join(f"{one.asks} ({one.brief})" for one in close)
     return (
         f"{source.path}: can be read in {len(close)} ways that mean different things; say which: {listed}; or name the "
-        "columns and their units with --columns"
+        "columns and their units with --columns (a command without these takes what `cachezoo trace ingest` makes)"
     )
 
 
