@@ -40,10 +40,12 @@ def test_ingest_info_simulate_compare(trace):
         7,
         "csv",
     )
-    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7", "--json").stdout)["runs"][0]
+    asked = ("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json")
+    result = json.loads(run(*asked, "--warmup", "0").stdout)["runs"][0]
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
     assert result["requests_per_s"] > 0
+    assert json.loads(run(*asked).stdout)["runs"][0]["warmup"] == 10
     table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)["runs"][0]
     assert table["optimum"] == "belady_bypass"
     assert {row["policy"] for row in table["rows"]} >= {"lru", "lfu", "larc", "rejectx", "belady_bypass"}
@@ -54,11 +56,11 @@ def test_ingest_info_simulate_compare(trace):
 def test_gzip_and_raw_traces_are_read_directly(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
-    assert json.loads(run("simulate", path, "--json").stdout)["runs"][0]["requests"] == 100
+    assert json.loads(run("simulate", path, "--warmup", "0", "--json").stdout)["runs"][0]["requests"] == 100
 
 
 def test_a_capacity_above_the_working_set_is_a_warning(trace):
-    done = run("simulate", trace, "--capacity", "100", "--json")
+    done = run("simulate", trace, "--capacity", "100p", "--warmup", "0", "--json")
     assert "warning" in done.stderr
     assert json.loads(done.stdout)["runs"][0]["hits"] == 93
 
@@ -66,7 +68,7 @@ def test_a_capacity_above_the_working_set_is_a_warning(trace):
 BAD = {
     "empty": (b"", "empty"),
     "header only": (HEADER.encode(), "empty"),
-    "binary": (b"\x80\x81\xff\n\x00\xff" * 50, "fits none"),
+    "binary": (b"\x80\x81\xff\n\x00\xff" * 50, "is no trace of a known format"),
     "not utf-8": (HEADER.encode() + b"0,\xff\xfe,0,4096\n", "row 1: is no text in UTF-8"),
     "columns": (b"time_us,op,offset\n0,R,0\n", "header"),
     "unknown column": (b"time_us,op,offset,size,colour\n0,R,0,1,red\n", "header"),
@@ -109,10 +111,11 @@ HUGE = "9" * 23
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--capacity", "0"), "above 0"),
-        (("--capacity", HUGE), f"capacity {HUGE}: no cache has so many pages"),
-        (("--capacity", "9" * 400 + "%"), "no cache has so many pages"),
-        (("--capacity", "9" * 5000), "no cache has so many pages"),
+        (("--capacity", "0p"), "above 0"),
+        (("--capacity", "100"), "capacity '100': a bare number could be pages or bytes; write 100p for pages"),
+        (("--capacity", HUGE + "p"), f"capacity '{HUGE}p': no cache has so many pages"),
+        (("--capacity", "101%"), "at most 100 %"),
+        (("--capacity", "9" * 5000), "write a size as 64MiB"),
         (("--policy", "nosuch"), "policy nosuch: nosuch is unknown; a policy is [admission+]eviction[+prefetch]"),
         (("--warmup", "1000"), "below 100"),
         (("--warmup", "²"), "give auto or page accesses below 100"),

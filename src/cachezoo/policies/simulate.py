@@ -1,6 +1,5 @@
 """Simulate a trace's page accesses through a policy and count."""
 
-import re
 import time
 from dataclasses import dataclass, replace
 
@@ -14,42 +13,27 @@ from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.prefetches import NONE, prefetched_stream
 from cachezoo.policies.registry import Policy, behind_decisions, policy
 from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.traces.warmup import auto_warmup
+from cachezoo.traces.warmup import AUTO, auto_warmup
 
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
-MAX_CAPACITY = 2**31 - 1
 
 
 def parse_capacity(text: str, n_pages: int) -> int:
-    """Pages from ``"10%"`` (of the distinct pages, rounded, at least 1) or ``"1024"``.
+    """Pages of a size as `cachezoo.sizes.Size` reads it, with that many distinct pages.
 
     Raises:
-        ConfigError: neither form, or not above 0.
+        ConfigError: no size.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
-    if match is None or float(match[1]) <= 0 or (not match[2] and "." in match[1]):
-        message = f"capacity {text!r}: give pages (1024) or a share of the distinct pages (10%), above 0"
-        raise ConfigError(message)
-    return max(1, round(float(match[1]) / 100 * n_pages)) if match[2] else int(match[1])
+    return Size.parse(text).pages(n_pages)
 
 
 def capacity_of(text: str, pages: PageAccesses) -> int:
-    """Pages, as `parse_capacity`, within what an array can be as long as.
-
-    Raises:
-        ConfigError: not a capacity, or too many pages.
-    """
-    try:
-        size = parse_capacity(text, pages.n_pages)
-    except (OverflowError, ValueError):
-        size = MAX_CAPACITY + 1
-    if size > MAX_CAPACITY:
-        message = f"capacity {text[:40]}: no cache has so many pages; the trace's working set is {pages.n_pages}"
-        raise ConfigError(message)
-    return size
+    """Pages of a size, as `parse_capacity`, of a trace."""
+    return parse_capacity(text, pages.n_pages)
 
 
 def counted_from(text: str, pages: PageAccesses, capacity: int) -> int:
@@ -58,11 +42,11 @@ def counted_from(text: str, pages: PageAccesses, capacity: int) -> int:
     Raises:
         ConfigError: not a number, or nothing would be left to count.
     """
-    if text == "auto":
+    if text == AUTO:
         return auto_warmup(pages, capacity)
     m = len(pages.page_ids)
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(m)) and int(text) < m):
-        message = f"warmup {text[:40]!r}: give auto or page accesses below {m}"
+        message = f"warmup {text[:40]!r}: give {AUTO} or page accesses below {m}"
         raise ConfigError(message)
     return int(text)
 

@@ -1,0 +1,127 @@
+"""How large a cache is: as people type it, and as tables and plots show it."""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from cachezoo.errors import ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PAGE_BYTES = 4096
+MOST_PAGES = 2**31 - 1  # what an array of page ids can be as long as
+BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+BYTES = {unit: 1024**k for k, unit in enumerate(BINARY)} | {f"{c}B": 1000 ** (k + 1) for k, c in enumerate("KMGT")}
+UNITS = {unit.lower(): unit for unit in (*BYTES, "%", "p")}
+NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([a-z%]*)", re.IGNORECASE)
+HOW = "write a size as 64MiB, 10% (of the trace's distinct pages) or 4096p (pages of 4 KiB)"
+LONGEST = 24  # characters: a longer text is no size, and is cut in messages
+FEW_OCTAVES = 2
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size as typed.
+
+    Attributes:
+        text: as typed, without the blanks around it.
+        number: in units.
+        unit: a key of `BYTES`; ``%`` of a trace's distinct pages; ``p``, pages of 4 KiB.
+    """
+
+    text: str
+    number: Decimal
+    unit: str
+
+    @classmethod
+    def parse(cls, text: str, what: str = "capacity") -> "Size":
+        """A size from ``64MiB``, ``1.5GB``, ``10%`` or ``4096p``; units in upper or lower case.
+
+        Args:
+            text: as typed.
+            what: it is the size of, for the message.
+
+        Raises:
+            ConfigError: no size, a bare number, an unknown unit, not above 0, parts of a page, more than 100 %, or more
+                pages than a cache can have.
+        """
+        own = text.strip()
+        match = NUMBER.fullmatch(own) if len(own) <= LONGEST else None
+        if match is None:
+            raise _refused(what, own, HOW)
+        number, unit = Decimal(match[1]), UNITS.get(match[2].lower(), "")
+        if not match[2]:
+            raise _refused(what, own, f"a bare number could be pages or bytes; write {_bare(match[1])}")
+        if not unit:
+            raise _refused(what, own, f"unknown unit {match[2]!r}; use one of {', '.join((*BYTES, '%', 'p'))}")
+        if number <= 0:
+            raise _refused(what, own, f"it must be above 0; {HOW}")
+        if unit == "%" and number > 100:
+            raise _refused(what, own, "at most 100 % of a trace's distinct pages can be held")
+        if unit == "p" and number % 1:
+            raise _refused(what, own, f"there are no parts of a page; write {int(number) + 1}p")
+        if unit in BYTES and number * BYTES[unit] < PAGE_BYTES:
+            raise _refused(what, own, "less than a page; the least is 4KiB")
+        found = cls(own, number, unit)
+        if unit != "%" and found.pages(1) > MOST_PAGES:
+            raise _refused(what, own, f"no cache has so many pages; the most is {human(MOST_PAGES * PAGE_BYTES)}")
+        return found
+
+    def pages(self, n_pages: int) -> int:
+        """Whole pages of 4 KiB, at least 1: of a percentage rounded, of bytes what fits.
+
+        Args:
+            n_pages: distinct pages of the trace.
+        """
+        if self.unit == "%":
+            return max(1, round(float(self.number) / 100 * n_pages))
+        return int(self.number * BYTES[self.unit]) // PAGE_BYTES if self.unit in BYTES else int(self.number)
+
+    def __str__(self) -> str:
+        """As typed."""
+        return self.text
+
+
+def _bare(number: str) -> str:
+    if "." not in number:
+        return f"{number}p for pages of 4 KiB, {number}MiB or {number}%"
+    share = Decimal(number) * 100
+    return f"{share.normalize():f}% or {number}GiB" if share <= 100 else f"{number}GiB or {number}%"
+
+
+def _refused(what: str, text: str, fix: str) -> ConfigError:
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return ConfigError(f"{what} {shown!r}: {fix}")
+
+
+def human(n_bytes: float, decimals: int = 1) -> str:
+    """Bytes for people, in powers of 1024, with at most so many decimals: ``"1.5 GiB"``."""
+    value, unit = float(n_bytes), 0
+    while round(value, decimals) >= 1024 and unit < len(BINARY) - 1:
+        value, unit = value / 1024, unit + 1
+    text = f"{value:,.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.') if decimals else text} {BINARY[unit]}"
+
+
+def human_pages(n_pages: int) -> str:
+    """Pages for people: ``"39.1 MiB (10,000 p)"``."""
+    return f"{human(n_pages * PAGE_BYTES)} ({n_pages:,} p)"
+
+
+def size_ticks(axes: "Axes") -> None:
+    """Make the x axis, whose values are bytes, a logarithmic one with labels in MiB and GiB; plot first."""
+    import math
+
+    from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
+
+    axes.set_xscale("log", base=2)
+    low, high = axes.get_xlim()
+    octaves = math.log2(high / low)
+    places: Locator = MaxNLocator(4)
+    if octaves >= 1:  # so that there are at least two ticks
+        places = LogLocator(base=2.0, subs=(1.0,) if octaves >= FEW_OCTAVES else (1.0, 1.5), numticks=8)
+    axes.xaxis.set_major_locator(places)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: human(value, 1 if octaves >= 1 else 2)))
+    axes.xaxis.set_minor_locator(NullLocator())
