@@ -40,10 +40,12 @@ def test_ingest_info_simulate_compare(trace):
         7,
         "csv",
     )
-    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json").stdout)["runs"][0]
+    asked = ("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json")
+    result = json.loads(run(*asked, "--warmup", "0").stdout)["runs"][0]
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
     assert result["requests_per_s"] > 0
+    assert json.loads(run(*asked).stdout)["runs"][0]["warmup"] == 10
     table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)["runs"][0]
     assert table["optimum"] == "belady_bypass"
     assert {row["policy"] for row in table["rows"]} >= {"lru", "lfu", "larc", "rejectx", "belady_bypass"}
@@ -54,11 +56,11 @@ def test_ingest_info_simulate_compare(trace):
 def test_gzip_and_raw_traces_are_read_directly(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
-    assert json.loads(run("simulate", path, "--json").stdout)["runs"][0]["requests"] == 100
+    assert json.loads(run("simulate", path, "--warmup", "0", "--json").stdout)["runs"][0]["requests"] == 100
 
 
 def test_a_capacity_above_the_working_set_is_a_warning(trace):
-    done = run("simulate", trace, "--capacity", "100p", "--json")
+    done = run("simulate", trace, "--capacity", "100p", "--warmup", "0", "--json")
     assert "warning" in done.stderr
     assert json.loads(done.stdout)["runs"][0]["hits"] == 93
 

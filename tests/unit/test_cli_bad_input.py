@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),
     "bounds": (("trace.parquet",),),
+    "flash": (("trace.parquet",), ("raw.csv",), ("good.parquet", "--bundle", "bundle.zip")),
     "device calibrate": (
         ("--trace", "trace.parquet", "--base", "exosx20_990pro", "--kind", "hdd", "--out", "new.yaml"),
         ("--trace", "raw.csv", "--base", "exosx20_990pro", "--kind", "ssd", "--out", "new.yaml"),

@@ -7,7 +7,21 @@ import typer
 import typer.main
 
 from cachezoo import __version__
-from cachezoo.cli import bundle, device, report, results, simulation, study, trace, track, transform, zoo
+from cachezoo.cli import (
+    bundle,
+    characteristics,
+    curves,
+    device,
+    flash,
+    report,
+    results,
+    simulation,
+    study,
+    trace,
+    track,
+    transform,
+    zoo,
+)  # fmt: skip
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -19,10 +33,13 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 trace.app.add_typer(transform.app)
+trace.app.add_typer(characteristics.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
+app.add_typer(curves.app)
+app.add_typer(flash.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(study.app)

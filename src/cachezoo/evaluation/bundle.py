@@ -9,6 +9,9 @@ from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 
+FLASH = ("admission", "prefetch")
+"""Kinds that decide for a flash cache before disks: what they save is disk time at a write rate, not page hits."""
+
 
 def simulate_bundle(path: Path, trace: Trace, pages: PageAccesses, capacity: int, warmup: int) -> Simulation:
     """Verify a bundle's files, let it decide on every request, and count hits as for a policy.
@@ -24,9 +27,13 @@ def simulate_bundle(path: Path, trace: Trace, pages: PageAccesses, capacity: int
         BundleError: damaged, or of a kind that decides nothing in a page cache.
     """
     bundle = load(path)
+    if bundle.kind in FLASH:
+        what = f"{path}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
+        message = f"{what}; run cachezoo flash TRACE --bundle {path}"
+        raise BundleError(message)
     part = SYSTEMS[bundle.kind].page_bundle
     if part is None:
-        able = [f"{system.id}" for system in SYSTEMS.values() if system.page_bundle is not None]
+        able = [name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH]
         message = f"{path}: a {bundle.kind} bundle does not decide on misses; give an {' or '.join(able)} bundle"
         raise BundleError(message)
     found: Simulation = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)

@@ -17,6 +17,7 @@ from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
 from tests.command_line import run
 
+STORED = Path(__file__).parents[2] / "golden/protocol2"
 Trained = Callable[[str], tuple[Path, RequestBatch]]
 
 
@@ -61,9 +62,19 @@ def test_a_workload_bundle_is_one_line(bundle_of: Callable[[str], Path]) -> None
     assert "\n" not in str(caught.value)
 
 
-def test_compare_takes_both_kinds(bundle_of: Callable[[str], Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["admission", "prefetch"])
+def test_compare_names_the_command_that_runs_a_bundle_of_the_flash_cache(kind: str, tmp_path: Path) -> None:
+    write_trace(make_trace(200, 21), tmp_path / "t.parquet")
+    bundle = STORED / f"{kind}.database.lgbm"
+    done = run("compare", tmp_path / "t.parquet", "--bundle", bundle, "--policy", "lru", ok=False)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert f"{bundle}: {kind}.database.lgbm decides for a flash cache" in done.stderr
+    assert f"run cachezoo flash TRACE --bundle {bundle}" in done.stderr
+
+
+def test_compare_takes_a_bundle_at_several_capacities(bundle_of: Callable[[str], Path], tmp_path: Path) -> None:
     write_trace(make_trace(600, 21), tmp_path / "t.parquet")
-    bundles = [bundle_of(kind) for kind in ("admission", "caching")]
+    bundles = [bundle_of("caching"), STORED / "reuse.follow"]
     options = [word for path in bundles for word in ("--bundle", path)]
     done = run("compare", tmp_path / "t.parquet", "--capacity", "20%,5%", *options, "--policy", "lru", "--json")
     trace = make_trace(600, 21)

@@ -1,0 +1,326 @@
+"""Baleen's flash cache for one trace: `cachezoo flash`."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cachezoo.cli.common import Json, png_path
+from cachezoo.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cachezoo.evaluation.flash_cache.asked import FlashAsked
+    from cachezoo.evaluation.flash_cache.model import FlashBundles, FlashModel
+    from cachezoo.evaluation.flash_cache.table import FlashRow, FlashTable
+    from cachezoo.kernels.segments import Geometry
+    from cachezoo.traces.table import Trace
+
+app = typer.Typer()
+SEED = 0
+DIGITS = 18  # of the longest number of requests
+LARGE_RATE = 1e8  # bytes a second, from which on whole MB are shown
+NAMED = 3  # drifted inputs
+
+
+@app.command()
+def flash(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")],
+    policy: Annotated[
+        str | None,
+        typer.Option(help="Of accept_all, coin_flip, rejectx, baleen, opt; with commas. Default all that can run."),
+    ] = None,
+    bundle: Annotated[
+        list[Path] | None,
+        typer.Option(help="An admission bundle, or a prefetch bundle beside its admission; repeatable: policy baleen."),
+    ] = None,
+    write_rate: Annotated[
+        str, typer.Option(help="What the SSD may be written: 10,20,30MB/s, 500GiB/day, or 25% of accept_all's writes.")
+    ] = "25%",
+    prefetch: Annotated[
+        str | None,
+        typer.Option(
+            help="Modes with commas: none, all_on_miss, all_on_partial, next(8), ml_range, ml_range_when. "
+            "Default none, and what the bundles name."
+        ),
+    ] = None,
+    capacity: Annotated[
+        str, typer.Option(help="Of the cache: 64GiB, or 10% of the trace's distinct segments.")
+    ] = "10%",
+    segment: Annotated[
+        str | None, typer.Option(help="What is cached at a time, such as 4KiB. Default: the bundle's, or by the reads.")
+    ] = None,
+    block: Annotated[
+        str | None, typer.Option(help="What is prefetched at most, such as 256KiB; whole segments.")
+    ] = None,
+    warmup: Annotated[str, typer.Option(help="Requests simulated before counting, or auto.")] = "auto",
+    seek_ms: Annotated[float, typer.Option(min=0.001, max=1e6, help="Of a disk's I/O.")] = 11.5,
+    disk_mib_s: Annotated[float, typer.Option(min=0.001, max=1e9, help="MiB a second that a disk transfers.")] = 143.0,
+    rated_dwpd: Annotated[
+        float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
+    ] = 1.0,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw disks kept busy over the write rate into this PNG file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run Baleen's flash cache before hard disks: how busy the disks are at each write rate of the SSD, by policy."""
+    from cachezoo.console import progress
+    from cachezoo.evaluation.flash_cache.asked import FlashAsked, flash_problem_of, geometry_by_reads
+    from cachezoo.evaluation.flash_cache.model import geometry_of, open_bundles
+    from cachezoo.evaluation.flash_cache.rate import parse_rates
+    from cachezoo.evaluation.flash_cache.table import count_cases, flash_table
+    from cachezoo.kernels.flash import DiskHead
+    from cachezoo.sizes import Size
+    from cachezoo.traces.read import read_any
+
+    plot = png_path(plot)
+    given = _geometry(segment, block)
+    asked = FlashAsked(
+        capacity=Size.parse(capacity), rates=parse_rates(write_rate), policies=_policies(policy, bool(bundle)),
+        prefetch=_modes(prefetch), cost=DiskHead(seek_ms, disk_mib_s), warmup=_warmup(warmup), rated_dwpd=rated_dwpd,
+    )  # fmt: skip
+    opened = open_bundles(bundle or [])
+    geometry = geometry_of(opened, given)
+    _refuse_learned(asked, any(own.prefetch is not None for own in opened))
+    own = read_any(trace)
+    problem = flash_problem_of(own, geometry or geometry_by_reads(own), asked)
+    models = [_decided(one, own, asked) for one in opened]
+    with progress(f"flash cache on {trace.name}", count_cases(asked, models)) as advance:
+        found = flash_table(own, problem, models, asked, SEED, advance)
+    if plot is not None:
+        from cachezoo.evaluation.flash_cache.plot import draw_flash
+
+        draw_flash(found, trace.name, plot)
+    if as_json:
+        typer.echo(json.dumps(_values(trace.name, own, found, models), allow_nan=False))
+        return
+    _print(trace.name, found, asked)
+    for model in models:
+        _warn_of_drift(model)
+
+
+def _policies(text: str | None, bundles: bool) -> list[str]:
+    """The policies as given, each once, a bundle's always; an unknown one is refused before anything is read.
+
+    Raises:
+        ConfigError: unknown, or baleen without a bundle.
+    """
+    from cachezoo.evaluation.flash_cache.asked import BALEEN, POLICIES
+
+    if text is None:
+        return [name for name in POLICIES if bundles or name != BALEEN]
+    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    for name in names:
+        if name not in POLICIES:
+            message = f"--policy {name!r}: the flash cache has {', '.join(POLICIES)}; page caches are compare's"
+            raise ConfigError(message)
+    if BALEEN in names and not bundles:
+        fix = "name its bundle, --bundle models/bundles/admission.CATEGORY.lgbm"
+        message = f"--policy baleen: that is a trained model; {fix}"
+        raise ConfigError(message)
+    return names
+
+
+def _modes(text: str | None) -> list[str] | None:
+    """Prefetch modes as given, each once.
+
+    Raises:
+        ConfigError: no mode.
+    """
+    from cachezoo.flash.modes import ALL, is_mode
+
+    if text is None:
+        return None
+    modes = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    for mode in modes:
+        if not is_mode(mode):
+            message = f"--prefetch {mode!r}: use {ALL}, such as next(8)"
+            raise ConfigError(message)
+    return modes
+
+
+def _refuse_learned(asked: "FlashAsked", ranged: bool) -> None:
+    """A learned mode needs a prefetch bundle; without other modes the policies without a model have none to run in."""
+    from cachezoo.flash.modes import ML_MODES
+
+    learned = [mode for mode in asked.prefetch or () if mode in ML_MODES]
+    if learned and not ranged:
+        message = f"--prefetch {learned[0]}: it asks a prefetch model; give --bundle of one too, or next(8)"
+        raise ConfigError(message)
+
+
+def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
+    """Segments and blocks as given; both or none.
+
+    Raises:
+        ConfigError: one without the other, no size in bytes, or a block that is not a whole number of segments.
+    """
+    from cachezoo.kernels.segments import Geometry
+    from cachezoo.sizes import BYTES, Size
+
+    if segment is None and block is None:
+        return None
+    if segment is None or block is None:
+        message = "--segment and --block: give both, such as --segment 4KiB --block 256KiB, or neither"
+        raise ConfigError(message)
+    sizes = {"block": Size.parse(block, "block"), "segment": Size.parse(segment, "segment")}
+    for name, size in sizes.items():
+        if size.unit not in BYTES:
+            message = f"--{name} {size}: give bytes, such as 256KiB"
+            raise ConfigError(message)
+    return Geometry(*(int(size.number * BYTES[size.unit]) for size in sizes.values()))
+
+
+def _warmup(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if text.isdecimal() and len(text) <= DIGITS:
+        return int(text)
+    message = f"--warmup {text!r}: give a number of requests, or auto"
+    raise ConfigError(message)
+
+
+def _decided(bundles: "FlashBundles", trace: "Trace", asked: "FlashAsked") -> "FlashModel":
+    from cachezoo.evaluation.flash_cache.model import decide
+    from cachezoo.flash.modes import ML_MODES
+
+    return decide(bundles, trace, [mode for mode in asked.prefetch or () if mode in ML_MODES])
+
+
+def _values(name: str, trace: "Trace", found: "FlashTable", models: Sequence["FlashModel"]) -> dict[str, Any]:
+    """What `--json` prints."""
+    windows, geometry = found.windows, found.geometry
+    return {
+        "trace": name,
+        "trace_id": trace.meta.trace_id,
+        "requests": found.requests,
+        "warmup_requests": windows.warmup,
+        "seconds": found.seconds,
+        "counted_time": found.counted_time,
+        "time_scale": found.scale,
+        "windows": {"count": windows.count, "seconds": windows.seconds},
+        "segment_bytes": geometry.segment_bytes,
+        "block_bytes": geometry.block_bytes,
+        "capacity_segments": found.capacity,
+        "capacity_bytes": found.capacity * geometry.segment_bytes,
+        "write_disks_busy": found.write_disks_busy,
+        "rows": [dataclasses.asdict(row) for row in found.rows],
+        "leads": [dataclasses.asdict(lead) for lead in found.leads],
+        "bundles": [{"id": own.name, "inputs": own.inputs, "drifted": own.drifted} for own in models],
+    }
+
+
+def _print(name: str, found: "FlashTable", asked: "FlashAsked") -> None:
+    """The table, what it says, and how it was counted."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from cachezoo.console import out
+    from cachezoo.sizes import human
+
+    cache = human(found.capacity * found.geometry.segment_bytes)
+    table = Table(title=escape(f"{name}: a flash cache of {cache} before hard disks"))
+    lived = any(row.lifetime_years is not None for row in found.rows)
+    heads = ["policy", "prefetch", "may write", "writes", "disks busy", "at peak", "reads hit"]
+    for head in [*heads, *(["a day", "SSD lives"] if lived else [])]:
+        table.add_column(head, justify="left" if head in heads[:3] else "right", overflow="fold")
+    kind = ""
+    for row in found.rows:
+        if kind and row.kind != kind:
+            table.add_section()
+        kind = row.kind
+        table.add_row(*map(escape, _cells(row, lived)))
+    out().print(table)
+    for line in (*_leads(found), *_notes(found, asked)):
+        out().print(line, markup=False)
+
+
+def _cells(row: "FlashRow", lived: bool) -> list[str]:
+    from cachezoo.evaluation.flash_cache.table import MODEL
+    from cachezoo.sizes import human
+
+    limit = row.asked or ("as shipped" if row.kind == MODEL else "no limit")
+    per_s = row.written_bytes_s
+    written = f"{100 * row.written_share:.1f} %" if per_s is None else _rate(per_s)
+    cells = [
+        row.policy,
+        row.prefetch,
+        limit,
+        written + ("" if row.reached in (None, True) else " *"),
+        f"{row.disks_busy:.3f}",
+        f"{row.disks_busy_peak:.2f}",
+        f"{100 * row.io_hit_ratio:.1f} %",
+    ]
+    if lived:
+        day, years = row.ssd_bytes_a_day, row.lifetime_years
+        cells += ["-" if day is None else human(day), "-" if years is None else f"{years:,.1f} years"]
+    return cells
+
+
+def _rate(bytes_s: float) -> str:
+    return f"{bytes_s / 1e6:,.0f} MB/s" if bytes_s >= LARGE_RATE else f"{bytes_s / 1e6:.3g} MB/s"
+
+
+def _leads(found: "FlashTable") -> list[str]:
+    """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
+    from cachezoo.flash.modes import NONE
+
+    lines = []
+    for lead in found.leads:
+        said = f"At {lead.asked}: of the policies without a model {lead.rival}"
+        said += f" with prefetch {lead.rival_prefetch}" if lead.rival_prefetch != NONE else ""
+        said += " keeps the disks least busy"
+        if lead.saved is not None and lead.interval is not None:
+            low, high = (f"{100 * value:+.1f}" for value in lead.interval)
+            beside = f" with prefetch {lead.model_prefetch}" if lead.model_prefetch != NONE else ""
+            what = "saves" if lead.saved > 0 else "costs"
+            said += f"; {lead.model}{beside} {what} {abs(100 * lead.saved):.1f} % of that time"
+            said += f" (90 % interval {low} to {high} % saved)"
+            said += ", but it writes more" if lead.more_writes else ""
+            said += ": no clear difference" if lead.interval[0] <= 0 <= lead.interval[1] else ""
+        lines.append(said + ".")
+    return lines
+
+
+def _notes(found: "FlashTable", asked: "FlashAsked") -> list[str]:
+    from cachezoo.evaluation.flash_cache.table import ORACLE
+    from cachezoo.sizes import human
+
+    geometry, windows = found.geometry, found.windows
+    lines = [
+        "disks busy: disks that reads which miss keep busy all the time (seek and transfer), mean and peak of "
+        f"{windows.count} windows of {windows.seconds:,.3g} s; the trace's writes keep {found.write_disks_busy:.3f} "
+        "more busy whatever is cached.",
+        f"Counted after {windows.warmup:,} of {found.requests:,} requests, SSD writes from the first on; cached in "
+        f"segments of {human(geometry.segment_bytes)}, prefetched within blocks of {human(geometry.block_bytes)}; "
+        "each policy's setting is the one that meets the rate on this very trace.",
+    ]
+    if found.counted_time:
+        lines.append("This trace has no times: its requests count as a microsecond apart, so only ratios tell.")
+    if any(row.kind == ORACLE for row in found.rows):
+        lines.append("opt knows the future: Baleen's oracle, an estimate of what is within reach, and no strict bound.")
+    if any(row.reached is False for row in found.rows):
+        lines.append("*: no setting writes within 2.5 % of the rate; this is the most below it.")
+    days = windows.days
+    if any(row.lifetime_years is not None for row in found.rows):
+        much = "" if days >= 1 else f"; extrapolated from {24 * days:.1f} h"
+        lines.append(f"SSD lives: of one rated for {asked.rated_dwpd:g} drive writes a day over five years{much}.")
+    if found.scale != 1:
+        lines.append(
+            f"Rates are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
+        )
+    return lines
+
+
+def _warn_of_drift(model: "FlashModel") -> None:
+    """One line where the trace is unlike what the bundle learned from."""
+    from cachezoo.console import err
+
+    if model.drifted:
+        named = ", ".join(model.drifted[:NAMED]) + (" …" if len(model.drifted) > NAMED else "")
+        said = f"warning: this trace is unlike what {model.name} learned from: {len(model.drifted)} of "
+        said += f"{model.inputs} inputs have drifted ({named}); see bundle drift, or train on traces like it"
+        err().print(said, markup=False, soft_wrap=True)

@@ -1,0 +1,109 @@
+"""Disks kept busy over the write rate, a line a policy; bars at one rate."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachezoo.evaluation.flash_cache.asked import OPT
+from cachezoo.evaluation.flash_cache.table import MODEL, ORACLE, FlashRow, FlashTable
+from cachezoo.flash.modes import NONE
+from cachezoo.flash.policies import ACCEPT_ALL
+from cachezoo.io import atomic_file
+from cachezoo.sizes import human
+from cachezoo.style import BLACK, DPI, GREY, LIGHT, LINE_COLOURS, WIDTH, settings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+BUSY = "disks kept busy by reads (disk-head seconds a second)"
+
+
+def name_of(row: FlashRow) -> str:
+    """A row's policy with its mode; a bundle's own threshold is `as shipped`."""
+    mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
+    return f"{row.policy}{mode}" + (", as shipped" if row.kind == MODEL and row.asked is None else "")
+
+
+def draw_flash(table: FlashTable, title: str, path: Path) -> None:
+    """Write a PNG; its bytes depend on the rows alone.
+
+    Args:
+        table: the rows.
+        title: of the trace.
+        path: where to.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    rates = list(dict.fromkeys(row.asked for row in table.rows if row.asked is not None))
+    cache = human(table.capacity * table.geometry.segment_bytes)
+    with settings(), atomic_file(path) as temporary:
+        height = 4.6 if len(rates) > 1 else 1.4 + 0.26 * len(table.rows)
+        canvas = Figure(figsize=(WIDTH, height), layout="constrained")
+        axes = canvas.subplots()
+        if len(rates) > 1:
+            _curves(axes, table)
+        else:
+            _bars(axes, table.rows)
+        axes.set_title(f"{title}: a flash cache of {cache}" + _at(rates), loc="left")
+        canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+
+
+def _at(rates: Sequence[str]) -> str:
+    return f", writes {rates[0]}" if len(rates) == 1 else ""
+
+
+def _curves(axes: "Axes", table: FlashTable) -> None:
+    """A colour a policy and a line a mode over what is written; AcceptAll, which nothing limits, in the legend."""
+    known = all(row.written_bytes_s is not None for row in table.rows)
+    limited = [row for row in table.rows if row.asked is not None]
+    policies = [name for name in dict.fromkeys(row.policy for row in table.rows) if name not in (ACCEPT_ALL, OPT)]
+    colours = {name: LINE_COLOURS[k % len(LINE_COLOURS)] for k, name in enumerate(policies)} | {OPT: BLACK}
+    modes = [mode for mode in dict.fromkeys(row.prefetch for row in limited if row.kind != ORACLE)]
+    for name in dict.fromkeys(map(name_of, table.rows)):
+        own = [row for row in table.rows if name_of(row) == name]
+        first = own[0]
+        points = sorted((_written(row, known), row.disks_busy) for row in own)
+        if first.policy == ACCEPT_ALL:
+            written = f"{points[0][0]:,.3g} MB/s" if known else f"{points[0][0]:,.2f}"
+            label = f"{name}: {first.disks_busy:.2f}, writes {written}"
+            axes.axhline(first.disks_busy, color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
+            continue
+        line = ":" if first.kind == ORACLE else _line(modes, first)
+        style = {"linestyle": "", "marker": "x"} if first.asked is None else {"linestyle": line, "marker": "."}
+        axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
+    values = [row.disks_busy for row in limited]
+    room = 0.08 * max(max(values) - min(values), max(values) / 10)
+    axes.set_ylim(min(values) - room, max(values) + room)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
+    axes.set_ylabel(BUSY)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _line(modes: Sequence[str], row: FlashRow) -> Any:  # noqa: ANN401 - a style of matplotlib
+    return LINES[modes.index(row.prefetch) % len(LINES)] if row.prefetch in modes else "-"
+
+
+def _written(row: FlashRow, known: bool) -> float:
+    return row.written_bytes_s / 1e6 if known and row.written_bytes_s is not None else row.written_share
+
+
+def _bars(axes: "Axes", rows: Sequence[FlashRow]) -> None:
+    """Means as bars with their 90 % intervals, peaks as ticks."""
+    names = [name_of(row) for row in rows]
+    colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]
+    means = [row.disks_busy for row in rows]
+    spread = [[max(0.0, row.disks_busy - row.disks_busy_interval[0]) for row in rows],
+              [max(0.0, row.disks_busy_interval[1] - row.disks_busy) for row in rows]]  # fmt: skip
+    places = range(len(rows))
+    axes.barh(places, means, color=colours, height=0.7, xerr=spread, ecolor=BLACK, label="mean, 90 % interval")
+    axes.plot([row.disks_busy_peak for row in rows], places, "|", color=BLACK, markersize=9, label="peak")
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel(BUSY)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

@@ -1,0 +1,108 @@
+"""`cachezoo flash`: what it prints, draws, refuses, and warns of."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cachezoo.traces.store import write_trace
+from tests.baleen_data import make_trace
+from tests.command_line import run
+
+STORED = Path(__file__).resolve().parents[1] / "golden/protocol2"
+ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    path = tmp_path_factory.mktemp("flash") / "t.parquet"
+    write_trace(make_trace(2500, 5), path)
+    return path
+
+
+def test_the_table_says_what_it_counts(trace):
+    text = run("flash", trace, "--write-rate", "1,2MB/s").stdout
+    said = " ".join(text.split())
+    for word in ("accept_all", "rejectx", "coin_flip", "opt", "1MB/s", "2MB/s", "no limit", "disks busy", "reads hit"):
+        assert word in text
+    assert text.index("accept_all") < text.index("coin_flip") < text.index("opt ")
+    assert "disks that reads which miss keep busy all the time" in said
+    assert "Counted after" in said and "segments of 4 KiB" in said and "blocks of 256 KiB" in said
+    assert "At 1MB/s: of the policies without a model" in said and "SSD lives" not in text
+
+
+def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):
+    asked = ("flash", trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "none,ml_range")
+    found = json.loads(run(*asked, "--json").stdout)
+    assert found["segment_bytes"] == 4096 and found["requests"] == 2500
+    kinds = [row["kind"] for row in found["rows"]]
+    assert kinds == sorted(kinds, key=["without model", "model", "oracle"].index)
+    own = {(row["prefetch"], row["asked"]) for row in found["rows"] if row["policy"] == "admission.database.lgbm"}
+    assert own == {("none", None), ("ml_range", None), ("none", "25%"), ("ml_range", "25%")}
+    assert found["bundles"] == [{"id": "admission.database.lgbm", "inputs": 30, "drifted": None}]
+    text = run(*asked, "--plot", tmp_path / "p.png").stdout
+    assert "as shipped" in text and "admission.database.lgbm" in text and "% interval" in " ".join(text.split())
+    assert (tmp_path / "p.png").read_bytes().startswith(PNG)
+
+
+def test_the_plot_has_the_same_bytes_again(trace, tmp_path):
+    for rates, name in (("25%", "bars"), ("10%,25%,50%", "curves")):
+        drawn = []
+        for again in "ab":
+            path = tmp_path / f"{name}{again}.png"
+            run("flash", trace, "--write-rate", rates, "--prefetch", "none,next(4)", "--plot", path)
+            drawn.append(path.read_bytes())
+        assert drawn[0] == drawn[1] and drawn[0].startswith(PNG)
+
+
+def test_a_policy_list_runs_these_alone(trace):
+    rows = json.loads(run("flash", trace, "--policy", "rejectx,opt", "--json").stdout)["rows"]
+    assert [row["policy"] for row in rows] == ["rejectx", "opt"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--policy", "baleen"), "--policy baleen: that is a trained model; name its bundle"),
+        (("--policy", "lru"), "--policy 'lru': the flash cache has accept_all, coin_flip, rejectx, baleen, opt"),
+        (("--prefetch", "next"), "--prefetch 'next': use none, all_on_miss"),
+        (("--prefetch", "ml_range"), "--prefetch ml_range: it asks a prefetch model"),
+        (("--prefetch", "ml_range", "--bundle", ADMISSION), "--prefetch ml_range: it asks a prefetch model"),
+        (("--write-rate", "10"), "--write-rate '10': a number without a unit"),
+        (("--write-rate", "1B/day"), "less than one segment of 4 KiB"),
+        (("--capacity", "10"), "capacity '10': a bare number could be pages or bytes"),
+        (("--segment", "4KiB"), "--segment and --block: give both"),
+        (("--segment", "4KiB", "--block", "10%"), "--block 10%: give bytes, such as 256KiB"),
+        (("--segment", "8KiB", "--block", "12KiB"), "the block must be a positive multiple of the segment"),
+        (("--segment", "8KiB", "--block", "64KiB", "--bundle", ADMISSION), "leave --segment and --block out"),
+        (("--warmup", "a third"), "--warmup 'a third': give a number of requests, or auto"),
+        (("--warmup", "2500"), "--warmup 2500: the trace has 2500 requests"),
+        (("--plot", "p.pdf"), "p.pdf: plots are PNG files"),
+        (("--bundle", PREFETCH), "it fetches beside what admission.database.lgbm admits"),
+        (("--bundle", STORED / "reuse.follow"), "compare --bundle runs caching and reuse bundles"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(trace, args, said):
+    done = run("flash", trace, *args, ok=False)
+    assert done.returncode == 1 and said in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_a_prefetch_mode_that_others_can_run_only_the_bundle_runs(trace):
+    asked = ("flash", trace, "--bundle", ADMISSION, "--bundle", PREFETCH, "--prefetch", "ml_range_when", "--json")
+    rows = json.loads(run(*asked).stdout)["rows"]
+    assert {row["policy"] for row in rows} == {"admission.database.lgbm", "opt"}
+    assert {row["prefetch"] for row in rows if row["kind"] == "model"} == {"ml_range_when"}
+
+
+def test_drift_is_one_line_of_warning(trace, monkeypatch, capsys):
+    from cachezoo.cli import flash
+    from cachezoo.evaluation.flash_cache.model import FlashModel
+
+    model = FlashModel("admission.web.lgbm", None, {}, {}, ("user", "size", "end", "op"), 30)
+    flash._warn_of_drift(model)
+    said = capsys.readouterr().err
+    assert "4 of 30 inputs have drifted (user, size, end …)" in said and len(said.splitlines()) == 1
+    flash._warn_of_drift(FlashModel("x", None, {}, {}, (), 30))
+    assert capsys.readouterr().err == ""
