@@ -173,10 +173,11 @@ def recommend(
         rows.append(maker.row(policy_id, size, most))
     picked = pick(maker, rows, Aim(budget, asked.hit, asked.ms))
     own = picked.row
-    short = own.years is not None and own.years < SHORT_LIFE_YEARS and picked.why != "useless"
+    useful = picked.why != "useless"
+    short = useful and own.years is not None and own.years < SHORT_LIFE_YEARS
     told(0.9, "models")
     return Recommendation(
-        name, asked, bench, beside, picked, confidence(bench, own, beside),
+        name, asked, bench, beside, picked, confidence(bench, own, beside, useful),
         maker.admitted(own) if short else None,
         likeness(models, trace) if models is not None else None,
         tried_row(models, maker, own) if try_model else None,

@@ -113,6 +113,7 @@ def test_a_scan_is_not_worth_a_cache(op):
     assert values["policy"] is values["capacity_bytes"] is None
     assert "All requests are writes" in " ".join(words.notes(found)) or op == 0
     assert "will not help" in page_of(found)
+    assert "the knee is at" not in page_of(found)
 
 
 def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
