@@ -266,7 +266,7 @@ def test_help_says_how_policies_are_composed():
     assert "[admission+]eviction[+prefetch]" in "".join(run("simulate", "--help").stdout.replace("│", "").split())
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 160])
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
 def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     from rich.console import Console
 

@@ -24,6 +24,7 @@ from cachezoo.cli import (
     zoo,
 )  # fmt: skip
 from cachezoo.cli.common import Group
+from cachezoo.cli.reading import show_rows
 from cachezoo.errors import CachezooError, os_message
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
@@ -83,6 +84,8 @@ def main() -> None:
     try:
         status = command.main(prog_name="cachezoo", standalone_mode=False)
     except CachezooError as error:
+        if error.rows:
+            show_rows(error.rows)
         _fail(str(error), getattr(error, "status", 1))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given, reading_of
 from cachezoo.cli.runs import (
     Capacities,
     DeviceOption,
@@ -42,6 +43,9 @@ def curve(
     ] = "auto",
     warmup: Warmup = "auto",
     plot: Plot = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Page hit ratio over the size of the cache; LRU at every size in one pass.
@@ -53,11 +57,10 @@ def curve(
     from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
     from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.read import read_any
 
     ids, plot = known(policy or ["lru", OPTIMUM]), png_path(plot)
     rate = _rate(sample)
-    pages = expand_pages(read_any(trace))
+    pages = expand_pages(read_given(trace, fmt, option, columns, ask=not as_json))
     capacities = capacities_of(pages, points)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
@@ -119,6 +122,9 @@ def bounds(
     warmup: Warmup = "auto",
     writes: WritesOption = "back",
     device: DeviceOption = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """What the best cache could reach: page hits, byte hits, and with a device the time saved.
@@ -130,7 +136,8 @@ def bounds(
     from cachezoo.traces.warmup import counted
 
     capacities = sizes_of(capacity, "1%,5%,10%,20%")
-    asked = asked_of(warmup, writes, "page", device, 0.0)
+    reading = reading_of([trace], fmt, option, columns, ask=not as_json)
+    asked = asked_of(warmup, writes, "page", device, 0.0, reading)
     bench = bench_of(trace, asked, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
@@ -140,9 +147,7 @@ def bounds(
     if as_json:
         typer.echo(json.dumps({"trace": trace.name, "runs": rows}, allow_nan=False))
         return
-    columns = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]
+    shown = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]
     accesses = len(bench.simulator.pages.page_ids)
     below = "shares of what is asked for; the best cache lies between lower and upper"
-    print_rows(
-        rows, f"{trace.name}, {counted([row['warmup'] for row in rows], [accesses] * len(rows))}", below, columns
-    )
+    print_rows(rows, f"{trace.name}, {counted([row['warmup'] for row in rows], [accesses] * len(rows))}", below, shown)

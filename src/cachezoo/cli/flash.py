@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ def flash(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw disks kept busy over the write rate into this PNG file.")
     ] = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Run Baleen's flash cache before hard disks: how busy the disks are at each write rate of the SSD, by policy."""
@@ -74,7 +78,6 @@ def flash(
     from cachezoo.evaluation.flash_cache.table import count_cases, flash_table
     from cachezoo.kernels.flash import DiskHead
     from cachezoo.sizes import Size
-    from cachezoo.traces.read import read_any
 
     plot = png_path(plot)
     given = _geometry(segment, block)
@@ -85,7 +88,7 @@ def flash(
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
     _refuse_learned(asked, any(own.prefetch is not None for own in opened))
-    own = read_any(trace)
+    own = read_given(trace, fmt, option, columns, ask=not as_json)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), asked)
     models = [_decided(one, own, asked) for one in opened]
     with progress(f"flash cache on {trace.name}", count_cases(asked, models)) as advance:

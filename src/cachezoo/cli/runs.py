@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import TraceError
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ def _device(given: str | None) -> "AnalyticDevice | None":
     return load_models(given)
 
 
-def asked_of(warmup: str, writes: str, unit: str, device: str | None, decision_us: float) -> "Asked":
+def asked_of(
+    warmup: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO
+) -> "Asked":
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.evaluation.sweep import Asked
     from cachezoo.policies.stream import known_unit, known_writes
 
-    return Asked(warmup, known_writes(writes), known_unit(unit), _device(device), decision_us)
+    return Asked(warmup, known_writes(writes), known_unit(unit), _device(device), decision_us, reading)
 
 
 def sizes_of(given: list[str] | None, default: str) -> list[str]:
@@ -93,7 +96,7 @@ def bench_of(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
-    trace = read_any(path)
+    trace = read_any(path, asked.reading[0], options=dict(asked.reading[1]))
     pages = expand_pages(trace)
     for text in capacities:
         if (size := capacity_of(text, pages)) > pages.n_pages:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.common import Json, png_path, print_values
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
     Capacities,
     DecisionUs,
@@ -51,6 +52,9 @@ def simulate(
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
     plot: Plot = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a trace with one policy or several, at one cache size or several.
@@ -62,7 +66,8 @@ def simulate(
 
     ids, plot = known(policy or ["lru"]), png_path(plot)
     capacities = sizes_of(capacity, "10%")
-    asked = asked_of(warmup, writes, unit, device, decision_us)
+    reading = reading_of([trace], fmt, option, columns, ask=not as_json)
+    asked = asked_of(warmup, writes, unit, device, decision_us, reading)
     bench = bench_of(trace, asked, capacities)
     runs = [(own, text) for own in ids for text in capacities]
     rows = []
@@ -103,6 +108,9 @@ def compare(
     ] = 0.0,
     plot: Plot = None,
     workers: Workers = 1,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Run policies and bundles side by side, with the optimum, at one cache size or several.
@@ -114,14 +122,15 @@ def compare(
 
     ids, plot = known(policy or []), png_path(plot)
     capacities = sizes_of(capacity, "10%")
-    asked = asked_of(warmup, writes, unit, device, decision_us)
+    reading = reading_of([trace], fmt, option, columns, ask=not as_json)
+    asked = asked_of(warmup, writes, unit, device, decision_us, reading)
     if bundle and (asked.writes, asked.unit) != ("back", "page"):
         message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
         raise ConfigError(message)
     present([trace])
     bench = bench_of(trace, asked, capacities)
     models = [_bundle_rows(path, bench, capacities, asked) for path in bundle or []]
-    rows = _all_rows(trace, ids, every or not ids, capacities, replace(asked, decision_us=0.0), workers)
+    rows = _all_rows(trace, ids, every or not ids, capacities, replace(asked, decision_us=0.0, quiet=True), workers)
     runs = []
     for k in range(len(capacities)):
         own = [row for index, row in enumerate(rows) if index % len(capacities) == k]
@@ -183,6 +192,9 @@ def sweep(
     decision_us: DecisionUs = 0.0,
     workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the rows into this CSV file.")] = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Run policies at several cache sizes over several traces, in processes.
@@ -199,7 +211,8 @@ def sweep(
     if out is not None:
         check_file(out)
     capacities = sizes_of(capacity, "1%,2%,5%,10%,20%")
-    asked = asked_of(warmup, writes, unit, device, decision_us)
+    reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)
+    asked = asked_of(warmup, writes, unit, device, decision_us, reading)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
         rows = run(traces, ids, capacities, asked, workers, advance)
     if out is not None:

@@ -30,6 +30,8 @@ class Asked:
         unit: what one admission decision covers.
         device: whose response times to report; None reports none.
         decision_us: time of one decision, charged to every request.
+        reading: how raw traces are read: ``auto`` or a format's id, and its options.
+        quiet: whether what is doubtful of the traces has been said.
     """
 
     warmup: str = "auto"
@@ -37,6 +39,8 @@ class Asked:
     unit: Unit = "page"
     device: AnalyticDevice | None = None
     decision_us: float = 0.0
+    reading: tuple[str, tuple[tuple[str, str], ...]] = ("auto", ())
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,11 +90,19 @@ class Bench:
 
 
 @lru_cache(maxsize=1)
-def _bench(path: Path, writes: Writes, unit: Unit, device: str) -> Bench:
+def _bench(
+    path: Path,
+    writes: Writes,
+    unit: Unit,
+    device: str,
+    fmt: str,
+    options: tuple[tuple[str, str], ...],
+    quiet: bool,
+) -> Bench:
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
-    trace = read_any(path)
+    trace = read_any(path, fmt, options=dict(options), quiet=quiet)
     return Bench.of(Simulator(trace, expand_pages(trace), writes, unit),
                     AnalyticDevice.model_validate_json(device) if device else None)  # fmt: skip
 
@@ -106,7 +118,7 @@ def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
 
 def _job(path: Path, policy_id: str, capacities: Sequence[str], asked: Asked) -> list[Row]:
     device = asked.device.model_dump_json() if asked.device else ""
-    bench = _bench(path, asked.writes, asked.unit, device)
+    bench = _bench(path, asked.writes, asked.unit, device, *asked.reading, asked.quiet)
     return [{"trace": path.name, **run_row(bench, policy_id, capacity, asked)} for capacity in capacities]
 
 

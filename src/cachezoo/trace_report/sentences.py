@@ -55,8 +55,8 @@ def curve_sentence(found: Characteristics) -> str:
     at = int(np.argmax(lead))
     told = (
         f"LRU needs {size(enough * PAGE_BYTES)} ({share(enough / int(lru.capacities[-1]))} of the footprint) for hits "
-        f"on {share(float(lru.hit_ratio[lru.capacities == enough][0]))} of the page accesses, nine tenths of the "
-        f"{share(best)} that any size can get it"
+        f"on {share(float(lru.hit_ratio[lru.capacities == enough][0]))} of the page accesses, at least nine tenths "
+        f"of the {share(best)} that any size can get it"
     )
     if lead[at] < FEW_POINTS:
         return f"{told}; no other policy can win {significant(100 * FEW_POINTS)} points more, so keep LRU."
@@ -116,7 +116,7 @@ def load_sentence(found: Characteristics) -> str:
     if scale is None:
         return "The trace is too short to tell bursts from chance."
     ratio = scale.peak_to_mean
-    busiest = f"the busiest {seconds(scale.window_s)} have {significant(ratio)} times the mean load"
+    busiest = f"the busiest {seconds(scale.window_s)} has {significant(ratio)} times the mean load"
     if ratio >= BURSTY:
         told = f"Bursty: {busiest}, so size for peaks, not for the mean"
     elif ratio >= UNEVEN:

@@ -20,6 +20,7 @@ from cachezoo.io import ROW_GROUP_ROWS, held
 from cachezoo.traces.pages import PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
 from cachezoo.traces.reading import Chunk, Names
+from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.stats import Statistics
 from cachezoo.traces.store import TraceWriter, trace_writer
 from cachezoo.traces.table import CODED_COLUMNS, I64, NUMBER_COLUMNS, Trace, TraceMeta
@@ -43,7 +44,8 @@ def ingest(
         advance: told the share of the files read.
 
     Returns:
-        What `cachezoo.traces.stats` says of it.
+        What `cachezoo.traces.stats` says of it, `remarks` on what its reader left out, sorted, inferred or
+        joined, and `warnings` on what is implausible, which standard error has too.
 
     Raises:
         TraceError: as `cachezoo.traces.read.read_files`, or an unsorted trace cannot be spilled beside the output.
@@ -62,7 +64,7 @@ def ingest(
         ):
             figures = _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
     given.warn()
-    return figures
+    return _with_lines(figures, given)
 
 
 def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, Any]:
@@ -76,7 +78,12 @@ def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, An
     for group in _groups(given.chunks()):
         sink.add(stitcher.piece(group, 0))
     given.warn()
-    return sink.close(given.meta())
+    return _with_lines(sink.close(given.meta()), given)
+
+
+def _with_lines(figures: dict[str, Any], given: OpenTrace) -> dict[str, Any]:
+    """The figures, with lines on what the reader left out, sorted, inferred or joined, and on what is implausible."""
+    return {**figures, "remarks": remarks_of(given.meta().extra), "warnings": given.warnings()}
 
 
 def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:

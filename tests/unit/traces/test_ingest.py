@@ -16,6 +16,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.ingest import _Spill, describe_files, ingest
 from cachezoo.traces.pages import PageNumbers, expand_pages
 from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.stats import describe
 from cachezoo.traces.store import read_pages, read_trace, write_trace
@@ -72,7 +73,11 @@ def test_equals_the_trace_read_whole(tmp_path, rows, shuffled):
     seen = []
     figures = ingest(files, out, advance=lambda done, note="": seen.append(done))
     assert_same(out, trace)
-    assert figures == describe(trace, expand_pages(trace)) == describe_files(files)
+    assert (
+        figures
+        == {**describe(trace, expand_pages(trace)), "remarks": remarks_of(trace.meta.extra), "warnings": []}
+        == describe_files(files)
+    )
     assert seen[-1] == 1.0
     assert pq.ParquetFile(out).num_row_groups == -(-rows // 100)
     again = tmp_path / "again.parquet"
