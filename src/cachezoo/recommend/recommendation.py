@@ -38,6 +38,7 @@ class Asked:
         ms: the mean response time to reach.
         device: the profile's name, as given; None for the one built in.
         endurance_tb: terabytes that may be written to the SSD.
+        reading: options that commands need to read the trace, as typed; empty where its content says all.
 
     Raises:
         ConfigError: several aims, or one that cannot be.
@@ -48,6 +49,7 @@ class Asked:
     ms: float | None = None
     device: str | None = None
     endurance_tb: float = DEFAULT_ENDURANCE_TB
+    reading: str = ""
 
     def __post_init__(self) -> None:
         given = {"--budget": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}

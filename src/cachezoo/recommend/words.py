@@ -225,9 +225,10 @@ def assumptions(found: "Recommendation") -> list[str]:
 
 def commands(found: "Recommendation") -> list[str]:
     """Commands to run next: the first repeats the recommended row."""
+    trace = " ".join(filter(None, [shlex.quote(found.name), found.asked.reading]))
     if found.picked.why == "useless":
-        return [f"cachezoo trace info {shlex.quote(found.name)}"]
-    row, trace = found.row, shlex.quote(found.name)
+        return [f"cachezoo trace info {trace}"]
+    row = found.row
     policy = shlex.quote(row.ran.policy)
     device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
     whole = row.capacity >= found.bench.pages.n_pages
