@@ -41,6 +41,7 @@ def page_of(found: "Recommendation") -> str:
     pages = bench.pages
     facts = [
         ("trace", found.name),
+        ("read as", bench.trace.meta.source_format),
         ("requests", f"{len(bench.trace):,}, {words.share(float((bench.trace.op == OP_READ).mean()))} reads"),
         ("pages touched", human(pages.n_pages * PAGE_BYTES)),
         ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {_span(days)}")),

@@ -190,7 +190,9 @@ def test_one_request_of_many_pages():
 
 
 def test_without_a_clock_writes_a_day_are_unknown():
-    for trace in (trace_of(zipf(5000, 500), step_us=0), trace_of(zipf(5000, 500), time="row numbers in microseconds")):
+    numbered = ({"time": "row numbers in microseconds"}, {"columns": "time=row:us, offset=lba"})
+    traces = [trace_of(zipf(5000, 500), **note) for note in numbered]
+    for trace in (trace_of(zipf(5000, 500), step_us=0), *traces):
         found = asked(trace)
         assert found.bench.span_days is None
         assert found.row.ssd_bytes_a_day is found.row.years is None
