@@ -62,6 +62,29 @@ def test_the_next_command_gives_the_recommended_row(folder, monkeypatch, capsys)
     assert (own["hit_ratio"], own["ssd_writes"]) == (row["hit_ratio"], row["ssd_pages_written"])
 
 
+def test_how_a_trace_is_read_is_said_again_in_the_next_command(folder, monkeypatch, capsys):
+    import shlex
+
+    rng = np.random.default_rng(2)
+    rows = [f"{k};{512 * 8 * page};8192;W\n" for k, page in enumerate(rng.zipf(1.2, 3000) % 500)]
+    Path("own trace.txt").write_text("ts;pos;len;rw\n" + "".join(rows))
+    words = ("own trace.txt", "--columns", "time=ts:ms,offset=pos,size=len,op=rw", "--no-models", "--json")
+    status, said, _ = run(monkeypatch, capsys, *words)
+    assert status == 0
+    found = json.loads(said)
+    monkeypatch.setattr(sys, "argv", [*shlex.split(found["next"][0]), "--json"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert not left.value.code
+    assert (
+        json.loads(capsys.readouterr().out)["runs"][0]["hit_ratio"] == found["sizes"][found_place(found)]["hit_ratio"]
+    )
+
+
+def found_place(found: dict) -> int:
+    return [row["capacity_pages"] for row in found["sizes"]].index(found["capacity_pages"])
+
+
 def test_json_alone_writes_no_page(folder, monkeypatch, capsys):
     status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json")
     assert status == 0

@@ -2,13 +2,16 @@
 
 import json
 import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cachezoo.cli.common import Json
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
 from cachezoo.cli.trace import refuse_same
 from cachezoo.errors import ConfigError
 
@@ -77,6 +80,7 @@ def recommend(
     from cachezoo.recommend.recommendation import Asked
     from cachezoo.recommend.recommendation import recommend as run
     from cachezoo.sizes import Size
+    from cachezoo.traces.read import read_files
 
     if no_models and (models is not None or try_model):
         message = "--no-models: leave it out beside --models or --try"
@@ -88,8 +92,10 @@ def recommend(
     if page is not None:
         refuse_same([trace], page)
         check_file(page)
-    requests = read_given(trace, fmt, option, columns, ask=not as_json)
+    files = given_files([trace], fmt, option, columns, ask=not as_json)
+    asked = replace(asked, reading=_as_typed(files.fmt, files.options))
     with progress(f"recommending for {trace.name}", 1.0) as advance:
+        requests = read_files(files)
         found = run(str(trace), requests, profile, asked, folder, try_model=try_model, advance=advance)
         if page is not None:
             from cachezoo.recommend.page import page_of
@@ -101,6 +107,12 @@ def recommend(
         typer.echo(json.dumps(found.values(), allow_nan=False))
         return
     _print(found, page)
+
+
+def _as_typed(fmt: str, options: Mapping[str, str]) -> str:
+    """How the trace is read, for the commands to run next; empty where its content says it."""
+    given = [] if fmt == "auto" else ["--format", fmt]
+    return shlex.join([*given, *(word for pair in options.items() for word in ("--option", "=".join(pair)))])
 
 
 def _print(found: "Recommendation", page: Path | None) -> None:

@@ -35,6 +35,8 @@ LEAST_IN_BLOCK = 50
 """Page accesses of a time block below which a hit ratio says nothing."""
 NO_CLOCK = "row numbers"
 """How readers' notes on times begin where a format has no clock."""
+ROWS = "time=row"
+"""What the note on a delimited text's columns holds where rows are numbered for want of times."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,8 @@ class Bench:
 
     @property
     def _clockless(self) -> bool:
-        return self.trace.meta.extra.get("time", "").startswith(NO_CLOCK)
+        extra = self.trace.meta.extra
+        return extra.get("time", "").startswith(NO_CLOCK) or ROWS in extra.get("columns", "")
 
     @property
     def no_span(self) -> str:

@@ -35,12 +35,14 @@ class Confidence:
     blocks: int
 
 
-def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None) -> list[tuple[Level, str]]:
+def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None, useful: bool) -> list[tuple[Level, str]]:
     doubts: list[tuple[Level, str]] = []
     if not bench.blocks:
         return [("low", f"the trace has {len(bench.pages.page_ids):,} page accesses, too few for time blocks")]
     if bench.counted < FEW_ACCESSES:
         doubts.append(("low", f"only {bench.counted:,} page accesses are counted"))
+    if not useful:
+        return doubts
     returns = round((1 - bench.first_share) * bench.counted)
     if returns < FEW_RETURNS:
         doubts.append(("low", f"only {returns:,} of them are of pages seen before"))
@@ -57,22 +59,22 @@ def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None) -> list
         loss = float(contest.judged[:, place].max() - contest.judged[contest.policies.index(row.ran.policy), place])
         if loss > STEADY_LOSS:
             best = contest.policies[int(contest.judged[:, place].argmax())]
-            doubts.append(
-                ("medium", f"{best} hits {100 * loss:.1f} points more on the second half, and did not on the first")
-            )
+            but = "but not steadily" if best == row.against.policy else "and did not on the first"
+            doubts.append(("medium", f"{best} hits {100 * loss:.1f} points more on the second half, {but}"))
     return doubts
 
 
-def confidence(bench: Bench, row: Row, contest: Contest) -> Confidence:
+def confidence(bench: Bench, row: Row, contest: Contest, useful: bool = True) -> Confidence:
     """What speaks against a recommendation.
 
     Args:
         bench: the trace.
         row: what is recommended.
         contest: all candidates.
+        useful: a cache is recommended; few returns to pages speak for it that none is.
     """
     place = contest.capacities.index(row.capacity) if row.capacity in contest.capacities else None
-    doubts = _doubts(bench, row, contest, place)
+    doubts = _doubts(bench, row, contest, place, useful)
     levels = {level for level, _ in doubts}
     level: Level = "low" if "low" in levels else "medium" if levels else "high"
     best = contest.times_best(row.ran.policy, place) if place is not None else 0

@@ -1,5 +1,6 @@
 """The recommendation as one self-contained HTML page: the answer, what each size brings, how sure, what was assumed."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cachezoo.pages.shell import Page, render
@@ -40,6 +41,7 @@ def page_of(found: "Recommendation") -> str:
     pages = bench.pages
     facts = [
         ("trace", found.name),
+        ("read as", bench.trace.meta.source_format),
         ("requests", f"{len(bench.trace):,}, {words.share(float((bench.trace.op == OP_READ).mean()))} reads"),
         ("pages touched", human(pages.n_pages * PAGE_BYTES)),
         ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {_span(days)}")),
@@ -57,7 +59,8 @@ def _span(days: float) -> str:
 
 def _answer(found: "Recommendation") -> Section:
     if found.picked.why == "useless":
-        return Section("answer", "Answer", words.notes(found))
+        why = "No size and no policy serves requests that come once."
+        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, "bad", words.notes(found))])
     row = found.row
     tone = TONES[found.confidence.level]
     main = Choice(
@@ -100,14 +103,17 @@ def _table(found: "Recommendation") -> Table:
         for k, row in enumerate(rows)
     ]
     if found.tried is not None:
-        cells.append(_cells(found, found.tried, None, False))
+        first, *others = _cells(found, found.tried, None, False)
+        cells.append([replace(first, note="tried"), *others])
     caption = f"Counted after {found.bench.half:,} page accesses; {'; '.join(_marks(found))}"
     return Table(caption, columns, cells)
 
 
 def _marks(found: "Recommendation") -> list[str]:
+    if found.picked.why == "useless":
+        return ["no size is worth it"]
     knee = f"the knee is at {human(found.picked.rows[found.picked.knee].capacity * PAGE_BYTES)}"
-    return [knee] if found.picked.why == "useless" else [knee, "the recommended size is marked"]
+    return [knee, "the recommended size is marked"]
 
 
 def _cells(found: "Recommendation", row: Row, before: Row | None, marked: bool) -> list[Cell]:
@@ -133,6 +139,8 @@ def _costs(found: "Recommendation") -> Section:
 
 def _sure(found: "Recommendation") -> Section:
     own = found.confidence
+    if found.picked.why == "useless":
+        return Section("sure", "How sure is it?", [words.how_sure(found)])
     texts = [words.how_sure(found), words.why_policy(found)]
     if own.blocks:
         name = name_of(found.row.ran.policy)
@@ -168,6 +176,8 @@ def _candidates(found: "Recommendation") -> Table:
 
 def _models(found: "Recommendation") -> list[Section]:
     texts = words.model_words(found)
+    if found.picked.why == "useless":
+        return [Section("models", "Is a trained model worth a try?", texts or ["No models were asked."])]
     if found.likeness is not None and (more := words.elsewhere(found.likeness)):
         texts.append(more)
     if found.likeness is not None and (flash := found.likeness.flash) is not None:

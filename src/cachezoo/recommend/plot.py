@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cachezoo.recommend.recommendation import Recommendation
 
+LEAST_HIGH = 5.0  # % of hits on the axis: less looks like much on a scale of its own
 LEAST_OCTAVES = 1.5  # of the axis of sizes; a narrower one has no labels
 
 
@@ -55,14 +56,13 @@ def curve(found: "Recommendation") -> Drawing:
             sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label="recommended"
         )
         bend = rows[found.picked.knee]
-        axes.plot(
-            bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio, "D", color=AMBER, markersize=8, zorder=4, label="knee"
-        )
         if found.picked.why != "useless":
+            at = (bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio)
+            axes.plot(*at, "D", color=AMBER, markersize=12, zorder=4, label="knee")
             _mark(axes, found, 100 * found.row.ran.hit_ratio)
             name = f"{name_of(found.row.ran.policy)}, {human(found.row.capacity * PAGE_BYTES)}"
             axes.set_title(f"{name}: {words.share(found.row.ran.hit_ratio)} of page accesses hit", loc="left")
-        axes.set_ylim(0, None)
+        axes.set_ylim(0, max(axes.get_ylim()[1], LEAST_HIGH))
         axes.set_ylabel("page accesses that hit, %")
         _size_axis(axes, sizes)
         axes.legend(loc="upper left", fontsize=8)

@@ -38,6 +38,7 @@ class Asked:
         ms: the mean response time to reach.
         device: the profile's name, as given; None for the one built in.
         endurance_tb: terabytes that may be written to the SSD.
+        reading: options that commands need to read the trace, as typed; empty where its content says all.
 
     Raises:
         ConfigError: several aims, or one that cannot be.
@@ -48,6 +49,7 @@ class Asked:
     ms: float | None = None
     device: str | None = None
     endurance_tb: float = DEFAULT_ENDURANCE_TB
+    reading: str = ""
 
     def __post_init__(self) -> None:
         given = {"--budget": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
@@ -173,10 +175,11 @@ def recommend(
         rows.append(maker.row(policy_id, size, most))
     picked = pick(maker, rows, Aim(budget, asked.hit, asked.ms))
     own = picked.row
-    short = own.years is not None and own.years < SHORT_LIFE_YEARS and picked.why != "useless"
+    useful = picked.why != "useless"
+    short = useful and own.years is not None and own.years < SHORT_LIFE_YEARS
     told(0.9, "models")
     return Recommendation(
-        name, asked, bench, beside, picked, confidence(bench, own, beside),
+        name, asked, bench, beside, picked, confidence(bench, own, beside, useful),
         maker.admitted(own) if short else None,
         likeness(models, trace) if models is not None else None,
         tried_row(models, maker, own) if try_model else None,

@@ -54,9 +54,8 @@ def headline(found: "Recommendation") -> str:
     name, how_much = name_of(row.ran.policy), size(found, row)
     if why == "useless":
         once = share(found.bench.first_share)
-        return (
-            f"A cache will not help: {once} of the page accesses are the page's first, and no size hits {share(0.02)}."
-        )
+        most = share(max(one.ran.hit_ratio for one in found.picked.rows), 1)
+        return f"A cache will not help: {once} of the page accesses are the page's first, and at most {most} hit."
     hits = f"{share(row.ran.hit_ratio)} of page accesses hit"
     waits = f"a request takes {ms(row.ran.response_us)} instead of {ms(found.bench.no_cache_us)}"
     if why == "unreachable":
@@ -158,6 +157,8 @@ def model_words(found: "Recommendation") -> list[str]:
     like = found.likeness
     if like is None:
         return []
+    if found.picked.why == "useless":
+        return ["A model cannot help either: there is nothing to keep."]
     said = [_looked(like)]
     if found.tried is not None:
         ours, row = found.tried, found.row
@@ -224,9 +225,10 @@ def assumptions(found: "Recommendation") -> list[str]:
 
 def commands(found: "Recommendation") -> list[str]:
     """Commands to run next: the first repeats the recommended row."""
+    trace = " ".join(filter(None, [shlex.quote(found.name), found.asked.reading]))
     if found.picked.why == "useless":
-        return [f"cachezoo trace info {shlex.quote(found.name)}"]
-    row, trace = found.row, shlex.quote(found.name)
+        return [f"cachezoo trace info {trace}"]
+    row = found.row
     policy = shlex.quote(row.ran.policy)
     device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
     whole = row.capacity >= found.bench.pages.n_pages

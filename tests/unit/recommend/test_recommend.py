@@ -113,6 +113,7 @@ def test_a_scan_is_not_worth_a_cache(op):
     assert values["policy"] is values["capacity_bytes"] is None
     assert "All requests are writes" in " ".join(words.notes(found)) or op == 0
     assert "will not help" in page_of(found)
+    assert "the knee is at" not in page_of(found)
 
 
 def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
@@ -189,7 +190,9 @@ def test_one_request_of_many_pages():
 
 
 def test_without_a_clock_writes_a_day_are_unknown():
-    for trace in (trace_of(zipf(5000, 500), step_us=0), trace_of(zipf(5000, 500), time="row numbers in microseconds")):
+    numbered = ({"time": "row numbers in microseconds"}, {"columns": "time=row:us, offset=lba"})
+    traces = [trace_of(zipf(5000, 500), **note) for note in numbered]
+    for trace in (trace_of(zipf(5000, 500), step_us=0), *traces):
         found = asked(trace)
         assert found.bench.span_days is None
         assert found.row.ssd_bytes_a_day is found.row.years is None
