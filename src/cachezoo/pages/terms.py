@@ -22,7 +22,7 @@ class Marker:
         self._terms = terms
         self._seen: set[str] = set()
         names = "|".join(re.escape(name) for name in sorted(self._keys, key=lambda name: (-len(name), name)))
-        self._pattern = re.compile(rf"(?<![\w.-])({names})(s?)(?![\w-]|\.\w)", re.IGNORECASE) if names else None
+        self._pattern = re.compile(rf"(?<![\w.+-])({names})(s?)(?![\w+-]|\.\w)", re.IGNORECASE) if names else None
 
     def begin(self) -> str:
         """Begin a section: every term is marked again; returns an empty text, for templates."""

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure as Canvas
 
 from cachezoo.pages.drawing import svg
 from cachezoo.pages.shell import Page, render
-from cachezoo.pages.terms import anchor
+from cachezoo.pages.terms import Marker, anchor
 from cachezoo.style import GREY, panels, settings
 from cachezoo.view import NONE, Cell, Choice, Column, Drawing, Figure, Section, Table
 from tests.html_page import FETCHED, HtmlPage
@@ -92,6 +92,11 @@ def test_the_first_use_of_a_term_in_a_section_is_defined(text: str) -> None:
     ]  # fmt: skip
     assert {html.unescape(meaning) for _, meaning, _ in marked} == set(TERMS.values())
     assert all(f'<dt id="{anchor(term)}"><dfn>{term}</dfn>' in text for term in TERMS)
+
+
+@pytest.mark.parametrize("text", ["ssd+lirs", "next.SSD", "SSD.next", "pre-SSD", "SSDx", "SSD-like"])
+def test_a_term_within_another_name_is_left_alone(text: str) -> None:
+    assert Marker(TERMS)(text) == text and "<a" in Marker(TERMS)(f"{text}. SSD.")
 
 
 def test_the_index_names_every_section(text: str) -> None:

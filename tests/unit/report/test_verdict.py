@@ -180,7 +180,10 @@ def test_a_page_cache_is_deployed_only_where_every_home_trace_surely_gains_and_i
         for ends, _, response, _, _ in cases[:2]:
             assert ends is not None and ends[0] > 0 and response <= 1500.25  # lru's
     if answer.verdict == Verdict.WRITES:
-        assert all(writes < 99.5 and (ends is None or ends[1] >= 0) for ends, _, _, writes, _ in cases[:2])
+        # Each home trace is one to deploy on, or writes less than lru without surely losing hits.
+        for ends, _, response, writes, _ in cases[:2]:
+            sure = ends is not None and ends[0] > 0
+            assert (sure and response <= 1500.25) or (writes < 99.5 and (ends is None or ends[1] >= 0))
     assert (answer.run == (CACHING,)) == (answer.verdict in (Verdict.DEPLOY, Verdict.WRITES))
 
 
