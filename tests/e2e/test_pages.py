@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from cachezoo.report.page import write_report
-from cachezoo.tracking.records import HEADLINES
-from cachezoo.tracking.sync import sync, ui_address, ui_command
+from cachezoo.tracking.records import FIRST
+from cachezoo.tracking.sync import TAGS, sync, ui_address, ui_command
 from tests.metrics_data import page_metrics, page_model, row, workload_metrics, write
 from tests.report_data import ADMISSION, CACHING, add_model, make_project, trained
 
@@ -125,9 +125,10 @@ def healthy(port: int) -> bool:
 
 
 def test_mlflow_shows_the_runs_side_by_side(served: str, tmp_path: Path) -> None:
-    """The table that `make ui` names: every model a row, the headlines the columns."""
+    """The table that `make ui` names: every model a row, its verdict and a figure of each kind the columns."""
     options = ("--dump-dom", f"--virtual-time-budget={RENDER_MS}", "--window-size=2400,1200")
     shown = chromium(tmp_path / "profile", *options, served)
     assert [name for name in (CACHING, ADMISSION, CLASSIFIER) if name not in shown] == []
-    assert [name for name in HEADLINES if name not in shown] == []
+    assert [name for name in (*FIRST, *TAGS) if name not in shown] == []
+    assert "MLflow Assistant" not in shown and "data-assistant-ui" not in shown
     assert "0.4567" in shown and "0.9876" in shown  # a family's figures in their cells

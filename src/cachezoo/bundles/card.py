@@ -5,7 +5,10 @@ from typing import Any
 
 from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
+from cachezoo.systems.base import Card
 from cachezoo.systems.registry import bundling_of
+
+SHOWN = 8  # train traces named; a card lists all of them below
 
 PARTS = {
     "validation": "Evaluated on validation",
@@ -44,18 +47,10 @@ def model_card(manifest: Mapping[str, Any]) -> str:
             words.what,
             "",
             *_facts(manifest),
+            *_limits(manifest),
+            *_loading(manifest["id"], words),
             *_training(manifest),
             *_results(manifest),
-            *_limits(manifest),
-            "## How to load it",
-            "",
-            "```python",
-            "from cachezoo.bundles import Coded, RequestBatch, load",
-            f'model = load("{manifest["id"]}").serving()   # checked before use, fresh state',
-            words.ask + "```",
-            "",
-            "`cachezoo bundle verify DIR` checks every file and recomputes the golden rows.",
-            "",
         ]
     )
 
@@ -69,6 +64,35 @@ def _number(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "-" if value is None else str(value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _loading(name: str, words: Card) -> list[str]:
+    capacity = ", capacity=capacity_pages" if "capacity_pages" in words.runtime else ""
+    return [
+        "## How to load it",
+        "",
+        "In a cache, with libcachezoo (`make runtime`, `make wheel`), one request at a time:",
+        "",
+        "```python",
+        "from cachezoo import runtime   # Python 3.9 or later, no numpy",
+        f'model = runtime.open("{name}"{capacity})   # checks every file',
+        words.runtime + "```",
+        "",
+        "```c",
+        f'cz_open("{name}", CZ_FP32, &bundle, &error);   /* checks every file; link with -lcachezoo */',
+        "cz_stream_new(bundle, &(cz_stream_options){0}, &stream, &error);",
+        words.native + "```",
+        "",
+        "In Python with the whole package, many requests at once:",
+        "",
+        "```python",
+        "from cachezoo.bundles import Coded, RequestBatch, load",
+        f'model = load("{name}").serving()   # checked before use, fresh state',
+        words.ask + "```",
+        "",
+        "`cachezoo bundle verify DIR` checks every file and recomputes the golden rows.",
+        "",
+    ]
 
 
 def _facts(manifest: Mapping[str, Any]) -> list[str]:
@@ -173,6 +197,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
         for name, words in MEDIANS.items()
         if test.get(name) is not None and test[name] <= 0
     ]
+    points += _not_shown(manifest)
     unseen = [name for name in own.kind.load().wanted if not manifest["golden"]["branches"][name]]
     if unseen:
         names = ", ".join(unseen)
@@ -181,4 +206,37 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
         points.append("- Its threshold does not meet the write budget it was calibrated for; see `calibration`.")
     if manifest["calibration"].get("calibrated_on", "validation") != "validation":
         points.append(f"- Its threshold was set on {manifest['calibration']['calibrated_on']} traces.")
-    return ["## When not to use it", "", *points, ""]
+    return ["## When not to use it", "", *points, "", "## Limits", "", *_known(manifest), ""]
+
+
+def _not_shown(manifest: Mapping[str, Any]) -> list[str]:
+    """Test traces on which no gain is shown: in the cache that the model is for."""
+    evaluated = manifest["measured"]["evaluated"]
+    flash = evaluated.get("flash", {})
+    what, key = ("saving of disk-head time", "best_mean_dt_saved") if flash else ("gain in hits", "gap_closed")
+    points = []
+    for trace, row in sorted((flash or evaluated.get("test", {})).items()):
+        ends = row.get(f"{key}_interval") if isinstance(row, Mapping) else None
+        if ends is not None and ends[0] <= 0:
+            against = "best policy without a model" if flash else "best classic"
+            shown = f"{_number(row[key])} [{_number(ends[0])}, {_number(ends[1])}]"
+            points.append(f"- On the test trace {trace} no {what} on the {against} is shown: {shown}.")
+    return points
+
+
+def _known(manifest: Mapping[str, Any]) -> list[str]:
+    """What the figures are of: programs, cache, device times, trainings."""
+    calibration, provenance = manifest["calibration"], manifest["provenance"]
+    trained = [trace["trace"] for trace in provenance["traces"] if trace["role"] == "train"]
+    shown = ", ".join(trained[:SHOWN]) + (f" and {len(trained) - SHOWN} more" if len(trained) > SHOWN else "")
+    points = [f"- It has learned from {shown} alone. Other programs may do worse: compare on a trace of your own."]
+    if calibration.get("capacity") is not None:
+        size = _number(100 * calibration["capacity"])
+        points.append(f"- Chosen and judged with a page cache of {size} % of a trace's pages; other sizes are open.")
+    if calibration.get("budget") is not None:
+        share = _number(100 * calibration["budget"])
+        points.append(f"- Its threshold is set for {share} % of the flash writes of a cache that admits everything.")
+    seeds = ", ".join(f"{name} {seed}" for name, seed in sorted(provenance["seeds"].items()))
+    many = len(provenance["seeds"])
+    points.append(f"- {many} {'training' if many == 1 else 'trainings'}, by seed: {seeds}.")
+    return points

@@ -22,7 +22,7 @@ def track_sync(as_json: Json = False) -> None:
 
 @app.command("ui")
 def track_ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000) -> None:
-    """Serve MLflow's pages on 127.0.0.1 until interrupted."""
+    """Serve MLflow's pages on this machine until interrupted."""
     from cachezoo.console import err
     from cachezoo.tracking.sync import ui_address, ui_command
 

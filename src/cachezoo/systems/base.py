@@ -103,13 +103,17 @@ class Card:
 
     Attributes:
         what: what a model does, in one sentence.
-        ask: Python lines that ask a loaded `model`.
+        ask: Python lines that ask a loaded `model`, many requests at once.
+        runtime: Python lines that ask a `model` of cachezoo.runtime, one request at a time.
+        native: the same in C, from a `stream` on.
         avoid: what it is not for; completes "Not for ...".
         safer: what to take where it is not promoted; begins a sentence.
     """
 
     what: str
     ask: str
+    runtime: str
+    native: str
     avoid: str
     safer: str
 

@@ -1,7 +1,7 @@
 """What there is to track, read from stage outputs alone; MLflow is not needed for it."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,23 @@ from cachezoo import paths
 from cachezoo.bundles.integrity import read_checked
 from cachezoo.bundles.measured import measured, read_metrics
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
+from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, read_refusal, sha256_file
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.plots import plots_of
 from cachezoo.systems.registry import SYSTEMS
+from cachezoo.yaml_file import read_yaml
 
 CHAMPION, CHALLENGER = "champion", "challenger"
-# What families are compared by; bare names, where MLflow folds what has a prefix into sections.
+# What kinds are compared by; bare names, where MLflow folds what has a prefix into sections. A kind has its own alone.
 HEADLINES = tuple(dict.fromkeys(name for system in SYSTEMS.values() for name in system.headline))
+FIRST = tuple(dict.fromkeys(system.headline[0] for system in SYSTEMS.values()))  # one of each kind
+UNSEEN = "unseen"
+# Of a model of all categories: its median at home is its headline, as a mean over programs that it never saw is none.
+MEDIANS = {"home_gap_closed": "gap_closed", "program_gap_closed": f"{UNSEEN}/gap_closed"}
+PER_TRACE = ("hit_ratio", "gap_closed", "gap_points")
 TRACK = Table(
     Each("one tracked model", "model", text="what MLflow was told"),
     {
@@ -41,7 +48,7 @@ class Record:
         params: shape, seeds and the like, as text.
         metrics: figures by name; the same names in every family.
         curves: (training/NAME, step, value) of the training.
-        tags: kind, category, verdict …
+        tags: kind, category, champion, verdict …
         card: Markdown for the run's page.
         plots: the report's plots that say something of the model, as far as they are drawn.
     """
@@ -72,10 +79,28 @@ def gather(root: Path) -> list[Record]:
         CachezooError: a stage output is damaged.
     """
     folders = sorted((root / paths.trained("x")).parent.glob(f"*/{FILE}"))
-    return [_record(root, file.parent) for file in folders]
+    unseen = unseen_traces(root)
+    return [_record(root, file.parent, unseen) for file in folders]
 
 
-def _record(root: Path, folder: Path) -> Record:
+def unseen_traces(root: Path) -> frozenset[str]:
+    """Test traces of programs that no train trace came from, as params.yaml names them; none without one.
+
+    Raises:
+        CachezooError: params.yaml is damaged.
+    """
+    if not (root / paths.PARAMS).exists():
+        return frozenset()
+    found = read_yaml(root / paths.PARAMS)
+    data = found.get("data") if isinstance(found, dict) else None
+    traces = data.get("traces") if isinstance(data, dict) else None
+    if not isinstance(traces, dict):
+        message = f"{root / paths.PARAMS}: holds no data.traces; run `dvc repro compose`"
+        raise ConfigError(message)
+    return frozenset(key for key, entry in traces.items() if entry.get("unseen"))
+
+
+def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
     trained = read_trained(folder)
     bundle_dir = root / paths.bundle(trained.model_id)
     digest, alias, section, card, state = sha256_file(folder / FILE), None, None, trained.reason, "no bundle"
@@ -96,8 +121,9 @@ def _record(root: Path, folder: Path) -> Record:
         "bundle": state,
         "trained": str(trained.trained).lower(),
         "beats_baseline": str(trained.beats_baseline).lower(),
-        "verdict": trained.reason,
-        "promoted": str(alias == CHAMPION).lower(),
+        "verdict": _verdict(trained),
+        "why": trained.reason,
+        "champion": "yes" if alias == CHAMPION else "no",
     }
     return Record(
         model_id=trained.model_id,
@@ -105,12 +131,32 @@ def _record(root: Path, folder: Path) -> Record:
         alias=alias,
         bundle=bundle_dir if alias else None,
         params=_params(trained),
-        metrics=figures(section),
+        metrics={**figures(section, SYSTEMS[trained.kind].headline, unseen), **_at_verdict(section, trained)},
         curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES_FILE)],
         tags=tags,
         card=card,
         plots=tuple(plot for name in names if (plot := root / paths.REPORT / name).exists()),
     )
+
+
+def _at_verdict(section: Mapping[str, Any], trained: TrainedModel) -> dict[str, float]:
+    """Each trace's figures of a model that was run at several capacities: at that of its verdict."""
+    at = trained.calibration.get("capacity")
+    return {
+        f"{trace}/{name}": float(row[name])
+        for trace, rows in section["baselines"].items()
+        for row in rows
+        if row.get("policy") == trained.model_id and "capacity_fraction" in row and row["capacity_fraction"] == at
+        for name in PER_TRACE
+        if row.get(name) is not None
+    }
+
+
+def _verdict(trained: TrainedModel) -> str:
+    """What validation said of a model beside its baseline; MLflow's columns show about ten letters."""
+    if not trained.trained:
+        return "untrained"
+    return "better" if trained.beats_baseline else "no better"
 
 
 def _params(trained: TrainedModel) -> dict[str, str]:
@@ -119,18 +165,32 @@ def _params(trained: TrainedModel) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
-def figures(section: Mapping[str, Any]) -> dict[str, float]:
-    """Flat figures of a manifest's `measured`: the same name for the same thing in every family.
+def figures(
+    section: Mapping[str, Any], headline: Collection[str], unseen: Collection[str] = ()
+) -> dict[str, float]:  # fmt: skip
+    """Flat figures of a manifest's `measured`: the same name for the same thing in every kind.
 
-    Headlines keep their bare name (`hit_ratio`, `gap_closed` …): the mean over the test traces. The rest has a
-    prefix: `test/` other means, `TRACE/` one trace's where there are several, `flash/` other figures of the flash
-    cache, `validation/`. An interval becomes NAME_low and NAME_high.
+    Headlines keep their bare name (`hit_ratio`, `gap_closed` …): the mean over the test traces at home, those of
+    programs that train traces came from. The rest has a prefix: `unseen/` the mean of a headline over the other test
+    traces, `TRACE/` one trace's, `test/` other means over those at home, `flash/` other figures of the flash cache,
+    `validation/`. An interval becomes NAME_low and NAME_high.
+
+    Args:
+        section: the manifest's.
+        headline: of the model's system.
+        unseen: test traces of programs that no train trace came from.
     """
     evaluated = section["evaluated"]
     validation = {**section["training"], **_scalars(evaluated.get("validation", {}))}
     flat = _prefixed("validation", {**_scalars(evaluated), **validation})
-    flat.update(_over_traces(evaluated.get("test", {}), "test", HEADLINES))
-    flat.update(_over_traces(evaluated.get("flash", {}), "flash", HEADLINES))
+    test = evaluated.get("test", {})
+    medians = {to: test[name] for name, to in MEDIANS.items() if name in test}
+    bare = [
+        name for name in headline if not (medians and name in PER_TRACE)
+    ]  # means over home and away are no headline
+    flat.update(_over_traces(test, "test", bare, unseen))
+    flat.update(_over_traces(evaluated.get("flash", {}), "flash", headline, unseen))
+    flat.update(medians)
     return {name: float(value) for name, value in flat.items() if value is not None}
 
 
@@ -150,18 +210,24 @@ def _scalars(values: Mapping[str, Any]) -> dict[str, float]:
     return out
 
 
-def _over_traces(values: Mapping[str, Any], prefix: str, bare: Collection[str] = ()) -> dict[str, float]:
-    """Figures given flat, or by trace: then their mean, and each trace's own where there are several."""
-    out = _scalars(values)
+def _over_traces(
+    values: Mapping[str, Any], prefix: str, bare: Collection[str], unseen: Collection[str]
+) -> dict[str, float]:  # fmt: skip
+    """Figures given flat, or by trace: then the mean over those at home, that over the unseen, and each trace's own."""
     by_trace = {name: _scalars(part) for name, part in values.items() if isinstance(part, Mapping)}
-    for name in sorted({name for part in by_trace.values() for name in part}):
-        found = [part[name] for part in by_trace.values() if name in part]
-        out[name] = sum(found) / len(found)
-    out = _prefixed(prefix, out, bare)
-    if len(by_trace) > 1:
-        for trace, part in by_trace.items():
-            out.update(_prefixed(trace, part))
+    home = [part for trace, part in by_trace.items() if trace not in unseen]
+    out = _prefixed(prefix, {**_scalars(values), **_means(home)}, bare)
+    away = _means([part for trace, part in by_trace.items() if trace in unseen])
+    out.update({f"{UNSEEN}/{name}": value for name, value in away.items() if name in bare})
+    for trace, part in by_trace.items():
+        out.update(_prefixed(trace, part))
     return out
+
+
+def _means(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Of each figure, over the parts that have it."""
+    found = {name: [part[name] for part in parts if name in part] for part in parts for name in part}
+    return {name: sum(values) / len(values) for name, values in sorted(found.items())}
 
 
 def track_table(records: list[Record]) -> dict[str, dict[str, str | None]]:

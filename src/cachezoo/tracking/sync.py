@@ -21,7 +21,7 @@ from cachezoo.io import names_full_disk, write_json
 from cachezoo.systems.registry import bundling_of
 from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, MODEL, PLOTS, clear, prune, seal
 from cachezoo.tracking.database import DATABASE, EXPERIMENT, opened, renew
-from cachezoo.tracking.records import CHALLENGER, CHAMPION, HEADLINES, Record, gather, track_table
+from cachezoo.tracking.records import CHALLENGER, CHAMPION, FIRST, Record, gather, track_table
 
 DIGEST, MODEL_ID, FINGERPRINT, SEAL, NOTE = (
     "cachezoo.digest",
@@ -30,14 +30,21 @@ DIGEST, MODEL_ID, FINGERPRINT, SEAL, NOTE = (
     "cachezoo.files",
     "mlflow.note.content",
 )
-ABOUT = "One run for each trained model. Bare names are means over the test traces, the same in every family."
-# A shared view of the pages: the table of runs with the headlines as columns, the widest gap closed first.
+ABOUT = (
+    "One run for each trained model. Bare names: means over test traces of programs it was trained on; unseen/NAME: of "
+    "others; TRACE/NAME: of one."
+)
+# A shared view of the pages: the table of runs with verdict, champion and one figure a kind, the champions first.
 VIEW = "headlines"
-COLUMNS = [*(f"metrics.`{name}`" for name in HEADLINES), "tags.`promoted`"]
+TAGS = ("champion", "verdict", "kind", "category")
+COLUMNS = [*(f"metrics.`{name}`" for name in FIRST), *(f"tags.`{name}`" for name in TAGS)]
+# MLflow opens its AI assistant where the address says localhost or 127.0.0.1, and has no setting against it. Browsers
+# resolve every name below .localhost to this machine by themselves.
+NAME = "cachezoo.localhost"
 PAGES = {
     "mlflow.experimentKind": "custom_model_development",  # the pages guess GenAI otherwise
     f"mlflow.sharedViewState.{VIEW}": json.dumps(
-        {"selectedColumns": COLUMNS, "orderByKey": "metrics.`gap_closed`", "orderByAsc": False}
+        {"selectedColumns": COLUMNS, "orderByKey": "tags.`champion`", "orderByAsc": False}
     ),
     NOTE: ABOUT,
 }
@@ -77,7 +84,13 @@ def tracking_uri(root: Path) -> str:
 
 def ui_command(root: Path, port: int = 5000) -> list[str]:
     """The command that serves MLflow's pages on this machine alone, with one worker and no job runner."""
-    environment = {**QUIET, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    hosts = [pattern for host in (NAME, "localhost", "127.0.0.1") for pattern in (host, f"{host}:*")]
+    environment = {
+        **QUIET,
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_SERVER_ALLOWED_HOSTS": ",".join(hosts),
+        "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS": f"http://{NAME}:{port}",
+    }
     return [
         "env",
         *(f"{name}={value}" for name, value in environment.items()),
@@ -113,7 +126,7 @@ def ui_address(root: Path, port: int = 5000) -> str:
     with opened(root):
         found = MlflowClient(tracking_uri=tracking_uri(root)).get_experiment_by_name(EXPERIMENT)
     page = f"/experiments/{found.experiment_id}/runs" if found else "/experiments"
-    return f"http://127.0.0.1:{port}/#{page}?workflowType=machine_learning&viewStateShareKey={VIEW}"
+    return f"http://{NAME}:{port}/#{page}?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
 
 def track(root: Path) -> SyncReport:
@@ -294,7 +307,7 @@ def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401
     mine = next((version for version in versions if version.run_id == run_id), None)
     if mine is None:
         tags = {DIGEST: record.digest, "bundle": record.tags["bundle"]}
-        source, verdict = f"runs:/{run_id}/model", record.tags["verdict"]
+        source, verdict = f"runs:/{run_id}/model", record.tags["why"]
         mine = client.create_model_version(record.model_id, source, run_id, tags=tags, description=verdict)
     aliases = client.get_registered_model(record.model_id).aliases
     if str(aliases.get(record.alias)) != str(mine.version):

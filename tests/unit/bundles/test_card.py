@@ -2,15 +2,19 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
 
-from cachezoo.bundles import Coded, load
+from cachezoo import runtime
+from cachezoo.bundles import Coded, card, load
+from cachezoo.runtime.model import Values
 from cachezoo.serving.requests import batch_of
 from cachezoo.systems.registry import SYSTEMS
 from tests.baleen_data import make_trace
 
+HEADER = Path(__file__).parents[3] / "runtimes/c/include/cachezoo.h"
 TRACE = make_trace(400, 9)
 FLAGS = ["R", "RA", "RM", "RS"] * 100
 
@@ -22,8 +26,58 @@ def columns() -> dict[str, Any]:
     return {name: getattr(TRACE, name) for name in ("time_us", "op", "offset", "size")} | texts
 
 
+def blocks(bundle_dir: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (bundle_dir / "card.md").read_text(), re.DOTALL)
+
+
+def test_the_card_s_lines_for_the_runtime_are_its_interface(bundle_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and arguments are those of cachezoo.runtime, whatever the library says."""
+    model = create_autospec(runtime.Model, instance=True)
+    model.cache.return_value = create_autospec(runtime.Cache, instance=True)
+    opened = create_autospec(runtime.open, return_value=model)
+    monkeypatch.setattr(runtime, "open", opened)
+    request = {"time_us": 0, "op": "read", "offset": 0, "size": 4096, "volume": "sda"}
+    given = {**request, "admission": model, "capacity_pages": 40, "capacity_segments": 40}
+    exec(compile(blocks(bundle_dir, "python")[0], "card.md", "exec"), given)
+    assert opened.call_args.args == (bundle_dir.name,)
+    kind = bundle_dir.name.split(".")[0]
+    if kind in ("admission", "workload"):
+        model.observe.assert_called_once_with(0, "read", 0, 4096, "sda")
+    else:
+        model.cache.return_value.access.assert_called_once_with(0, "read", 0, 4096, "sda")
+    assert opened.call_args.kwargs == ({"capacity": 40} if kind in ("caching", "reuse") else {})
+    assert {"admit", "category"} <= set(Values._fields)
+
+
+def test_the_card_s_lines_in_c_are_the_header_s(bundle_dir: Path) -> None:
+    header = HEADER.read_text()
+    (code,) = blocks(bundle_dir, "c")
+    called = re.findall(r"\b(cz_\w+)\(", code)
+    assert len(called) >= 4 and called[:2] == ["cz_open", "cz_stream_new"]
+    assert [name for name in called if not re.search(rf"CZ_API \w[\w *]*\b{name}\(", header)] == []
+    assert f'cz_open("{bundle_dir.name}", CZ_FP32' in code
+
+
+def test_a_card_says_when_not_to_use_it_before_its_tables(bundle_dir: Path) -> None:
+    text = (bundle_dir / "card.md").read_text()
+    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert heads == ["When not to use it", "Limits", "How to load it", "Trained on", "How well"]
+    assert "- It has learned from " in text and "by seed: " in text
+
+
+def test_traces_without_a_shown_gain_are_named() -> None:
+    row = {"gap_closed": -0.2, "gap_closed_interval": [-0.3, 0.1]}
+    good = {"gap_closed": 0.2, "gap_closed_interval": [0.1, 0.3]}
+    evaluated: dict[str, Any] = {"test": {"a": row, "b": good, "n": 3}}
+    said = card._not_shown({"measured": {"evaluated": evaluated}})
+    assert said == ["- On the test trace a no gain in hits on the best classic is shown: -0.2 [-0.3, 0.1]."]
+    evaluated["flash"] = {"b": {"best_mean_dt_saved": 0.1, "best_mean_dt_saved_interval": [-0.1, 0.3]}}
+    (flash,) = card._not_shown({"measured": {"evaluated": evaluated}})
+    assert flash.startswith("- On the test trace b no saving of disk-head time on the best policy without a model")
+
+
 def test_the_card_s_lines_run_and_answer(bundle_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (bundle_dir / "card.md").read_text(), re.DOTALL)
+    code = blocks(bundle_dir, "python")[1]
     monkeypatch.chdir(bundle_dir.parent)
     model, batch = load(bundle_dir).serving(), batch_of(TRACE)
     given = {**columns(), "capacity_pages": 40}
@@ -52,5 +106,6 @@ def test_the_card_s_lines_run_and_answer(bundle_dir: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.id)
 def test_the_card_s_lines_are_short_enough_to_read(system: Any) -> None:
-    ask = system.bundling.card.ask
-    assert max(map(len, ask.splitlines())) <= 120 and ask.endswith("\n")
+    words = system.bundling.card
+    for code in (words.ask, words.runtime, words.native):
+        assert max(map(len, code.splitlines())) <= 120 and code.endswith("\n")

@@ -20,8 +20,16 @@ ADMISSION = System(
 batch = RequestBatch(time_us, op, offset, size, Coded.of(volume), Coded.of(namespace), Coded.of(user))
 admit = model.decide(model.features(batch))
 """,
-            avoid="a cache of another size or write budget than it was calibrated for: take another "
-            "threshold from the curve in `calibration`, or calibrate it again",
+            runtime="""\
+decision = model.observe(time_us, op, offset, size, volume)   # every request, in order, writes too
+admit = decision.admit   # asked on a miss of a read
+""",
+            native="""\
+cz_observe(stream, &request, &ticket);        /* every request, in order, writes too */
+cz_decide(stream, &ticket, &decision);        /* on a miss of a read: decision.admit */
+""",
+            avoid="a page cache, whose hits it does not know, nor a flash cache of another size or write budget than "
+            "it was calibrated for: take another threshold from the curve in `calibration`, or calibrate it again",
             safer="A classic policy",
         ),
         weights=("model.lgb.txt",),

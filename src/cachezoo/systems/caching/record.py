@@ -21,6 +21,14 @@ batch = RequestBatch(time_us, op, offset, size, Coded.of(volume))
 served = model.run(batch, batch.pages(), [model.cache(capacity_pages)])
 queues = served.decisions[0]   # 0 bypass, 1 soon, 2 mean, 3 late, -1 nothing was asked
 """,
+            runtime="""\
+cache = model.cache(capacity_pages)
+served = cache.access(time_us, op, offset, size, volume)   # every request: hits, misses, units, victims
+""",
+            native="""\
+cz_cache_new(&options, (cz_stream *[2]){stream, NULL}, &cache, &error);   /* options.capacity: pages */
+cz_cache_access(cache, &request, &served);    /* every request: served.hits, units, victims */
+""",
             avoid="a cache far outside the capacities it was labelled for, or requests unlike its training traces",
             safer="A classic policy",
         ),

@@ -22,6 +22,15 @@ rows = model.features(batch)
 beside = model.prefetch(rows)   # segments [low, high) of each request's block; nothing where low >= high
 admit = admission.scores(rows) >= model.threshold
 """,
+            runtime="""\
+cache = admission.cache(capacity_segments, prefetch=model)   # admission: opened likewise
+served = cache.access(time_us, op, offset, size, volume)   # every request: hits, misses, units, victims
+""",
+            native="""\
+/* admission: a stream of the bundle that policy.admission names */
+cz_cache_new(&options, (cz_stream *[2]){admission, stream}, &cache, &error);
+cz_cache_access(cache, &request, &served);    /* every request: served.hits, units, victims */
+""",
             avoid="another admission than the one that `policy.admission` names, or another threshold than "
             "`calibration.threshold`: what is prefetched is written to flash too",
             safer="Prefetching without a model",

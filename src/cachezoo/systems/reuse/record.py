@@ -27,6 +27,14 @@ batch = RequestBatch(time_us, op, offset, size, Coded.of(volume), user=Coded.of(
 served = model.run(batch, batch.pages(), capacity_pages)
 outcome = served.followed.run.outcome   # of each page access: 0 bypassed, 1 admitted, 2 hit
 """,
+            runtime="""\
+cache = model.cache(capacity_pages)
+served = cache.access(time_us, op, offset, size, volume)   # every request: hits, misses, units, victims
+""",
+            native="""\
+cz_cache_new(&options, (cz_stream *[2]){stream, NULL}, &cache, &error);   /* options.capacity: pages */
+cz_cache_access(cache, &request, &served);    /* every request: served.hits, units, victims */
+""",
             avoid="a trace of few accesses over the capacity: what it learns as it goes takes tens of capacities",
             safer="A classic policy",
         ),

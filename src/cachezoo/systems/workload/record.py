@@ -22,6 +22,14 @@ seen = model.run(batch)
 names = [model.classes[k] if k >= 0 else "unknown" for k in seen.classes]   # the category of every window
 serving = seen.of_requests(len(batch))   # in force for each request: -1 before the first vote, -2 unknown
 """,
+            runtime="""\
+decision = model.observe(time_us, op, offset, size, volume)   # every request, in order, writes too
+serving = decision.category   # place in the classes; -1 none yet, -2 unknown
+""",
+            native="""\
+cz_observe(stream, &request, &ticket);        /* every request, in order, writes too */
+cz_decide(stream, &ticket, &decision);        /* decision.category: place in the classes */
+""",
             avoid="mixtures of programs; of a program unlike its training traces it often, not always, says unknown",
             safer="The best baseline of `calibration.baselines`, named in `calibration.judged_against`,",
         ),
