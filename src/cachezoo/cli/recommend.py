@@ -152,7 +152,7 @@ def _table(found: "Recommendation") -> "Table":
     rows, place = found.picked.rows, found.picked.place
     first = max(0, min(place - MOST_ROWS // 2, len(rows) - MOST_ROWS))
     caption = f"hits, LRU in %; more in points; counted after {found.bench.half:,} page accesses"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
     table.add_column("cache", no_wrap=True)
     table.add_column("policy", no_wrap=True)
     for title in ("hits", "more", "LRU", "ms", "SSD a day", "lasts"):

@@ -121,13 +121,15 @@ def _shares(bundle: Bundle, batch: RequestBatch) -> tuple[dict[str, float], int,
     return {name: count / most for name, count in counts.items()}, most, stretch
 
 
-def _flash(paths: list[Path], category: str, batch: RequestBatch) -> Flash | None:
+def flash_of(paths: list[Path], category: str, batch: RequestBatch) -> Flash | None:
     """The admission model of a category that a cache below a file system can ask, else another of the category."""
     own = [path for path in paths if path.name.split(".")[1] == category]
     if not own or not (batch.op == OP_READ).any():
         return None
     chosen = min(own, key=lambda path: (batch.user is None) != path.name.endswith("_block"))
     bundle = load(chosen)
+    if not bundle.manifest["measured"].get("inputs"):  # earlier releases did not state them
+        return None
     found = drift(bundle, batch)
     drifted = sum(one.said == "drifted" for one in found.inputs)
     return Flash(str(chosen), bundle.id, drifted, len(found.inputs), found.inputs[0].name)
@@ -154,7 +156,7 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     if given.category is None or ADMISSION not in found:
         return given
     start = batch.part(0, min(len(batch), MOST_REQUESTS))
-    return Likeness(**{**vars(given), "flash": _flash(found[ADMISSION], given.category, start)})
+    return Likeness(**{**vars(given), "flash": flash_of(found[ADMISSION], given.category, start)})
 
 
 def tried_row(folder: Path | None, maker: Rows, row: Row) -> Row:

@@ -167,6 +167,8 @@ def model_words(found: "Recommendation") -> list[str]:
             f"Tried here at the same size, {ours.ran.policy} hits {share(ours.ran.hit_ratio, 1)}, {lead} points beside "
             f"{name_of(row.ran.policy)}; a request takes {ms(ours.ran.response_us)}, and the time of its decision."
         )
+    elif found.row.capacity >= found.bench.pages.n_pages:
+        said.append("No model can help at the recommended size, where nothing is evicted.")
     elif like.page_cache is not None and like.category is not None:
         said.append(
             "That is what the zoo's page cache learned from: worth a try (--try). Here it has not been measured."

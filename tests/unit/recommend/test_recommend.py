@@ -1,6 +1,7 @@
 """Recommendations for traces whose right answer is known."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ from hypothesis import given
 from hypothesis import settings as runs
 from hypothesis import strategies as st
 
+from cachezoo.bundles.reader import load
 from cachezoo.coded import Coded
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import BundleError, ConfigError, TraceError
+from cachezoo.evaluation.bundle import simulate_bundle
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
@@ -21,8 +24,10 @@ from cachezoo.recommend.candidates import CANDIDATES, chosen, name_of
 from cachezoo.recommend.contest import contest
 from cachezoo.recommend.device import BUILT_IN, DEFAULT, bundles_folder, models_of
 from cachezoo.recommend.ladder import between, knee, ladder, shown, typed
+from cachezoo.recommend.likeness import flash_of
 from cachezoo.recommend.page import page_of
 from cachezoo.recommend.recommendation import Asked, Recommendation, recommend
+from cachezoo.serving.requests import batch_of
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
@@ -409,3 +414,59 @@ def test_a_captured_trace():
     found = recommend("mail", read_any(ROOT / "data/raw/captured/mail_train.parquet"), BUILT_IN, Asked()).values()
     golden = json.loads((Path(__file__).parent / "mail_train.json").read_text(encoding="utf-8"))
     assert rounded(json.loads(json.dumps(found))) == golden
+
+
+STORED = ROOT / "tests/golden/protocol2"
+
+
+def test_a_zoo_says_what_the_trace_is_like_and_its_page_cache_can_be_tried():
+    trace = trace_of(zipf(12_000, 3000))
+    size = Size.parse("500p")
+    found = recommend("x", trace, BUILT_IN, Asked(budget=size), STORED, try_model=True)
+    like = found.likeness
+    assert like.stretches == min(100, 12_000 // like.stretch) > 0
+    assert sum(like.shares.values()) == pytest.approx(1.0)
+    assert like.known == pytest.approx(1 - like.shares.get("unknown", 0.0))
+    assert (like.category is None) == (like.known < 0.5)
+    own = simulate_bundle(STORED / "reuse.follow", trace, found.bench.pages, found.row.capacity, found.bench.half)
+    assert found.tried.ran.hit_ratio == own.hit_ratio
+    assert found.tried.lru == found.row.lru
+    assert "Tried here" in " ".join(words.model_words(found))
+    assert not any("--try" in line for line in words.commands(found))
+    assert "tried" in HtmlPage(page_of(found)).said
+    untried = recommend("x", trace, BUILT_IN, Asked(budget=size), STORED)
+    assert untried.tried is None
+    assert "Here it has not been measured" in " ".join(words.model_words(untried)) or untried.likeness.category is None
+    assert words.commands(untried)[-1] == "cachezoo recommend x --try"
+
+
+def test_a_likely_workload_brings_its_admission_model(monkeypatch):
+    batch = batch_of(read_any(ROOT / "data/raw/captured/mail_train.parquet").rows(0, 4000))
+    paths = sorted(STORED.glob("admission.*"))
+    assert flash_of(paths, "database", batch) is None  # of an earlier release: it does not state its inputs
+    bundle = load(paths[0])
+    read = batch.op == 0
+    rows = bundle.serving().features(batch)[read]
+    stated = {}
+    for k, entry in enumerate(bundle.manifest["features"]):
+        column = rows[:, k]
+        if entry["encoding"] == "number":
+            stated[entry["name"]] = np.quantile(column, np.arange(11) / 10, method="inverted_cdf").tolist()
+        else:
+            stated[entry["name"]] = np.bincount(column.astype(int) + 1).tolist()
+    bundle.manifest["measured"]["inputs"] = stated
+    monkeypatch.setattr("cachezoo.recommend.likeness.load", lambda _: bundle)
+    flash = flash_of(paths, "database", batch)
+    assert (flash.id, flash.drifted, flash.inputs) == ("admission.database.lgbm", 0, len(stated))
+    stated["size"] = [1e9 + k for k in range(11)]
+    moved = flash_of(paths, "database", batch)
+    assert (moved.drifted, moved.farthest) == (1, "size")
+    assert flash_of(paths, "web", batch) is None
+    assert flash_of(paths, "database", batch_of(trace_of([0, 1], 1))) is None  # no reads, which it decides on
+
+
+def test_a_damaged_bundle_is_refused(tmp_path):
+    shutil.copytree(STORED / "workload.lstm8", tmp_path / "workload.lstm8")
+    (tmp_path / "workload.lstm8/manifest.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(BundleError, match=r"workload\.lstm8"):
+        recommend("x", trace_of(zipf(2000, 200)), BUILT_IN, Asked(), tmp_path)
