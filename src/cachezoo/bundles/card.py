@@ -67,7 +67,8 @@ def _number(value: object) -> str:
 
 
 def _loading(name: str, words: Card) -> list[str]:
-    capacity = ", capacity=capacity_pages" if "capacity_pages" in words.runtime else ""
+    in_pages = "capacity_pages" in words.runtime
+    capacity, options = (", capacity=capacity_pages", ".capacity = capacity_pages") if in_pages else ("", "0")
     return [
         "## How to load it",
         "",
@@ -80,7 +81,7 @@ def _loading(name: str, words: Card) -> list[str]:
         "",
         "```c",
         f'cz_open("{name}", CZ_FP32, &bundle, &error);   /* checks every file; link with -lcachezoo */',
-        "cz_stream_new(bundle, &(cz_stream_options){0}, &stream, &error);",
+        f"cz_stream_new(bundle, &(cz_stream_options){{{options}}}, &stream, &error);",
         words.native + "```",
         "",
         "In Python with the whole package, many requests at once:",

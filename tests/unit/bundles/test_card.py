@@ -1,4 +1,5 @@
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,16 @@ from cachezoo.systems.registry import SYSTEMS
 from tests.baleen_data import make_trace
 
 HEADER = Path(__file__).parents[3] / "runtimes/c/include/cachezoo.h"
+COMPILE = ["gcc", "-std=c11", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-but-set-variable"]
+COMPILE += ["-fsyntax-only", "-I", str(HEADER.parent), "-x", "c", "-"]
+DECLARED = """#include <cachezoo.h>
+#include <stddef.h>
+void lines(cz_stream *admission, cz_request request, int64_t capacity_pages, int64_t capacity_segments) {
+    cz_bundle *bundle; cz_stream *stream; cz_cache *cache; cz_error error;
+    cz_ticket ticket; cz_decision decision; cz_access served;
+    LINES
+}
+"""
 TRACE = make_trace(400, 9)
 FLAGS = ["R", "RA", "RM", "RS"] * 100
 
@@ -49,6 +60,7 @@ def test_the_card_s_lines_for_the_runtime_are_its_interface(bundle_dir: Path, mo
     assert {"admit", "category"} <= set(Values._fields)
 
 
+@pytest.mark.needs("gcc")
 def test_the_card_s_lines_in_c_are_the_header_s(bundle_dir: Path) -> None:
     header = HEADER.read_text()
     (code,) = blocks(bundle_dir, "c")
@@ -56,6 +68,11 @@ def test_the_card_s_lines_in_c_are_the_header_s(bundle_dir: Path) -> None:
     assert len(called) >= 4 and called[:2] == ["cz_open", "cz_stream_new"]
     assert [name for name in called if not re.search(rf"CZ_API \w[\w *]*\b{name}\(", header)] == []
     assert f'cz_open("{bundle_dir.name}", CZ_FP32' in code
+    wrapped = DECLARED.replace("LINES", code)
+    checked = subprocess.run(COMPILE, input=wrapped, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    of_pages = bundle_dir.name.split(".")[0] in ("caching", "reuse")  # cz_stream_new needs it for these
+    assert ("(cz_stream_options){.capacity = capacity_pages}" in code) == of_pages
 
 
 def test_a_card_says_when_not_to_use_it_before_its_tables(bundle_dir: Path) -> None:

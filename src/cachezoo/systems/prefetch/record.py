@@ -28,6 +28,7 @@ served = cache.access(time_us, op, offset, size, volume)   # every request: hits
 """,
             native="""\
 /* admission: a stream of the bundle that policy.admission names */
+cz_cache_options options = {.mode = CZ_MODEL, .capacity = capacity_segments};
 cz_cache_new(&options, (cz_stream *[2]){admission, stream}, &cache, &error);
 cz_cache_access(cache, &request, &served);    /* every request: served.hits, units, victims */
 """,

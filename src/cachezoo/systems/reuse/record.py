@@ -32,7 +32,8 @@ cache = model.cache(capacity_pages)
 served = cache.access(time_us, op, offset, size, volume)   # every request: hits, misses, units, victims
 """,
             native="""\
-cz_cache_new(&options, (cz_stream *[2]){stream, NULL}, &cache, &error);   /* options.capacity: pages */
+cz_cache_options options = {.mode = CZ_MODEL, .capacity = capacity_pages};
+cz_cache_new(&options, (cz_stream *[2]){stream, NULL}, &cache, &error);
 cz_cache_access(cache, &request, &served);    /* every request: served.hits, units, victims */
 """,
             avoid="a trace of few accesses over the capacity: what it learns as it goes takes tens of capacities",
