@@ -6,7 +6,7 @@ from typing import NoReturn
 import typer
 import typer.main
 
-from cachezoo.cli import bundle, device, flash, report, results, simulation, study, trace, track, transform, zoo
+from cachezoo.cli import bundle, device, flash, report, results, simulation, study, synth, trace, track, transform, zoo
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     help="Training pipeline and model zoo for storage caches.",
 )
 trace.app.add_typer(transform.app)
+trace.app.add_typer(synth.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
