@@ -36,4 +36,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        raise SystemExit(main())
+    except KeyboardInterrupt:
+        sys.stderr.write("figures: interrupted; run the same again to go on\n")
+        raise SystemExit(130) from None

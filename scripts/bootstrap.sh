@@ -3,6 +3,7 @@
 # Repeatable: does nothing when the lock that is installed has not changed. PIP_ARGS passes through to pip.
 set -eu
 cd "$(dirname "$0")/.."
+trap 'echo "bootstrap: interrupted; run the same again to go on" >&2; exit 130' INT
 # What lies in .cache is run: compiled kernels and DVC's own caches are pickles, and DVC makes its folders for everyone
 # to write. So nobody else may enter. Where others could write until now, it may be theirs; all of it is made again.
 [ -d .cache ] || mkdir -m 700 .cache
@@ -23,9 +24,45 @@ if [ "$was" != 700 ]; then
     fi
 fi
 lock=$1
+here=$(pwd -P)
+# The stamp says which packages are installed, and for which clone: a copy of an environment runs the old one's code.
 stamp=.venv/.installed-$(cat "$lock" pyproject.toml | sha256sum | cut -c1-16)
-[ -e "$stamp" ] && exit 0
+[ -e "$stamp" ] && [ "$(cat "$stamp")" = "$here" ] && exit 0
+install_here() {
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+}
+# Made anew, not written into: of a clone copied with hard links the old file is the other clone's too.
+stamped() {
+    rm -f .venv/.installed-*
+    printf '%s\n' "$1" > "$stamp"
+}
 
+there=""
+if [ -e .venv ] && ! .venv/bin/python -c '' 2>/dev/null; then
+    if [ -L .venv ]; then
+        echo "bootstrap: .venv is a link, and no Python runs in $(readlink .venv); remove the link" >&2
+        exit 1
+    fi
+    echo "bootstrap: the Python of .venv does not run here; it is made anew" >&2
+    rm -rf .venv
+elif [ -e .venv ]; then
+    there=$(.venv/bin/python -I scripts/settle.py place)
+fi
+if [ -n "$there" ] && [ -L .venv ] && [ .venv -ef "$there/.venv" ]; then
+    echo "bootstrap: .venv is a link to that of $there, whose code it runs; remove the link" >&2
+    exit 1
+fi
+if [ -n "$there" ]; then
+    echo "bootstrap: .venv was made in $there; it is set to this folder now, its packages stay" >&2
+    [ ! -e "$stamp" ] || stamped "$there" # so that a run that is cut short here goes on with the next lines
+    .venv/bin/python -I scripts/settle.py
+fi
+if [ -e "$stamp" ]; then # the lock's packages are there, and nothing is downloaded
+    [ ! -s "$stamp" ] || install_here # an empty one is of before stamps named the clone
+    .venv/bin/python -I scripts/settle.py
+    stamped "$here"
+    exit 0
+fi
 python=$(command -v python3.11 || true)
 if [ -z "$python" ]; then
     echo "bootstrap: python3.11 is not on PATH; on Debian 12: apt-get install python3.11 python3.11-venv" >&2
@@ -46,8 +83,6 @@ echo "bootstrap: for a CPU build: make PIP_ARGS='--extra-index-url https://downl
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 # shellcheck disable=SC2086 # PIP_ARGS is a list of arguments
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir ${PIP_ARGS:-} -r "$lock"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-# DVC's own caches stay inside the clone; its option wants an absolute path, so it is written here and not committed.
-printf '[core]\n    site_cache_dir = %s/.cache/dvc\n' "$PWD" > .dvc/config.local
-rm -f .venv/.installed-*
-touch "$stamp"
+install_here
+.venv/bin/python -I scripts/settle.py
+stamped "$here"

@@ -4,8 +4,13 @@ import os
 import sys
 from pathlib import Path
 
-from cachezoo.repro.retrain import main
-
 if __name__ == "__main__":
     os.chdir(Path(__file__).resolve().parents[1])
-    raise SystemExit(main(sys.argv[1:]))
+    try:
+        from cachezoo.repro.retrain import main  # DVC takes a second, and Ctrl-C may come in it
+
+        status = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.stderr.write("retrain: interrupted; run the same again to go on\n")
+        status = 130
+    raise SystemExit(status)

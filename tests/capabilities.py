@@ -77,6 +77,7 @@ CAPABILITIES = {
     "root": Capability(lambda: os.geteuid() == 0, otherwise="run as root"),
     "tracefs": Capability(lambda: os.path.isdir("/sys/kernel/tracing"), otherwise="a kernel with tracefs"),
     "loop": Capability(loop_devices, ("e2fsprogs", "mount"), "a kernel with loop devices"),
+    "zram": Capability(lambda: os.path.isdir("/sys/class/zram-control"), otherwise="a kernel with zram"),
     "cgroup": Capability(memory_cgroups, otherwise="a kernel with memory cgroups"),
     "capture": Capability(workloads, WORKLOADS),
     "gcc": Capability(programs("gcc"), ("gcc",)),

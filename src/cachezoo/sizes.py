@@ -96,12 +96,13 @@ def _refused(what: str, text: str, fix: str) -> ConfigError:
     return ConfigError(f"{what} {shown!r}: {fix}")
 
 
-def human(n_bytes: float) -> str:
-    """Bytes for people, in powers of 1024, with at most one decimal: ``"1.5 GiB"``."""
+def human(n_bytes: float, decimals: int = 1) -> str:
+    """Bytes for people, in powers of 1024, with at most so many decimals: ``"1.5 GiB"``."""
     value, unit = float(n_bytes), 0
-    while round(value, 1) >= 1024 and unit < len(BINARY) - 1:
+    while round(value, decimals) >= 1024 and unit < len(BINARY) - 1:
         value, unit = value / 1024, unit + 1
-    return f"{value:,.1f}".removesuffix(".0") + f" {BINARY[unit]}"
+    text = f"{value:,.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.') if decimals else text} {BINARY[unit]}"
 
 
 def human_pages(n_pages: int) -> str:
@@ -113,11 +114,14 @@ def size_ticks(axes: "Axes") -> None:
     """Make the x axis, whose values are bytes, a logarithmic one with labels in MiB and GiB; plot first."""
     import math
 
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
     axes.set_xscale("log", base=2)
     low, high = axes.get_xlim()
-    subs = (1.0,) if math.log2(high / low) >= FEW_OCTAVES else (1.0, 1.5)
-    axes.xaxis.set_major_locator(LogLocator(base=2.0, subs=subs, numticks=8))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: human(value)))
+    octaves = math.log2(high / low)
+    places: Locator = MaxNLocator(4)
+    if octaves >= 1:  # so that there are at least two ticks
+        places = LogLocator(base=2.0, subs=(1.0,) if octaves >= FEW_OCTAVES else (1.0, 1.5), numticks=8)
+    axes.xaxis.set_major_locator(places)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: human(value, 1 if octaves >= 1 else 2)))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -45,3 +45,20 @@ def panels(rows: int, columns: int, height: float, heights: Sequence[float] | No
 def save(canvas: "Figure", folder: Path, file: str) -> None:
     """Write a PNG whose bytes depend on the figure alone."""
     canvas.savefig(folder / file, dpi=DPI, metadata={"Software": None})
+
+
+def write(canvas: "Figure", to: Path, name: Path) -> None:
+    """Write a figure, inside `settings`, as the PNG or SVG that a name asks for; its bytes depend on the figure alone.
+
+    Args:
+        canvas: the figure.
+        to: the file, which may be a temporary one.
+        name: the name that it is to have: .svg, or .png.
+    """
+    import matplotlib as mpl
+
+    if name.suffix == ".svg":
+        with mpl.rc_context({"svg.hashsalt": "cachezoo"}):
+            canvas.savefig(to, format="svg", metadata={"Date": None, "Creator": None})
+    else:
+        canvas.savefig(to, format="png", dpi=DPI, metadata={"Software": None})

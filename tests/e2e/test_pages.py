@@ -1,6 +1,7 @@
 """The report and MLflow's pages as a browser shows them."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -42,7 +43,7 @@ def test_the_report_opens_from_a_file(tmp_path: Path) -> None:
     write_report(root, make_project(root))
     page = (root / "report/index.html").as_uri()
     shown = chromium(tmp_path / "profile", "--dump-dom", page)
-    for text in (CACHING, ADMISSION, "Which model should I deploy", "not on web_other", "web_test"):
+    for text in (CACHING, ADMISSION, "Which cache policy should each workload run?", "Does it carry over?", "web_test"):
         assert text in shown.replace("<wbr>", "")
     assert shown.count("<img ") == len(list((root / "report").glob("*.png")))
     for width in WIDTHS:
@@ -50,6 +51,26 @@ def test_the_report_opens_from_a_file(tmp_path: Path) -> None:
         chromium(tmp_path / "profile", f"--screenshot={picture}", f"--window-size={width},1000", page)
         head = picture.read_bytes()
         assert struct.unpack(">II", head[16:24]) == (width, 1000) and len(head) > 20_000  # more than a blank page
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_no_part_of_the_report_is_wider_than_its_window(tmp_path: Path, width: int) -> None:
+    """Tables and figures scroll in their own boxes, folds open and closed."""
+    root = tmp_path / "project"
+    write_report(root, make_project(root))
+    page = root / "report/index.html"
+    measure = (
+        f"<style>html {{ width: {width}px; }}</style><script>const h = document.body;"
+        "const closed = h.scrollWidth, high = h.scrollHeight;"
+        'document.querySelectorAll("details").forEach(d => { d.open = true; });'
+        "document.title = `measured ${closed} ${h.scrollWidth} ${high} ${h.scrollHeight}`</script></body>"
+    )
+    page.write_text(page.read_text().replace("</body>", measure))
+    shown = chromium(tmp_path / "profile", "--dump-dom", f"--window-size={max(width, 500)},900", page.as_uri())
+    found = re.search(r"<title>measured (\d+) (\d+) (\d+) (\d+)</title>", shown)
+    assert found is not None
+    closed, opened, short, long = map(int, found.groups())
+    assert (closed, opened) == (width, width) and short < long / 2
 
 
 def free_port() -> int:

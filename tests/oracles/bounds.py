@@ -125,3 +125,11 @@ def stack_distances(pages):
     for i, page in enumerate(pages):
         out.append(len(set(pages[last_use(pages, i, page) + 1 : i])) if page in pages[:i] else -1)
     return out
+
+
+def lru_hits(pages, capacities, warmups):
+    distances = stack_distances(pages)
+    return [
+        sum(0 <= distance < capacity for distance in distances[warmup:])
+        for capacity, warmup in zip(capacities, warmups, strict=True)
+    ]

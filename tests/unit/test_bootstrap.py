@@ -1,10 +1,11 @@
-"""What scripts/bootstrap.sh does before it looks whether anything is to be installed."""
+"""What scripts/bootstrap.sh does before it looks whether anything is to be installed, and with a clone that moved."""
 
 import hashlib
 import os
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ def clone(tmp_path):
     for name in ("some.lock", "pyproject.toml"):
         (tmp_path / name).write_text(name)
     (tmp_path / ".venv").mkdir()
-    (tmp_path / f".venv/.installed-{hashlib.sha256(b'some.lockpyproject.toml').hexdigest()[:16]}").touch()
+    stamp = f".installed-{hashlib.sha256(b'some.lockpyproject.toml').hexdigest()[:16]}"
+    (tmp_path / ".venv" / stamp).write_text(f"{tmp_path}\n")
     return tmp_path
 
 
@@ -100,3 +102,137 @@ def test_what_lies_behind_a_link_is_left_alone(clone, tmp_path_factory, mode):
     assert done.returncode == 1 and "is a link" in done.stderr and done.stderr.count("\n") == 1
     assert (elsewhere / "other_project/work").read_text() == "mine"
     assert stat.S_IMODE(elsewhere.stat().st_mode) == mode
+
+
+BACKEND = """
+import zipfile
+
+INFO = "tiny-1.0.dist-info"
+
+
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    from pathlib import Path
+
+    name = "tiny-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(Path(folder) / name, "w") as wheel:
+        wheel.writestr("tiny.pth", f"{Path.cwd() / 'src'}\\n")
+        wheel.writestr(f"{INFO}/METADATA", "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n")
+        wheel.writestr(f"{INFO}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{INFO}/entry_points.txt", "[console_scripts]\\ntiny = tiny:main\\n")
+        wheel.writestr(f"{INFO}/RECORD", "")
+    return name
+"""
+BUILD = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n[project]\nname = "tiny"\n'
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A clone of a tiny project, with an environment that bootstrap has made; its one command prints its sources."""
+    clone = tmp_path / "tiny clone"
+    (clone / "scripts").mkdir(parents=True)
+    for name in ("bootstrap.sh", "settle.py"):
+        shutil.copy(ROOT / "scripts" / name, clone / "scripts")
+    (clone / "some.lock").write_text("")
+    (clone / "pyproject.toml").write_text(f'{BUILD}version = "1.0"\n')
+    (clone / "backend.py").write_text(BACKEND)
+    (clone / "src").mkdir()
+    (clone / "src/tiny.py").write_text("import sys\ndef main():\n    print(__file__, sys.prefix, sep='\\n')\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python3.11").symlink_to(sys.executable)
+    installed(clone)
+    return clone
+
+
+def installed(clone, status=0):
+    path = f"{clone.parent / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["scripts/bootstrap.sh", "some.lock"],
+        cwd=clone,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": path, "PIP_NO_INDEX": "1"},
+    )
+    assert done.returncode == status, done.stderr
+    return done.stderr
+
+
+def runs(clone):
+    """Where the code lies that the clone's command runs, and its environment."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([clone / ".venv/bin/tiny"], capture_output=True, text=True, check=True, env=environment)
+    return done.stdout.splitlines()
+
+
+def own(clone):
+    return [str(clone / "src/tiny.py"), str(clone / ".venv")]
+
+
+def site_cache(clone):
+    return (clone / ".dvc/config.local").read_text()
+
+
+def test_a_moved_clone_runs_its_own_code(tiny):
+    assert runs(tiny) == own(tiny)
+    assert f"site_cache_dir = {tiny}/.cache/dvc" in site_cache(tiny)
+    moved = tiny.rename(tiny.parent / "moved")
+    said = installed(moved)
+    assert said == f"bootstrap: .venv was made in {tiny}; it is set to this folder now, its packages stay\n"
+    assert runs(moved) == own(moved)
+    assert site_cache(moved) == f"[core]\n    site_cache_dir = {moved}/.cache/dvc\n"
+    assert str(tiny) not in "".join(path.read_text() for path in (moved / ".venv/bin").glob("[Aa]ctivate*"))
+    assert installed(moved) == ""
+
+
+@pytest.mark.parametrize("copy", [["cp", "-a"], ["cp", "-al"]])
+def test_a_copied_clone_runs_its_own_code_and_leaves_the_old_one_its(tiny, copy):
+    deep = tiny.parent / ("deep" * 40)
+    subprocess.run([*copy, tiny, deep], check=True)
+    assert installed(deep).count("\n") == 1
+    assert (runs(deep), runs(tiny)) == (own(deep), own(tiny))
+    assert str(tiny) in site_cache(tiny)
+    assert installed(tiny) == ""
+
+
+def test_a_move_that_was_cut_short_is_gone_on_with(tiny):
+    moved = tiny.rename(tiny.parent / "moved")
+    (moved / "backend.py").rename(moved / "away")
+    installed(moved, status=2)
+    (moved / "away").rename(moved / "backend.py")
+    assert installed(moved) == ""
+    assert runs(moved) == own(moved)
+
+
+def test_settings_of_dvc_that_a_user_made_stay(tiny):
+    (tiny / ".dvc/config.local").write_text(f"{site_cache(tiny)}['remote \"mine\"']\n    url = /mnt/mine\n")
+    moved = tiny.rename(tiny.parent / "moved")
+    installed(moved)
+    assert "url = /mnt/mine" in site_cache(moved)
+    assert f"site_cache_dir = {moved}/.cache/dvc" in site_cache(moved)
+
+
+def test_a_stamp_of_before_it_named_the_clone_installs_nothing(tiny):
+    stamp = next((tiny / ".venv").glob(".installed-*"))
+    stamp.write_text("")
+    (tiny / "backend.py").unlink()
+    assert installed(tiny) == ""
+    assert stamp.read_text() == f"{tiny}\n"
+
+
+def test_a_link_to_another_clones_environment_is_refused(tiny):
+    other = tiny.parent / "other"
+    subprocess.run(["cp", "-a", tiny, other], check=True)
+    shutil.rmtree(other / ".venv")
+    (other / ".venv").symlink_to(tiny / ".venv")
+    assert installed(other, status=1) == (
+        f"bootstrap: .venv is a link to that of {tiny}, whose code it runs; remove the link\n"
+    )
+    assert runs(tiny) == own(tiny)
+
+
+def test_an_environment_without_a_python_is_made_anew(tiny):
+    (tiny / ".venv/bin/python").unlink()
+    (tiny / ".venv/bin/python").symlink_to("/nowhere/python3.11")
+    next((tiny / ".venv").glob(".installed-*")).unlink()
+    assert "it is made anew\n" in installed(tiny)
+    assert runs(tiny) == own(tiny)

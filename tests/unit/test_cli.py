@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,12 @@ def test_ingest_info_simulate_compare(trace):
         7,
         "csv",
     )
-    result = json.loads(run("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json").stdout)["runs"][0]
+    asked = ("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json")
+    result = json.loads(run(*asked, "--warmup", "0").stdout)["runs"][0]
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
     assert result["requests_per_s"] > 0
+    assert json.loads(run(*asked).stdout)["runs"][0]["warmup"] == 10
     table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)["runs"][0]
     assert table["optimum"] == "belady_bypass"
     assert {row["policy"] for row in table["rows"]} >= {"lru", "lfu", "larc", "rejectx", "belady_bypass"}
@@ -53,11 +56,11 @@ def test_ingest_info_simulate_compare(trace):
 def test_gzip_and_raw_traces_are_read_directly(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
-    assert json.loads(run("simulate", path, "--json").stdout)["runs"][0]["requests"] == 100
+    assert json.loads(run("simulate", path, "--warmup", "0", "--json").stdout)["runs"][0]["requests"] == 100
 
 
 def test_a_capacity_above_the_working_set_is_a_warning(trace):
-    done = run("simulate", trace, "--capacity", "100p", "--json")
+    done = run("simulate", trace, "--capacity", "100p", "--warmup", "0", "--json")
     assert "warning" in done.stderr
     assert json.loads(done.stdout)["runs"][0]["hits"] == 93
 
@@ -179,7 +182,7 @@ def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys)
     assert raising(full) == (1, "cachezoo: a.parquet: No space left on device; make room and run it again\n")
     little = "cachezoo: there is too little memory for this; give a part of the trace, or run it where there is more\n"
     assert raising(MemoryError()) == (1, little)
-    assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted\n")
+    assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted; run the same again to go on\n")
 
 
 def test_ingest_never_replaces_its_source(tmp_path):
@@ -240,3 +243,8 @@ def test_lru_reaches_the_known_hit_ratios_on_cloudphysics(mebibytes, percent):
     )
     result = simulate(trace, expand_pages(trace), "lru", mebibytes * 256, 0)
     assert round(100 * result.hit_ratio) == percent
+
+
+def test_the_version_is_that_of_the_package():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert run("--version").stdout == f"cachezoo {project['version']}\n"

@@ -163,7 +163,7 @@ def refused(monkeypatch, capsys, said, *words, status=1) -> None:
         (("--trace", "disk.trace.gz", "--target", "x", "--kind", "hdd"), "give either --trace"),
         (("--trace", "disk.trace.gz", "--writes", "--kind", "hdd"), "--writes and --force-target"),
         (("--trace", "disk.trace.gz", "--kind", "hdd", "--out", "new.txt"), "let its name end in .yaml"),
-        (("--trace", "disk.trace.gz", "--kind", "hdd", "--plot", "new.jpg"), "plots are PNG files"),
+        (("--trace", "disk.trace.gz", "--kind", "hdd", "--plot", "new.jpg"), "plots are PNG or SVG files"),
         (("--trace", "disk.trace.gz", "--kind", "hdd", "--base", "gone"), "gone"),
         (("--trace", "disk.trace.gz", "--kind", "hdd", "--capacity", str(1 << 30)), "--capacity 1073741824"),
         (("--trace", "drive.parquet", "--kind", "ssd", "--capacity", str(1 << 50)), "leave it out"),
@@ -206,14 +206,27 @@ def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monk
     assert abs(test["mean_error"]) < 0.1
 
 
-def test_a_device_that_is_no_such_thing_is_worth_a_warning(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    columns("noise.gz", time_us=np.random.default_rng(1).pareto(0.8, 600) * 100 + 1)
-    words = ("--trace", "noise.gz", "--kind", "ssd", "--base", BASE, "--out", "new.yaml", "--json")
-    status, out, err = run(monkeypatch, capsys, *words)
-    assert status == 0
-    assert json.loads(out)["test"]["demerit"] > 0.3
-    assert err.startswith("warning: the model is far from the measured times")
+def test_a_model_that_is_far_from_the_device_is_not_written(traces, monkeypatch, capsys):
+    words = ("--trace", "drive.parquet", "--kind", "hdd", "--base", BASE, "--out", "new.yaml", "--json")
+    status, out, err = run(monkeypatch, capsys, *words, "--plot", "new.png")
+    found = json.loads(out)
+    assert (status, found["out"]) == (1, None) and found["test"]["demerit"] > 0.3
+    line = err.splitlines()[-1]
+    assert line.startswith("cachezoo: new.yaml: not written, as the model is far from the measured times: demerit ")
+    assert "at most 30% is accepted" in line and "Was it an HDD" in line
+    assert sorted(path.name for path in traces.iterdir()) == ["disk.trace.gz", "drive.parquet", "new.png"]
+    accepted = line.split("--accept-demerit ")[1].split()[0]
+    status, out, err = run(monkeypatch, capsys, *words, "--accept-demerit", accepted)
+    assert status == 0, err
+    assert "warning: the model is far from the measured times: demerit " in err
+    assert json.loads(out)["out"] == "new.yaml" and read_device(Path("new.yaml")).hdd is not None
+
+
+def test_a_stricter_bar_may_be_set(traces, monkeypatch, capsys):
+    words = ("--trace", "disk.trace.gz", "--kind", "hdd", "--base", BASE, "--out", "new.yaml")
+    status, out, err = run(monkeypatch, capsys, *words, "--accept-demerit", 0.0001)
+    assert status == 1 and "at most 0.01% is accepted" in err and "not written" in out
+    assert not Path("new.yaml").exists()
 
 
 @pytest.mark.parametrize(

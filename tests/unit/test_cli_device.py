@@ -102,7 +102,7 @@ def test_bad_input_is_one_line(folder):
     refused((*response, "t.parquet"), "--device", 2)
     refused(("device", "profile", "gone.yaml"), "gone.yaml: no such file")
     refused(("device", "profile", "real"), "which has no models")
-    refused(("device", "profile", DEVICE, "--plot", "p.pdf"), "p.pdf: plots are PNG files")
+    refused(("device", "profile", DEVICE, "--plot", "p.pdf"), "p.pdf: plots are PNG or SVG files")
     refused(("device", "profile", DEVICE, "--plot", "t.parquet/p.png"), "t.parquet/p.png")
     assert not list(folder.glob("p.*"))
 

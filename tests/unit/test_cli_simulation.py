@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def values(*args):
 def test_simulate_takes_compositions_and_capacity_lists(trace, tmp_path):
     asked = ("simulate", trace, "--policy", "rejectx(x=2)+s3fifo+next(n=2)", "--capacity", "5%,10%,40p")
     found = values(*asked, "--plot", tmp_path / "p.png")
-    assert found["policy"] == "rejectx(x=2)+s3fifo+next(n=2)"
+    assert found["policies"] == ["rejectx(x=2)+s3fifo+next(n=2)"]
     sizes = [row["capacity"] for row in found["runs"]]
     assert sizes == sorted(sizes) and sizes[-1] == 40
     assert found["runs"][0]["prefetched"] > 0
@@ -76,6 +77,48 @@ def test_compare_at_several_capacities(trace, tmp_path):
     assert run("compare", trace, "--capacity", "5%,20%", "--policy", "lru").stdout.count("best classic") == 2
 
 
+def test_simulate_runs_every_policy_at_every_capacity(trace):
+    asked = ("simulate", trace, "--policy", "lru", "--policy", "arc", "--capacity", "5%,64KiB", "--capacity", "40p")
+    found = values(*asked)
+    assert found["policies"] == ["lru", "arc"]
+    assert [(row["policy"], row["capacity"]) for row in found["runs"]] == [
+        (own, size) for own in ("lru", "arc") for size in (found["runs"][0]["capacity"], 16, 40)
+    ]
+    text = run(*asked).stdout
+    assert text.count("│ lru ") == text.count("│ arc ") == 3 and "160 KiB (40 p)" in text
+
+
+def test_compare_runs_what_is_asked_for_and_says_which_classics_the_gaps_are_to(trace, monkeypatch):
+    from cachezoo.evaluation import sweep
+
+    asked = ("compare", trace, "--policy", "fifo", "--policy", "lru+next")
+    ran, run_row = [], sweep.run_row
+    monkeypatch.setattr(sweep, "run_row", lambda bench, own, *more: ran.append(own) or run_row(bench, own, *more))
+    few = values(*asked)["runs"][0]
+    assert ran == ["fifo", "lru+next", OPTIMUM] and few["best_classic"] == "fifo"
+    every = values(*asked, "--all-classics")["runs"][0]
+    assert {row["policy"] for row in every["rows"]} == {"fifo", "lru+next", OPTIMUM, *classics()}
+    assert every["best_classic"] != "fifo"
+    assert "best classic of those shown: fifo" in run(*asked).stdout
+    assert f"best classic: {every['best_classic']}" in run(*asked, "--all-classics").stdout
+    none = values("compare", trace, "--policy", "lru+next")["runs"][0]
+    assert none["best_classic"] is None and none["rows"][0]["gap_points"] is None
+    assert "no classic is shown to state gaps to; see --all-classics" in run(
+        "compare", trace, "--policy", "lru+next"
+    ).stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare", "sweep", "curve", "bounds"])
+def test_every_table_says_from_where_on_it_counts(trace, command):
+    own = ("--policy", "lru") if command != "bounds" else ()
+    sizes = ("--points", "3") if command == "curve" else ("--capacity", "5%,100%")
+    accesses = len(expand_pages(seeded_trace(500, 80, 4)).page_ids)
+    text = " ".join(run(command, trace, *own, *sizes).stdout.split())
+    assert re.search(rf"after (its own warm-up, )?[0-9,]+ (to [0-9,]+ )?of {accesses:,} page accesses", text), text
+    text = " ".join(run(command, trace, *own, *sizes, "--warmup", "7").stdout.split())
+    assert f"counted after 7 of {accesses:,} page accesses" in text
+
+
 def test_compare_charges_no_classic_for_deciding(trace):
     asked = ("compare", trace, "--policy", "lru", "--device", DEVICE)
     free, charged = (values(*asked, *more)["runs"][0]["rows"] for more in ((), ("--decision-us", "50")))
@@ -102,11 +145,35 @@ def test_curves(trace, tmp_path):
     sizes = sorted({row["capacity"] for row in found["rows"]})
     for row in found["rows"]:
         same = values("simulate", trace, "--policy", row["policy"], "--capacity", f"{row['capacity']}p", "--warmup",
-                      str(found["warmup"]))["runs"][0]  # fmt: skip
-        assert row["hits"] == same["hits"]
+                      "auto")["runs"][0]  # fmt: skip
+        assert (row["hit_ratio"], row["warmup"]) == (same["hit_ratio"], same["warmup"])
     assert len(found["rows"]) == 2 * len(sizes)
     text = run("curve", trace, "--points", "3").stdout
     assert "belady_bypass" in text and f"{sizes[-1]}" in text
+
+
+def test_a_sampled_curve_has_errors_and_is_near_the_exact_one(trace, tmp_path):
+    asked = ("curve", trace, "--policy", "lru", "--policy", "arc", "--points", "4")
+    exact, sampled = values(*asked, "--sample", "exact"), values(*asked, "--sample", "70%")
+    assert exact == values(*asked)
+    for one, other in zip(exact["rows"], sampled["rows"], strict=True):
+        assert one["error"] is None and one["rate"] == 1.0
+        assert 0.5 < other["rate"] < 1.0 and other["error"] >= 0
+        assert abs(one["hit_ratio"] - other["hit_ratio"]) <= 5 * other["error"] + 0.02
+    text = run(*asked, "--sample", "0.7", "--plot", tmp_path / "h.png").stdout
+    assert "±" in text and "one standard error" in text and (tmp_path / "h.png").read_bytes().startswith(PNG)
+
+
+def test_a_long_trace_is_sampled_and_lru_stays_exact(trace, monkeypatch):
+    from cachezoo.cli import curves
+
+    asked = ("curve", trace, "--points", "4")
+    exact = values(*asked)
+    accesses = exact["page_accesses"]
+    monkeypatch.setattr(curves, "MOST_SIMULATED", 8 * accesses // 2)
+    found = values(*asked)
+    assert {row["policy"]: row["error"] is None for row in found["rows"]} == {"lru": True, OPTIMUM: False}
+    assert [row for row in found["rows"] if row["policy"] == "lru"] == exact["rows"][:4]
 
 
 def test_every_command_takes_a_follower(trace, tmp_path):
@@ -123,7 +190,7 @@ def test_every_command_takes_a_follower(trace, tmp_path):
     }
     assert text in (tmp_path / "o.csv").read_text()
     rows = values("curve", trace, "--policy", text, "--points", "3")["rows"]
-    assert {row["policy"] for row in rows} == {text} and len({row["hits"] for row in rows}) > 1
+    assert {row["policy"] for row in rows} == {text} and len({row["hit_ratio"] for row in rows}) > 1
 
 
 def test_policies_lists_each_with_a_line():
@@ -141,7 +208,7 @@ def test_policies_lists_each_with_a_line():
         (("simulate", "--writes", "sideways"), "write policy sideways: use one of back, through, around"),
         (("compare", "--unit", "sector"), "admission unit sector: use one of page, segment, request"),
         (("simulate", "--device", "none.yaml"), "none.yaml: no such file"),
-        (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG files"),
+        (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG or SVG files"),
         (("simulate", "--policy", "belady+next"), "belady is a bound"),
         (("sweep", "--policy", "follow(experts=lru|aarc)"), "aarc is unknown, did you mean arc?"),
         (("curve", "--policy", "follow+next"), "a curve is of page accesses alone"),
@@ -151,6 +218,12 @@ def test_policies_lists_each_with_a_line():
         (("compare", "--bundle", "b", "--unit", "request"), "leave --writes and --unit out beside --bundle"),
         (("curve", "--policy", "lru+next"), "a curve is of page accesses alone"),
         (("curve", "--points", "1"), "--points"),
+        (("curve", "--sample", "1"), "sample '1': give auto, exact, or a part of the pages above 0 and below 1"),
+        (("curve", "--sample", "nan"), "sample 'nan': give auto"),
+        (("curve", "--sample", "some"), "sample 'some': give auto"),
+        (("curve", "--sample", "0.0001"), "too few for an error; use a higher one or exact"),
+        (("curve", "--warmup", "9999999"), "warmup '9999999': give auto or page accesses below"),
+        (("simulate", "--capacity", "10%", "--capacity", "1024"), "write 1024p for pages of 4 KiB"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(trace, args, message):
@@ -193,17 +266,17 @@ def test_help_says_how_policies_are_composed():
     assert "[admission+]eviction[+prefetch]" in "".join(run("simulate", "--help").stdout.replace("│", "").split())
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 160])
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
 def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     from rich.console import Console
 
     from cachezoo import console
-    from cachezoo.cli import simulation
+    from cachezoo.cli import simulation, tables
 
     monkeypatch.setattr(console, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
     found = values("compare", trace, "--policy", "coinflip(p=0.3)+arc+next", "--device", DEVICE)["runs"][0]["rows"]
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *simulation._columns(found)[1:]]
-    simulation._table(found, "title", "below", columns)
+    tables.print_rows(found, "title", "below", columns)
     text = capsys.readouterr().out
     assert "…" not in text and "coinflip(p=0.3)+arc+next" in text
     assert max(map(len, text.splitlines())) <= width
@@ -218,7 +291,10 @@ def test_an_interrupted_sweep_ends_at_once_in_one_line(trace):
         time.sleep(2.5)
         os.killpg(sweep.pid, signal.SIGINT)
         _, said = sweep.communicate(timeout=20)
-    assert (sweep.returncode, said.decode().splitlines()) == (130, ["cachezoo: interrupted"])
+    assert (sweep.returncode, said.decode().splitlines()) == (
+        130,
+        ["cachezoo: interrupted; run the same again to go on"],
+    )
 
 
 def test_bounds(trace):

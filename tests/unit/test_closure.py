@@ -42,7 +42,7 @@ MOST_FILES = {
     "label_benefit": 30,
     "label_episodes": 30,
     "replay": 45,
-    "report": 150,
+    "report": 170,
     "sources": 10,
     "track": 70,
 }

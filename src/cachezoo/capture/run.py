@@ -40,6 +40,12 @@ SETTLE_S = 1.0
 NOTE = "a loop device on a virtual disk: latencies are neither a hard disk's nor a bare SSD's"
 
 
+class InterruptedCaptureError(CaptureError):
+    """A capture was ended by Ctrl-C, which is no failure; the command line's exit status says so."""
+
+    status = 130
+
+
 @dataclass(frozen=True)
 class Report:
     """What a capture gave, for people: counts of the join and the rate over time."""
@@ -74,7 +80,7 @@ def orderly_signals() -> Iterator[None]:
         for wanted in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(wanted, signal.SIG_IGN)
         message = f"interrupted by {signal.Signals(number).name}; nothing was written"
-        raise CaptureError(message)
+        raise (InterruptedCaptureError if number == signal.SIGINT else CaptureError)(message)
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
     try:

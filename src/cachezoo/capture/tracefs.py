@@ -3,7 +3,7 @@
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -56,7 +56,16 @@ class Recorder:
     Nothing global is changed: instance, filter, clock and buffer are the recorder's own. Use as a context manager.
     """
 
-    def __init__(self, tracefs: Path, name: str, devices: Iterable[int], buffer_kib: int, spool: Path) -> None:
+    def __init__(
+        self,
+        tracefs: Path,
+        name: str,
+        devices: Iterable[int],
+        buffer_kib: int,
+        spool: Path,
+        events: Sequence[str] = EVENTS,
+        within: tuple[int, int] | None = None,
+    ) -> None:
         """Name the instance; nothing happens yet.
 
         Args:
@@ -65,9 +74,13 @@ class Recorder:
             devices: their numbers, major << 20 | minor.
             buffer_kib: buffer of each processor.
             spool: file that receives the text.
+            events: of the kernel's group `block`.
+            within: sectors of 512 bytes, the first and the one behind the last; events elsewhere are not kept.
         """
         self.instance = tracefs / "instances" / name
         self._devices = sorted(devices)
+        self._events = events
+        self._within = within
         self._buffer_kib = buffer_kib
         self._spool = spool
         self._stop = threading.Event()
@@ -92,10 +105,12 @@ class Recorder:
     def _set_up(self) -> None:
         self.instance.mkdir()
         wanted = " || ".join(f"dev == {number}" for number in self._devices)
+        if self._within is not None:
+            wanted = f"({wanted}) && sector >= {self._within[0]} && sector < {self._within[1]}"
         self._write("tracing_on", "0")
         self._write("trace_clock", "mono")
         self._write("buffer_size_kb", str(self._buffer_kib))
-        for event in EVENTS:
+        for event in self._events:
             folder = f"events/block/{event}"
             self._write(f"{folder}/filter", wanted)
             self._write(f"{folder}/enable", "1")
@@ -136,15 +151,31 @@ class Recorder:
         Raises:
             CaptureError: events were overrun or dropped, or could not be copied.
         """
-        self._write("tracing_on", "0")
-        self._join()
-        if self._failure is not None:
-            message = f"{self._spool}: the events could not be copied ({self._failure})"
-            raise CaptureError(message) from self._failure
-        lost = lost_events(self.instance)
+        lost = self.halt()
         if lost:
             message = f"the kernel lost {lost} block events (ring buffer overrun); raise buffer_kib in the recipe"
             raise CaptureError(message)
+
+    def halt(self) -> int:
+        """Keep no more events; how many of those that were to be kept the kernel has lost.
+
+        Raises:
+            CaptureError: events could not be copied.
+        """
+        self._write("tracing_on", "0")
+        self._join()
+        self.check()
+        return lost_events(self.instance)
+
+    def check(self) -> None:
+        """See that the events are copied.
+
+        Raises:
+            CaptureError: they could not be, as on a full disk.
+        """
+        if self._failure is not None:
+            message = f"{self._spool}: the events could not be copied ({self._failure})"
+            raise CaptureError(message) from self._failure
 
     def _join(self) -> None:
         self._stop.set()

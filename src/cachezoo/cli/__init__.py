@@ -1,12 +1,28 @@
 """`cachezoo …`, the command line for people. Each command has `--json`; bad input ends in one clear line."""
 
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 import typer.main
 
-from cachezoo.cli import bundle, device, flash, report, results, simulation, study, synth, trace, track, transform, zoo
+from cachezoo import __version__
+from cachezoo.cli import (
+    bundle,
+    characteristics,
+    curves,
+    device,
+    flash,
+    report,
+    results,
+    simulation,
+    study,
+    synth,
+    trace,
+    track,
+    transform,
+    zoo,
+)  # fmt: skip
 from cachezoo.cli.common import Group
 from cachezoo.errors import CachezooError, os_message
 
@@ -16,14 +32,15 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Training pipeline and model zoo for storage caches.",
 )
 trace.app.add_typer(transform.app)
+trace.app.add_typer(characteristics.app)
 trace.app.add_typer(synth.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
+app.add_typer(curves.app)
 app.add_typer(flash.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
@@ -31,8 +48,25 @@ app.add_typer(study.app)
 app.add_typer(track.app, name="track")
 app.add_typer(zoo.app)
 
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cachezoo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
+) -> None:
+    """Training pipeline and model zoo for storage caches."""
+
+
 USAGE_STATUS = 2
 INTERRUPT_STATUS = 130
+INTERRUPTED = "interrupted; run the same again to go on"
 
 
 def _fail(message: str, status: int) -> NoReturn:
@@ -49,7 +83,7 @@ def main() -> None:
     try:
         status = command.main(prog_name="cachezoo", standalone_mode=False)
     except CachezooError as error:
-        _fail(str(error), 1)
+        _fail(str(error), getattr(error, "status", 1))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         asked = context.command_path if context else "cachezoo"
@@ -63,7 +97,7 @@ def main() -> None:
     except MemoryError:
         _fail("there is too little memory for this; give a part of the trace, or run it where there is more", 1)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted", INTERRUPT_STATUS)
+        _fail(INTERRUPTED, INTERRUPT_STATUS)
     if status == INTERRUPT_STATUS:
-        _fail("interrupted", INTERRUPT_STATUS)
+        _fail(INTERRUPTED, INTERRUPT_STATUS)
     raise SystemExit(status if isinstance(status, int) else 0)

@@ -1,6 +1,7 @@
 """`cachezoo device calibrate`: a device's model from measured service times."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cachezoo.settings.device import AnalyticDevice, Hdd, Ssd
 
 app = typer.Typer()
-FAR = 0.3  # a demerit figure above it is, too
+FAR = 0.3  # a demerit figure above which a model says nothing of the device; DiskSim's own have 0.02 to 0.15
 LEAST_S, REQUEST_S = 3600.0, 0.1  # of a measurement in all and for each request; it is killed after the longer time
 
 
@@ -119,15 +120,27 @@ def _say_capacity(model: "Hdd | Ssd") -> None:
         err().print(f"{text}if it is larger, say so with --capacity", soft_wrap=True)
 
 
-def _say_far(found: "Calibration", kind: str) -> None:
-    """A model that does not fit is written all the same, but not without a word."""
+def _refusal(found: "Calibration", kind: str, out: Path, accepted: float) -> str | None:
+    """Why a model that is far from what was measured is not written; None of one that is near enough."""
+    score = found.test
+    if score.demerit <= accepted:
+        return None
+    bar = math.ceil(100 * score.demerit) / 100
+    return (
+        f"{out}: not written, as the model is far from the measured times: demerit {score.demerit:.1%}, and at most "
+        f"{100 * accepted:g}% is accepted (two constants have {score.baseline_demerit:.1%}). Was it an {kind.upper()}, "
+        f"and nothing before it? --plot shows where; --accept-demerit {bar:g} writes it all the same"
+    )
+
+
+def _say_far(found: "Calibration") -> None:
+    """A model that is accepted, and yet no better than two constants, is not written without a word."""
     from cachezoo.console import err
 
     score = found.test
     if score.demerit > min(FAR, score.baseline_demerit):
-        text = f"warning: the model is far from the measured times (demerit {score.demerit:.1%}, two constants "
-        text += f"{score.baseline_demerit:.1%}): is it an {kind.upper()} and nothing before it? --plot shows where"
-        err().print(text, soft_wrap=True)
+        text = f"warning: the model is far from the measured times: demerit {score.demerit:.1%}, two constants "
+        err().print(f"{text}{score.baseline_demerit:.1%}", soft_wrap=True)
 
 
 def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
@@ -159,11 +172,15 @@ def calibrate(
     capacity: Annotated[int | None, typer.Option(min=1 << 20, help="Bytes of the disk a trace is of; else where its "
                                                                    "requests end.")] = None,
     refit: Annotated[bool, typer.Option("--refit", help="After the test fit what is written to all requests.")] = False,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw measured and modelled times into this PNG.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw measured and modelled times, a PNG or SVG.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     force_target: Annotated[
         bool, typer.Option("--force-target", help="Measure a target in use, not empty, or on the root disk.")
     ] = False,
+    accept_demerit: Annotated[
+        float, typer.Option(min=0.0, help="Write a model up to this demerit figure; above it nothing is written, and "
+                                          "the exit status is 1.")
+    ] = FAR,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Fit a disk's or an SSD's model to measured service times, and say how near it comes.
@@ -190,17 +207,22 @@ def calibrate(
     found = _calibrated(taken, _start(models, kind, taken, capacity), refit)
     if capacity is None and taken.capacity_bytes is None:
         _say_capacity(found.after)
-    _say_far(found, kind)
+    refusal = _refusal(found, kind, out, accept_demerit)
     if plot is not None:
         from cachezoo.devices.calibration_plot import draw
 
         draw(found, f"{taken.name} as {kind}", plot)
-    write_calibration(found, models, Path(base).stem, taken.provenance, out)
+    if refusal is None:
+        _say_far(found)
+        write_calibration(found, models, Path(base).stem, taken.provenance, out)
+    written = out if refusal is None else None
     if as_json:
-        about = {"name": taken.name, "untimed": taken.untimed, "out": str(out)}
+        about = {"name": taken.name, "untimed": taken.untimed, "out": str(written) if written else None}
         typer.echo(json.dumps({**about, **found.as_json()}, allow_nan=False))
     else:
-        _print(found, taken, out)
+        _print(found, taken, written)
+    if refusal is not None:
+        raise DeviceError(refusal)
 
 
 def _flat(model: "Hdd | Ssd") -> dict[str, Any]:
@@ -248,7 +270,7 @@ def _scores(found: "Calibration", caption: str) -> "Table":
     return table
 
 
-def _print(found: "Calibration", taken: Taken, out_file: Path) -> None:
+def _print(found: "Calibration", taken: Taken, out_file: Path | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.calibration import PUBLISHED
 
@@ -257,4 +279,5 @@ def _print(found: "Calibration", taken: Taken, out_file: Path) -> None:
         said += f"; {taken.untimed:,} more, which others may have been under way beside, only move the model"
     refitted = "; then fitted to all requests" if found.refitted else ""
     out().print(_parameters(found, f"{taken.name}: {said}"))
-    out().print(_scores(found, f"{PUBLISHED} · written: {out_file}{refitted}"))
+    written = f"written: {out_file}{refitted}" if out_file else "not written"
+    out().print(_scores(found, f"{PUBLISHED} · {written}"))

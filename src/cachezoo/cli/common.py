@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
 LONGEST_CELL = 240
+PICTURES = (".png", ".svg")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -72,9 +73,9 @@ def project() -> Path:
 
 
 def png_path(plot: Path | None) -> Path | None:
-    """Where to draw; refused before anything runs where it is no PNG, or cannot be written."""
-    if plot is not None and plot.suffix != ".png":
-        message = f"{plot}: plots are PNG files; give a name that ends in .png"
+    """Where to draw; refused before anything runs where it is neither PNG nor SVG, or cannot be written."""
+    if plot is not None and plot.suffix not in PICTURES:
+        message = f"{plot}: plots are PNG or SVG files; give a name that ends in .png or .svg"
         raise ConfigError(message)
     if plot is not None:
         from cachezoo.io import check_file

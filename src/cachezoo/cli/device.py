@@ -25,7 +25,7 @@ HEADS |= {"iops": "IOPS", "mb_s": "MB/s", "duration_s": "duration, s"}
 @app.command("profile")
 def profile(
     given: Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)],
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG file.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what a profile's models say: response times by size and distance, random and sequential throughput.

@@ -25,9 +25,14 @@ def is_current(root: Path, page: Path) -> bool:
 
 @app.command()
 def report(
-    open_page: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False, as_json: Json = False
+    open_page: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    copy: Annotated[
+        Path | None,
+        typer.Option("--copy", help="Write it into this HTML file, plots included, with the commit and this machine."),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Say where the report is: which model to deploy for which workload, and whether it is worth it."""
+    """Say where the report is: what to run for which workload, and whether a model is worth it."""
     from cachezoo import paths
     from cachezoo.console import out
     from cachezoo.plots import PAGE
@@ -38,11 +43,19 @@ def report(
         message = f"{paths.REPORT / PAGE}: not made yet; run `{MAKE}`, or `make repro` for everything"
         raise CachezooError(message)
     current = is_current(root, page)
+    if copy is not None:
+        from cachezoo.report.copied import write_copy
+
+        write_copy(root, page, copy)
+    copied = None if copy is None else str(copy)
     if as_json:
-        typer.echo(json.dumps({"page": str(page), "uri": page.as_uri(), "current": current, "make": MAKE}))
+        found = {"page": str(page), "uri": page.as_uri(), "current": current, "make": MAKE, "copy": copied}
+        typer.echo(json.dumps(found))
     else:
         out().print(page.as_uri(), soft_wrap=True, markup=False, highlight=False)
         if not current:
             out().print(f"It is out of date: metrics or models have changed since. Run {MAKE}", markup=False)
+        if copy is not None:
+            out().print(f"Copied into {copy}", soft_wrap=True, markup=False, highlight=False)
     if open_page:
         typer.launch(page.as_uri())

@@ -1,6 +1,7 @@
 """`cachezoo results`: the pipeline's figures in the terminal."""
 
 import json
+from typing import Annotated
 
 import typer
 
@@ -10,8 +11,11 @@ app = typer.Typer()
 
 
 @app.command()
-def results(as_json: Json = False) -> None:
-    """Print what the pipeline found: policies by test traces, the bundles, and what to do with them."""
+def results(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Every policy, and why each model.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print what the pipeline found: for each test trace the best classic, the best promoted model and the optimum."""
     from cachezoo import paths
     from cachezoo.config.load import load_params
     from cachezoo.console import out
@@ -25,11 +29,30 @@ def results(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(run.as_json(), allow_nan=False))
     elif rows or flash or run.systems:
-        tables = [found.results_table(rows)] * bool(rows) + [found.flash_table(flash, run.flash_saved())] * bool(flash)
+        if not verbose:
+            from cachezoo.evaluation.summary import lines, summary_table
+
+            out().print(summary_table(lines(run)))
+            print_steps(
+                found.next_steps(bundles), "  .venv/bin/cachezoo results -v    every policy, and why each model"
+            )
+            return
+        width = out().width
+        tables = [found.results_table(some) for some in found.narrow(rows, width)]
+        tables += [found.flash_table(some, run.flash_saved()) for some in found.narrow(flash, width)]
         tables += [found.beside_table(beside)] if (beside := run.beside_rows()) else []
-        out().print(*tables, *map(found.printed, run.system_tables()), found.bundles_table(bundles))
+        tables += [found.printed(table, width) for table in run.system_tables()]
+        out().print(*tables, found.bundles_table(bundles))
         for text in run.summaries():
             out().print(text, soft_wrap=True, markup=False, highlight=False)
-        out().print(found.next_steps(bundles), soft_wrap=True, markup=False, highlight=False)
+        print_steps(found.next_steps(bundles))
     else:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
+
+
+def print_steps(*steps: str) -> None:
+    """Print commands that a reader may want, each in a line that can be copied."""
+    from cachezoo.console import out
+
+    for text in steps:
+        out().print(text, soft_wrap=True, markup=False, highlight=False)

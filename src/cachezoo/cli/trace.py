@@ -205,25 +205,68 @@ def convert(
 
 @app.command("capture")
 def capture(
-    workload: Annotated[
-        str, typer.Argument(metavar="WORKLOAD", help="blob, database, fileserver, lighttpd, mail, mariadb or web.")
-    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")],
+    workload: Annotated[
+        str | None,
+        typer.Argument(metavar="[WORKLOAD]", help="blob, database, fileserver, lighttpd, mail, mariadb or web."),
+    ] = None,
+    device: Annotated[
+        Path | None, typer.Option(help="Instead of a workload: watch this disk or partition, such as /dev/sda.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="How long to watch it; Ctrl-C ends it sooner.")] = None,
+    category: Annotated[str | None, typer.Option(help="Workload category to record, of a device.")] = None,
     recipe: Annotated[Path | None, typer.Option(help="Default: conf/capture/WORKLOAD_train.yaml.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.")] = None,
     duration: Annotated[int | None, typer.Option(help="Seconds, instead of the recipe's days.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Record the block requests of a real workload (as root)."""
+    """Record the block requests of your own disk, or of a real workload on a loop device (as root).
+
+    A device is only watched: nothing is written to it, and whatever runs on it goes on. Its trace holds where, when
+    and how much was read and written, by which program, and no data.
+    """
+    if (workload is None) == (device is None):
+        message = "give either a WORKLOAD, which is run on a loop device, or --device, a disk of yours to watch"
+        raise ConfigError(message)
+    if device is not None:
+        if recipe is not None or seed is not None or duration is not None:
+            message = "--recipe, --seed and --duration are of a WORKLOAD; of a --device there is --seconds"
+            raise ConfigError(message)
+        _capture_device(device, seconds, output, category or "unknown", as_json)
+        return
+    if seconds is not None or category is not None:
+        message = "--seconds and --category are of a --device; a WORKLOAD has --duration, and its recipe the category"
+        raise ConfigError(message)
     from cachezoo.capture.run import capture as run
     from cachezoo.capture.run import choose_recipe
 
-    chosen = choose_recipe(workload, recipe, seed, duration)
+    chosen = choose_recipe(workload or "", recipe, seed, duration)
     with progress(f"capturing {workload}", chosen.schedule.days * chosen.schedule.day_s) as advance:
         report = run(chosen, output, advance)
     value = dataclasses.asdict(report)
     value |= value.pop("counts")
     print_values(value, as_json, f"captured {workload}")
+
+
+def _capture_device(device: Path, seconds: float | None, output: Path, category: str, as_json: bool) -> None:
+    from cachezoo.capture.live import on_device, record_device, watched
+    from cachezoo.console import err
+
+    found = watched(device)
+    if seconds is None:
+        message = f"--device {device}: say with --seconds how long to watch it, such as --seconds 600"
+        raise ConfigError(message)
+    if output.parent.is_dir() and on_device(output, found):
+        text = f"note: {output} lies on {device} itself, so a few writes of this recording are in it"
+        err().print(text, soft_wrap=True, markup=False)
+    with progress(f"watching {device}", seconds) as advance:
+        report = record_device(device, seconds, output, category, advance)
+    if report.lost_events:
+        text = f"warning: the kernel lost {report.lost_events:,} events, so some requests are missing"
+        err().print(text, soft_wrap=True, markup=False)
+    value = dataclasses.asdict(report)
+    value |= value.pop("counts")
+    print_values(value, as_json, f"recorded {device}")
 
 
 @app.command("corpus")

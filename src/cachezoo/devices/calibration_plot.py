@@ -12,7 +12,7 @@ from cachezoo.devices.calibration import Calibration
 from cachezoo.devices.fit_hdd import distances
 from cachezoo.io import atomic_file
 from cachezoo.settings.device import Hdd
-from cachezoo.style import BLACK, BLUE, DPI, GREY, LIGHT, VERMILION, WIDTH, settings
+from cachezoo.style import BLACK, BLUE, GREY, LIGHT, VERMILION, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,7 +143,9 @@ def _distribution(axes: "Axes", side: Side) -> None:
 
 
 def draw(calibration: Calibration, title: str, path: Path) -> None:
-    """Write a PNG of the tested requests (of all where none were kept); its bytes depend on the calibration alone.
+    """Write a PNG, or an SVG by the name, of the tested requests, of all where none were kept.
+
+    Its bytes depend on the calibration alone.
 
     Args:
         calibration: what to draw.
@@ -169,4 +171,4 @@ def draw(calibration: Calibration, title: str, path: Path) -> None:
             canvas.legend(handles, labels, loc="outside lower center", ncols=3)
         constants = f"two constants {score.tuned_demerit:.1%} ({score.baseline_demerit:.1%} by least squares)"
         canvas.suptitle(f"{title} — {figures}, {constants}", x=0.01, ha="left")
-        canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+        write(canvas, temporary, path)

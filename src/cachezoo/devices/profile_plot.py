@@ -9,7 +9,7 @@ import numpy as np
 from cachezoo.devices.profile import OPS, Modelled, Row, distance_us, size_text
 from cachezoo.io import atomic_file
 from cachezoo.settings.device import Hdd
-from cachezoo.style import AMBER, BLUE, DPI, GREEN, GREY, SKY, VERMILION, WIDTH, settings
+from cachezoo.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ ACCESSES: dict[tuple[str, str], tuple[str, str, dict[str, Any]]] = {
 
 
 def draw_profile(device: Modelled, rows: Sequence[Row], title: str, path: Path) -> None:
-    """Write a PNG; its bytes depend on the models alone.
+    """Write a PNG, or an SVG by the name; its bytes depend on the models alone.
 
     Args:
         device: the models.
@@ -49,7 +49,7 @@ def draw_profile(device: Modelled, rows: Sequence[Row], title: str, path: Path) 
         keys = [Line2D([], [], color=GREY, linestyle=line, label=op) for op, line in LINES.items()]
         canvas.legend(handles=keys, loc="outside upper right", ncols=2, fontsize=8)
         canvas.suptitle(title, x=0.01, ha="left", fontsize=10)
-        canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+        write(canvas, temporary, path)
 
 
 def _distances(axes: "Axes", hdd: Hdd) -> None:

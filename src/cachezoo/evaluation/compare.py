@@ -9,33 +9,32 @@ from cachezoo.policies.registry import OPTIMUM, classics
 Row = dict[str, Any]
 
 
-def contenders(policy_ids: Sequence[str]) -> list[str]:
-    """What has to run to compare these: they, the optimum, and every registered classic."""
-    return [*dict.fromkeys([*policy_ids, OPTIMUM, *classics()])]
+def contenders(policy_ids: Sequence[str], every: bool) -> list[str]:
+    """What runs to compare these: they and the optimum; with `every`, all registered classics too."""
+    return [*dict.fromkeys([*policy_ids, *(classics() if every else []), OPTIMUM])]
 
 
-def compare(rows: Sequence[Row], policy_ids: Sequence[str]) -> dict[str, Any]:
-    """Rows of one trace at one capacity, with their gaps; the best classic is the best registered one, shown or not.
+def compare(rows: Sequence[Row]) -> dict[str, Any]:
+    """Rows of one trace at one capacity, with their gaps to the best classic among them.
 
     Args:
         rows: of the `contenders`, and of models (kind ``model``); keys `policy`, `kind`, `capacity`, `warmup`, `hits`,
             `hit_ratio` are read.
-        policy_ids: whose rows to show; the optimum's and the models' are always shown.
 
     Returns:
-        JSON values: `capacity`, `warmup`, `best_classic`, `optimum`, `rows` (best hit ratio first).
+        JSON values: `capacity`, `warmup`, `best_classic` (None where no classic is among the rows), `optimum`, `rows`
+        (best hit ratio first) with `gap_closed` and `gap_points`, None without a classic.
     """
-    by_hits = sorted(rows, key=lambda row: (-row["hits"], row["policy"]))
-    best = next(row for row in by_hits if row["kind"] == "classic")
-    optimum = next(row for row in rows if row["policy"] == OPTIMUM)
-    shown = {*policy_ids, OPTIMUM}
-    kept = [dict(row) for row in by_hits if row["kind"] == "model" or row["policy"] in shown]
+    kept = [dict(row) for row in sorted(rows, key=lambda row: (-row["hits"], row["policy"]))]
+    best = next((row for row in kept if row["kind"] == "classic"), None)
+    optimum = next(row for row in kept if row["policy"] == OPTIMUM)
     for row in kept:
-        row["gap_closed"], row["gap_points"] = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"])
+        gaps = gap(row["hit_ratio"], best["hit_ratio"], optimum["hit_ratio"]) if best else (None, None)
+        row["gap_closed"], row["gap_points"] = gaps
     return {
         "capacity": optimum["capacity"],
         "warmup": optimum["warmup"],
-        "best_classic": best["policy"],
+        "best_classic": best["policy"] if best else None,
         "optimum": OPTIMUM,
         "rows": kept,
     }

@@ -5,19 +5,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
-from cachezoo.style import BLACK, DPI, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings
+from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
+from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Row = dict[str, Any]
+BAND = 2  # standard errors
 
 
 def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
-    """Write a PNG of page hit ratios; its bytes depend on the rows alone.
+    """Write a PNG, or an SVG by the name, of page hit ratios; its bytes depend on the rows alone.
 
     Args:
-        rows: `policy`, `kind`, `capacity`, `hit_ratio` of each run.
+        rows: `policy`, `kind`, `capacity` (pages), `hit_ratio` of each run; `error`, its standard error, where it was
+            estimated.
         title: above it.
         path: where to.
 
@@ -37,7 +40,7 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
         else:
             _bars(axes, rows, policies, capacities[0])
         axes.set_title(title, loc="left")
-        canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+        write(canvas, temporary, path)
 
 
 def _mean(rows: Sequence[Row], policy: str) -> float:
@@ -46,16 +49,25 @@ def _mean(rows: Sequence[Row], policy: str) -> float:
 
 
 def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]]) -> None:
-    """A line a policy, best first in the legend; bounds in black and grey."""
+    """A line a policy, best first in the legend; bounds in black and grey; two standard errors as a band."""
     styles = iter([(colour, line) for line in LINES for colour in LINE_COLOURS])
     for policy, kind in policies:
-        own = sorted((row["capacity"], row["hit_ratio"]) for row in rows if row["policy"] == policy)
+        own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
+        sizes, ratios = ([row[name] for row in own] for name in ("capacity", "hit_ratio"))
+        places = [size * PAGE_BYTES for size in sizes]
         bound = kind == "bound"
         colour, line = (BLACK if policy.startswith("belady") else GREY, ":") if bound else next(styles, (LIGHT, "-"))
-        axes.plot(*zip(*own, strict=True), color=colour, linestyle=line, marker=".", label=policy)
-    axes.set_xscale("log")
-    axes.set_xlabel("capacity, pages of 4 KiB")
-    axes.set_ylabel("page hit ratio")
+        axes.plot(places, ratios, color=colour, linestyle=line, marker=".", label=policy)
+        errors = [BAND * (row.get("error") or 0.0) for row in own]
+        if any(errors):
+            low, high = (
+                [ratio + sign * error for ratio, error in zip(ratios, errors, strict=True)] for sign in (-1, 1)
+            )
+            axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+    size_ticks(axes)
+    axes.set_xlabel("size of the cache")
+    estimated = any(row.get("error") for row in rows)
+    axes.set_ylabel("page hit ratio, with two standard errors" if estimated else "page hit ratio")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
@@ -67,4 +79,4 @@ def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], ca
     axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.08)
-    axes.set_xlabel(f"page hit ratio at {capacity:,} pages")
+    axes.set_xlabel(f"page hit ratio at {human_pages(capacity)}")

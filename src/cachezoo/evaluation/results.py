@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachezoo import paths
 from cachezoo.bundles.measured import FLASH_MODEL
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+Row = TypeVar("Row", "PageResult", "FlashResult")
+NAME_CHARS, TRACE_CHARS = 41, 17  # of a column of policies and of one of a trace, with what stands between
+HINT_CHARS = 16  # of a column that has room for its hint
 PLAIN = "rejectx_no_prefetch"
 SAVED = {"best": "saved against the best without a model", "plain": f"saved against {PLAIN}"}
 
@@ -217,13 +220,20 @@ def read_results(categories: Sequence[str] | None) -> Results:
     )
 
 
-def printed(view: View) -> "Table":
-    """A system's table for the terminal: notes beside their cells, hints below the titles of columns."""
+def printed(view: View, width: int = 160) -> "Table":
+    """A system's table for the terminal: notes beside their cells, hints below the titles of columns.
+
+    Args:
+        view: the table.
+        width: of the console; where columns are narrow, hints stand below the table.
+    """
     from rich.table import Table
 
-    table = Table(title=view.caption)
+    room = width >= HINT_CHARS * len(view.columns)
+    hints = [f"{column.title}: {column.hint}" for column in view.columns if column.hint]
+    table = Table(title=view.caption, caption=None if room else "; ".join(hints) or None)
     for column in view.columns:
-        title = f"{column.title}\n({column.hint})" if column.hint else column.title
+        title = f"{column.title}\n({column.hint})" if column.hint and room else column.title
         table.add_column(title, justify="right" if column.numeric else "left", overflow="fold")
     for row in view.rows:
         table.add_row(*map(_text, row))
@@ -234,6 +244,18 @@ def _text(cell: Cell) -> "Text":
     from rich.text import Text
 
     return Text(f"{cell.text} ({cell.note})" if cell.note else cell.text)
+
+
+def narrow(rows: "Sequence[Row]", width: int) -> "list[Sequence[Row]]":
+    """The rows of as many test traces at a time as a table with a column for each has room for.
+
+    Args:
+        rows: of all of them.
+        width: of the console, in characters.
+    """
+    traces = list(dict.fromkeys(found.trace for found in rows))
+    most = max(1, (width - NAME_CHARS) // TRACE_CHARS)
+    return [[row for row in rows if row.trace in traces[low : low + most]] for low in range(0, len(traces), most)]
 
 
 def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Table":
@@ -249,7 +271,7 @@ def flash_table(rows: Sequence[FlashResult], saved: Sequence[FlashSaved]) -> "Ta
     )
     table.add_column("policy", no_wrap=True)
     for trace in traces:
-        table.add_column(trace, justify="right")
+        table.add_column(trace, justify="right", overflow="fold", min_width=len(trace))
     for policy in dict.fromkeys(found.policy for found in rows):
         table.add_row(policy, *(_load_cell(by_place.get((policy, trace))) for trace in traces))
     table.add_section()
@@ -311,7 +333,7 @@ def results_table(rows: Sequence[PageResult]) -> "Table":
     )
     table.add_column("policy", no_wrap=True)
     for trace in traces:
-        table.add_column(trace, justify="right")
+        table.add_column(trace, justify="right", overflow="fold", min_width=len(trace))
     for name in names:
         table.add_row(name, *(_cell(by_place.get((name, trace))) for trace in traces))
     return table

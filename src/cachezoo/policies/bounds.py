@@ -18,7 +18,6 @@ from cachezoo.kernels.bounds.following import next_access
 from cachezoo.kernels.bounds.pfoo import Bounds, pfoo
 from cachezoo.kernels.oracle_cache import oracle_cache
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, AROUND, BYPASSED, NONE, PREFETCH, WRITE
-from cachezoo.kernels.stack_distance import lru_hits, stack_distances
 from cachezoo.policies.engine import Run, check_capacity
 from cachezoo.policies.stream import Stream
 
@@ -198,25 +197,3 @@ def weighted_bounds(stream: Stream, weights: F64, capacity: int) -> Bounds:
     """
     served = _served(stream)
     return pfoo(stream.page_ids[served], weights[served], capacity)
-
-
-def lru_curve(stream: Stream, capacities: npt.ArrayLike, warmup: int = 0) -> I64:
-    """Hits of LRU that admits everything at many capacities in one pass; see `cachezoo.kernels.stack_distance`.
-
-    Args:
-        stream: what is asked; what it prefetches is left out.
-        capacities: int[k] pages, each at least 1.
-        warmup: accesses of the stream before this one are not counted.
-
-    Returns:
-        int64[k].
-    """
-    served = _served(stream)
-    distances = stack_distances(stream.page_ids[served], stream.n_pages)
-    return lru_hits(distances, capacities, int(served[:warmup].sum()))
-
-
-def static_curve(stream: Stream, capacities: npt.ArrayLike, warmup: int = 0) -> I64:
-    """Hits of `static_hindsight` at many capacities from one count; arguments and result as of `lru_curve`."""
-    served = _served(stream)
-    return static.static_hits(stream.page_ids[served], stream.n_pages, capacities, int(served[:warmup].sum()))

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.outcome import REQUEST, UNIT
+from cachezoo.kernels.spatial import drawn_groups
 from cachezoo.policies.stream import Stream
 from cachezoo.seeds import derive_seed
 
@@ -13,7 +14,6 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 Bool = npt.NDArray[np.bool_]
-HASH_BITS = 53
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,16 @@ class Sample:
 
 
 def drawn(n_pages: int, rate: float, seed: int) -> Bool:
-    """bool[n_pages]: the pages of a sample, by SplitMix64's mixer (Steele et al., OOPSLA '14) of id and seed.
+    """bool[n_pages]: the pages of a sample, by a hash of id and seed; see `cachezoo.kernels.spatial`.
 
     With the same seed the pages of a lower rate are among those of a higher one.
     """
-    start = np.uint64(derive_seed(seed, "sampled pages")) << np.uint64(32)
-    z = start + np.arange(n_pages, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    found: Bool = (z >> np.uint64(64 - HASH_BITS)).astype(np.float64) < rate * 2.0**HASH_BITS
-    return found
+    return drawn_groups(n_pages, rate, 1, page_seed(seed)) > 0
+
+
+def page_seed(seed: int) -> int:
+    """Where the hash of page ids starts, 64 bits."""
+    return derive_seed(seed, "sampled pages") << 32
 
 
 def _starts(flags: U8, rows: I64, flag: int) -> Bool:

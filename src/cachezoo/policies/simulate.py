@@ -16,7 +16,7 @@ from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.traces.warmup import auto_warmup
+from cachezoo.traces.warmup import AUTO, auto_warmup
 
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
@@ -42,11 +42,11 @@ def counted_from(text: str, pages: PageAccesses, capacity: int) -> int:
     Raises:
         ConfigError: not a number, or nothing would be left to count.
     """
-    if text == "auto":
+    if text == AUTO:
         return auto_warmup(pages, capacity)
     m = len(pages.page_ids)
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(m)) and int(text) < m):
-        message = f"warmup {text[:40]!r}: give auto or page accesses below {m}"
+        message = f"warmup {text[:40]!r}: give {AUTO} or page accesses below {m}"
         raise ConfigError(message)
     return int(text)
 

@@ -88,6 +88,7 @@ class Sources:
         traces: every trace of the matrix, by category, role and key.
         capacity_fraction: `evaluate.capacity_fraction`.
         digest: of the small inputs, see `inputs_digest`.
+        seed: `seed`, from which every training's own is derived.
     """
 
     categories: list[Category]
@@ -96,6 +97,7 @@ class Sources:
     traces: list[TraceFacts]
     capacity_fraction: float
     digest: str
+    seed: int
 
     def trace(self, key: str) -> TraceFacts | None:
         """A trace by key."""
@@ -145,6 +147,7 @@ def gather(root: Path, params: "Params") -> Sources:
         [trace_facts(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)],
         capacity,
         inputs_digest(root),
+        params.seed,
     )
 
 

@@ -1,88 +1,89 @@
 """The page's words, and the commands behind its figures."""
 
-TERMS = (
-    ("page, page access", "The cache's unit of 4 KiB; a request touches one or more, and each touch is an access."),
-    (
-        "hit ratio",
+TERMS = {
+    "page access": "The cache's unit of 4 KiB; a request touches one or more, and each touch is an access.",
+    "hit ratio": (
         "Page accesses found in the cache, of all after the warm-up: until LRU has filled the cache, between a "
-        "tenth and a third of the trace. All policies run at the same cache size.",
+        "tenth and a third of the trace. All policies run at the same cache size. In points: hundredths."
     ),
-    (
-        "classic",
+    "classic": (
         "A policy that a cache could run and that learns nothing beforehand: FIFO, LRU, ARC … The best classic is "
-        "the one with the most hits on the very trace, which nobody knows beforehand; the one that validation "
-        "would have chosen, with its defaults or with values of its own, is what one could have deployed.",
+        "the one with the most hits on the very trace, which nobody knows beforehand; the one that validation would "
+        "have chosen, with its defaults or with values of its own, is what one could have deployed."
     ),
-    ("online", "A policy that learns while it runs, from the trace that it serves, and is not counted as a classic."),
-    (
-        "bound, optimum",
+    "online": "A policy that learns while it runs, from the trace that it serves, and is not counted as a classic.",
+    "bound, optimum": (
         "Sees the future: no cache can run it. The optimum is Belady's MIN with bypass; it bounds page hits, not "
-        "response times or writes.",
+        "response times or writes."
     ),
-    (
-        "gap closed",
-        "The hit ratio's lead over the best classic, as a share of the optimum's lead over it. Negative: fewer "
-        "hits than the best classic. None where the optimum leads by less than 2 points.",
+    "gap closed": (
+        "The hit ratio's lead over the best classic, as a share of the optimum's lead over it. Negative: fewer hits "
+        "than the best classic. None where the optimum leads by less than 2 points."
     ),
-    (
-        "90 % interval",
+    "90 % interval": (
         "From resampled blocks of the trace's time. It says how far chance moves the figure on such a trace, not "
-        "how another workload would do.",
+        "how another workload would do."
     ),
-    (
-        "response time",
+    "response time": (
         "The SSD's time where all pages of a request were in the cache, else the disk's, on the modelled devices, "
-        "and a model's decision cost on every request.",
+        "and a model's decision cost on every request."
     ),
-    (
-        "decision cost",
-        "What conf/evaluate sets for a decision of each kind of model; measured times are in docs/benchmarks.md.",
+    "decision cost": (
+        "What conf/evaluate sets for a decision of each kind of model; measured times are in docs/benchmarks.md."
     ),
-    ("SSD writes", "Pages let into the cache, and pages written while they are in it."),
-    (
-        "disk-head time",
-        "Seconds that the disk behind a flash cache is busy with a read: a seek, then the transfer. Peak: the "
-        "busiest window, which the disks must be bought for; one window decides it, so it has no interval.",
+    "SSD writes": "Pages let into the cache, and pages written while they are in it.",
+    "disks kept busy": (
+        "Seconds of disk-head time for reads, a second: of the disk behind a flash cache, a seek and then the "
+        "transfer. 2.1 means that two disks are not enough. Busiest window: what the disks must be bought for; one "
+        "window decides it, so it has no interval."
     ),
-    (
-        "RejectX, CoinFlip, OPT",
-        "RejectX admits on the second miss, CoinFlip by chance. OPT admits the best episodes, knowing the future. All "
-        "are held to the same flash writes. The best policy without a model is RejectX or CoinFlip with the prefetch "
-        "that validation chose.",
+    "RejectX, CoinFlip, OPT": (
+        "RejectX admits on the second miss, CoinFlip by chance. OPT admits the best episodes, knowing the future. "
+        "All are held to the same flash writes. The best policy without a model is RejectX or CoinFlip with the "
+        "prefetch that validation chose."
     ),
-    (
-        "promoted, champion",
+    "promoted, champion": (
         "A model that beat its baseline on validation with the interval of the difference above 0. Test traces "
-        "decide nothing.",
+        "decide nothing."
     ),
-    (
-        "home, set-up, program",
+    "home, set-up": (
         "Where a test trace stands to what the cache for every workload was trained on: later days of the very "
-        "recipes; another set-up of a program trained on; a program never trained on. The last two are the carry-over.",
+        "recipes; another set-up of a program trained on; a program never trained on. The last two are the "
+        "carry-over."
     ),
-    (
-        "next use, expert, follower",
-        "A forest guesses in how many page accesses a page is used again, and a cache keeps what is worth most for its "
-        "time. It is one expert beside classics; the follower holds what the expert that hits most of late holds.",
+    "next use, expert, follower": (
+        "A forest guesses in how many page accesses a page is used again, and a cache keeps what is worth most for "
+        "its time. It is one expert beside classics; the follower holds what the expert that hits most of late "
+        "holds."
     ),
-    (
-        "floor",
-        "At most 0.01 of hit ratio, and one reload of the cache, below the best classic in hindsight.",
+    "floor": "At most 0.01 of hit ratio, and one reload of the cache, below the best classic in hindsight.",
+    "unseen program": (
+        "A test trace of the same kind of workload, recorded from a program that no train trace came from."
     ),
-    (
-        "unseen program",
-        "A test trace of the same kind of workload, recorded from a program that no train trace came from.",
-    ),
-    (
-        "twsd, frequency, iosize",
+    "twsd, frequency, iosize": (
         "What the workload classifier is compared with: shares of kinds of requests in a window (by pattern, by how "
-        "often they were accessed before, by size), named by a linear layer.",
+        "often they were accessed before, by size), named by a linear layer."
     ),
-    (
-        "unknown",
-        "The workload classifier's answer where a window, or ten of them, is unlike every trace that it learned from.",
+    "unknown": (
+        "The workload classifier's answer where a window, or ten of them, is unlike every trace that it learned from."
     ),
-)
+    "AcceptAll": (
+        "A flash cache that lets everything in. It has no write budget, so it is no rival: it may write tens of "
+        "times as much."
+    ),
+    "drive writes a day": (
+        "How often the whole cache would be overwritten in a day of this load; SSDs are commonly rated for 0.3 to 3."
+    ),
+    "verdict": (
+        "Deploy: surely more hits than the best classic and requests no slower, or surely fewer disks kept busy, in "
+        "the busiest window too. Only if SSD writes matter: fewer SSD writes, but the hits may be chance or "
+        "requests are slower. Don't: the rest. A workload's verdict is the worst of its home traces."
+    ),
+    "validation's classic": (
+        "The classic that hits most on the validation traces, with its defaults or values of its own: what one "
+        "would run without a model."
+    ),
+}
 
 COMMANDS = (
     ("make repro", "everything on this page, from the traces on"),

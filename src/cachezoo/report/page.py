@@ -1,31 +1,36 @@
-"""The page: sections from the sources, and the HTML that a template makes of them."""
+"""The page: a card for each workload, and everything behind the cards in folds."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo import plots as names
 from cachezoo.io import atomic_dir
+from cachezoo.pages import shell
+from cachezoo.pages.shell import Page
 from cachezoo.report.cards import card_section
+from cachezoo.report.copied import PLACE
 from cachezoo.report.gather import Category, Sources, gather
 from cachezoo.report.glossary import COMMANDS, TERMS
 from cachezoo.report.plots import draw
 from cachezoo.report.sections import report_sections
-from cachezoo.report.tables import (
-    flash_table,
-    model_table,
-    policy_tables,
-    summary_table,
-    trace_table,
-)
-from cachezoo.report.verdict import answers
-from cachezoo.view import Figure, Section, percent
+from cachezoo.report.sizes_plot import size_drawing
+from cachezoo.report.tables import flash_table, model_table, policy_tables, times_from, trace_table
+from cachezoo.report.verdict import Answers, answers
+from cachezoo.report.workloads import in_short, summary_table, workload_section
+from cachezoo.systems.base import ReportSection
+from cachezoo.view import Cell, Column, Figure, Section, Table, name_cell, percent
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
-TEMPLATE = "page.html.j2"
+TITLE = "Which cache policy should each workload run?"
+HOW = (
+    "Models and policies were chosen on validation traces alone; the verdicts are read off test traces, which chose "
+    "nothing. The page cache holds {capacity} of a trace's distinct pages."
+)
 Figures = Mapping[str, Figure]
 
 
@@ -47,45 +52,76 @@ def write_report(root: Path, params: "Params") -> None:
 
 def render(sources: Sources, figures: Figures) -> str:
     """The page's HTML; it refers to nothing but the plots beside it."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("cachezoo.report", "."), autoescape=True,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
     told = {category.name: answers(sources, category) for category in sources.categories}
-    return environment.get_template(TEMPLATE).render(
-        summary=summary_table(told),
-        answers=told,
-        more_answers=[part.answer(sources) for part in report_sections()],
-        sections=_sections(sources, figures),
-        terms=TERMS,
-        commands=COMMANDS,
-        capacity=percent(sources.capacity_fraction, 0),
-        inputs=names.INPUTS,
-        digest=sources.digest,
+    page = Page(
+        TITLE,
+        [in_short(told), HOW.format(capacity=percent(sources.capacity_fraction, 0))],
+        facts_of(sources),
+        _sections(sources, told, figures),
+        TERMS,
+        sources.digest,
     )
+    return shell.render(page)
+
+
+def facts_of(sources: Sources) -> list[tuple[str, str]]:
+    """What the figures are of: size, traces, trainings, seeds, devices, inputs."""
+    tests = [facts for facts in sources.traces if facts.role == "test"]
+    unseen = sum(facts.unseen for facts in tests)
+    trainings = max((len(model.trained.seeds) for model in sources.models), default=0)
+    times = times_from(sources.categories)
+    found = [
+        ("page cache", f"{percent(sources.capacity_fraction, 0)} of a trace's pages"),
+        ("test traces", f"{len(tests)}, {unseen} of unseen programs"),
+        ("trainings", f"up to {trainings} of a model, seeds of their own"),
+        ("seed", str(sources.seed)),
+        ("response times", times),
+        ("made from", f"inputs {sources.digest[:12]}"),
+        ("commit, machine", PLACE),
+    ]
+    return [(name, value) for name, value in found if value]
 
 
 def _pick(figures: Figures, files: Sequence[str]) -> list[Figure]:
     return [figures[file] for file in files if file in figures]
 
 
-def _sections(sources: Sources, figures: Figures) -> list[Section]:
-    sections = [
-        _trace_section(sources, figures),
+def _sections(sources: Sources, told: Mapping[str, Answers], figures: Figures) -> list[Section]:
+    sections = [Section("answers", "Answers", tables=[summary_table(told)])]
+    for category in sources.categories:
+        answered = told[category.name]
+        drawing = size_drawing(sources, category, [*answered.page.home, *answered.page.away])
+        sections.append(workload_section(sources, category, answered, [drawing] if drawing is not None else []))
+    sections += [_own_section(part, sources, figures) for part in report_sections()]
+    sections += [
         _page_section(sources, figures),
         _flash_section(sources, figures),
+        _trace_section(sources, figures),
         Section(
             "models", "Models: training and thresholds", tables=[model_table(sources.models)] if sources.models else [],
             texts=[] if sources.models else ["No model was trained."],
-            figures=_pick(figures, [names.model_plot(model.id) for model in sources.models]),
+            figures=_pick(figures, [names.model_plot(model.id) for model in sources.models]), folded=True,
         ),
     ]  # fmt: skip
-    own = [part.section(sources, figures) for part in report_sections()]
-    sections += [section for section in own if section is not None]
     cards = [card_section(model) for model in sources.models]
-    return [*sections, Section("cards", "Model cards", ["What each bundle is, as it says itself."], parts=cards)]
+    texts = ["What each bundle is, when not to use it, and how to load it, as it says itself."]
+    sections.append(Section("cards", "Model cards", texts, parts=cards, folded=True))
+    return [*sections, Section("commands", "Commands", tables=[command_table()], folded=True)]
+
+
+def _own_section(part: ReportSection, sources: Sources, figures: Figures) -> Section:
+    """A system's own section: its answer, and its tables and figures folded away."""
+    found, said = part.section(sources, figures), part.answer(sources)
+    if found is None:
+        return Section(part.id, part.title, [said])
+    shown = replace(found, id=f"{found.id}-figures", title="Tables and figures", folded=True)
+    return Section(found.id, found.title, [said], parts=[shown])
+
+
+def command_table() -> Table:
+    """Which command computes what."""
+    columns = [Column("command", numeric=False), Column("what it computes", numeric=False)]
+    return Table("Commands behind the figures", columns, [[name_cell(name), Cell(what)] for name, what in COMMANDS])
 
 
 def _trace_section(sources: Sources, figures: Figures) -> Section:
@@ -94,7 +130,7 @@ def _trace_section(sources: Sources, figures: Figures) -> Section:
         plots = _pick(figures, [names.trace_plot(facts.key)])
         parts.append(Section(f"trace-{facts.key}", facts.key, figures=plots, folded=facts.role != "test"))
     texts = ["Of each workload the test traces come first; its models saw none of them. The others are folded."]
-    return Section("traces", "Traces", texts, [trace_table(sources.traces)], parts=parts)
+    return Section("traces", "Traces", texts, [trace_table(sources.traces)], parts=parts, folded=True)
 
 
 def _without(categories: Sequence[Category], part: str) -> list[str]:
@@ -110,13 +146,14 @@ def _page_section(sources: Sources, figures: Figures) -> Section:
         *_without(sources.categories, "page"),
     ]
     files = [names.policies_plot(category.name) for category in sources.categories]
-    return Section("page-cache", "Page cache", texts, policy_tables(sources.categories), _pick(figures, files))
+    tables = policy_tables(sources.categories)
+    return Section("page-cache", "All policies in the page cache", texts, tables, _pick(figures, files), folded=True)
 
 
 def _flash_section(sources: Sources, figures: Figures) -> Section:
     texts = [
-        "Seconds that the disk behind the cache is busy with reads, per second. baleen is the model as shipped; the "
-        "others may write what it writes. accept_all has no budget.",
+        "Disks kept busy: seconds of disk-head time for reads, a second. baleen is the model as shipped; the others "
+        "may write what it writes, but accept_all, which has no budget.",
         *_without(sources.categories, "flash"),
     ]
     texts += [
@@ -126,4 +163,4 @@ def _flash_section(sources: Sources, figures: Figures) -> Section:
     ]
     tables = [table for category in sources.categories if (table := flash_table(category)) is not None]
     files = [names.flash_plot(category.name) for category in sources.categories]
-    return Section("flash-cache", "Flash cache", texts, tables, _pick(figures, files))
+    return Section("flash-cache", "All policies in the flash cache", texts, tables, _pick(figures, files), folded=True)

@@ -1,9 +1,27 @@
 """What systems say on the page besides the common tables: their parts, found through the registry."""
 
-from cachezoo.systems.base import ReportSection
+from typing import TYPE_CHECKING
+
+from cachezoo.systems.base import AtSize, ReportSection
 from cachezoo.systems.registry import SYSTEMS
+
+if TYPE_CHECKING:
+    from cachezoo.report.gather import Sources
 
 
 def report_sections() -> list[ReportSection]:
     """The parts of the systems that have one, in the registry's order."""
     return [system.report.load() for system in SYSTEMS.values() if system.report is not None]
+
+
+def at_sizes(sources: "Sources", trace: str) -> list[AtSize]:
+    """What models hit on a test trace at every size that a system tried."""
+    parts = [part.sizes for part in report_sections() if part.sizes is not None]
+    return [found for sizes in parts for found in sizes(sources, trace)]
+
+
+def carried(sources: "Sources", kind: str, category: str) -> str:
+    """What a system's model does on other set-ups and programs of a category; empty where nothing was tried."""
+    report = SYSTEMS[kind].report
+    said: ReportSection | None = report.load() if report is not None else None
+    return said.carried(sources, category) if said is not None and said.carried is not None else ""

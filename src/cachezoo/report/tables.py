@@ -6,7 +6,6 @@ from cachezoo.metrics.flash import FlashRow
 from cachezoo.metrics.page import PageTrace, PolicyRow
 from cachezoo.report.gather import Category, Model, flash_policies
 from cachezoo.report.traces import TraceFacts
-from cachezoo.report.verdict import Answer, Answers, C, InFlash, InPage
 from cachezoo.view import (
     NONE,
     Cell,
@@ -16,7 +15,6 @@ from cachezoo.view import (
     number,
     number_cell,
     percent,
-    points,
     share_cell,
     span,
     words,
@@ -29,71 +27,6 @@ KINDS = ("model", "follower", "online", "classic", "composed", "bound")
 def card_anchor(model_id: str) -> str:
     """Where a model's card stands on the page."""
     return f"card-{model_id}"
-
-
-def summary_table(answers: Mapping[str, Answers]) -> Table:
-    """One row a category and test trace: what to deploy, what it gains, and whether it is worth it."""
-    columns = [
-        Column("workload", "and its test trace", numeric=False),
-        Column("page cache: deploy", numeric=False),
-        Column("page hits", "gained on the best classic"),
-        Column("gap closed", "90 % interval"),
-        Column("SSD writes", "pages for 100 requests"),
-        Column("response", "mean µs, decisions included"),
-        Column("page cache: worth it?", numeric=False),
-        Column("flash cache: deploy", numeric=False),
-        Column("mean disk-head time", "against the best without a model"),
-        Column("flash cache: worth it?", numeric=False),
-    ]
-    rows = []
-    for category, said in answers.items():
-        pages = {case.trace: case for case in said.page.cases}
-        flashes = {case.trace: case for case in said.flash.cases}
-        for trace in dict.fromkeys([*pages, *flashes]) or [""]:
-            both = pages.get(trace), flashes.get(trace)
-            unseen = ", unseen program" if any(case is not None and case.unseen for case in both) else ""
-            first = Cell(category, note=f"{trace}{unseen}", link=f"#answer-{category}")
-            rows.append([first, *_page_cells(said.page, both[0]), *_flash_cells(said.flash, both[1])])
-    return Table("What to deploy for each workload, and what it gains on its test traces", columns, rows)
-
-
-def _deploy_cell(answer: Answer[C]) -> Cell:
-    if not answer.deploy:
-        return Cell(NONE, note=answer.worth)
-    link = f"#{card_anchor(answer.deploy[0])}" if answer.model else ""
-    return name_cell(" + ".join(answer.deploy), link, "bundle" if answer.model else "a classic, no model")
-
-
-def _page_cells(answer: Answer[InPage], case: InPage | None) -> list[Cell]:
-    worth = Cell(answer.worth, tone=answer.tone)
-    if case is None:
-        return [_deploy_cell(answer), *[Cell(NONE)] * 4, worth]
-    own, choice = case.own, case.choice
-    hits = Cell(points(own.gap_points), own.gap_points, f"against {case.best.policy}")
-    writes = number_cell(own.ssd_writes_per_100_io, 1)
-    response = number_cell(own.mean_response_us)
-    if choice is not None and choice.policy != own.policy:
-        name = choice.policy
-        if name != case.best.policy:
-            gain = 100 * (own.hit_ratio - choice.hit_ratio)
-            hits = Cell(hits.text, hits.value, f"{hits.note}; {points(gain)} against {name}")
-        writes = Cell(writes.text, writes.value, f"{name} {number(choice.ssd_writes_per_100_io, 1)}")
-        response = Cell(response.text, response.value, f"{name} {number(choice.mean_response_us)}")
-    closed = share_cell(own.gap_closed, own.gap_closed_interval, 0)
-    return [_deploy_cell(answer), hits, closed, writes, response, worth]
-
-
-def _flash_cells(answer: Answer[InFlash], case: InFlash | None) -> list[Cell]:
-    worth = Cell(answer.worth, tone=answer.tone)
-    if case is None:
-        return [_deploy_cell(answer), Cell(NONE), worth]
-    if not answer.model:
-        mean = case.own.read_dt.mean
-        return [_deploy_cell(answer), Cell(number(mean, 2), mean, "disk-head s/s, its own"), worth]
-    low, high = case.best.mean_dt_saved_interval
-    peak = f"{span([-high, -low], 1)} peak {percent(-case.best.peak_dt_saved, 1, signed=True)}"
-    saved = -case.best.mean_dt_saved
-    return [_deploy_cell(answer), Cell(percent(saved, 1, signed=True), saved, peak), worth]
 
 
 def trace_table(traces: Sequence[TraceFacts]) -> Table:
@@ -202,8 +135,8 @@ def flash_table(category: Category) -> Table | None:
         return None
     columns = [
         Column("policy", numeric=False),
-        Column("peak", "read disk-head s/s"),
-        Column("mean", "read disk-head s/s"),
+        Column("busiest window", "disks kept busy with reads"),
+        Column("mean", "disks kept busy with reads"),
         Column("reads without disk I/O"),
         Column("bytes from flash"),
         Column("flash writes", "of AcceptAll's"),

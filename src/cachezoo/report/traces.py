@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.curves.measure import curves
 from cachezoo.policies.registry import OPTIMUM
-from cachezoo.policies.simulate import parse_capacity, simulate
+from cachezoo.policies.simulate import parse_capacity
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.stats import describe
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import OP_READ, Trace
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.settings.data import TraceEntry
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 F64 = npt.NDArray[np.float64]
 WINDOWS = 100
 FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
-REPLAYED = ("lru", OPTIMUM)
-MOST_ACCESSES = 2_000_000  # replayed as they are; of longer traces a sample of the pages
+SIMULATED = ("lru", OPTIMUM)
+MOST_ACCESSES = 2_000_000  # simulated as they are; of longer traces a sample of the pages
 PROGRAMS = "programs"
 
 
@@ -43,8 +43,8 @@ class TraceFacts:
         window_s: seconds of a window.
         reads, writes: float64[100] requests a second in each window.
         capacities: cache sizes as parts of the distinct pages.
-        hit_ratios: of each policy replayed, float64 at each capacity, counted after the warm-up.
-        sampled: one in so many pages was replayed for the hit ratios; 1 for all.
+        hit_ratios: of each policy simulated, float64 at each capacity, counted after the warm-up.
+        sampled: one in so many pages was simulated for the hit ratios; 1 for all.
     """
 
     key: str
@@ -68,7 +68,7 @@ def trace_facts(root: Path, key: str, entry: "TraceEntry", capacity_fraction: fl
         root: the project's.
         key: the trace.
         entry: its row of the matrix.
-        capacity_fraction: a cache size to replay besides the usual ones.
+        capacity_fraction: a cache size to simulate besides the usual ones.
 
     Raises:
         CachezooError: it has not been ingested, or the file is damaged.
@@ -77,7 +77,7 @@ def trace_facts(root: Path, key: str, entry: "TraceEntry", capacity_fraction: fl
     trace, pages = read_trace(path), read_pages(path)
     window_s, reads, writes = load_over_time(trace)
     capacities = tuple(sorted({*FRACTIONS, capacity_fraction}))
-    sampled, hit_ratios = hit_ratio_curves(trace, pages, capacities)
+    sampled, hit_ratios = hit_ratio_curves(pages, capacities)
     rates = reads + writes
     accesses = len(pages.page_ids)
     figures = {
@@ -112,42 +112,22 @@ def load_over_time(trace: Trace) -> tuple[float, F64, F64]:
     return window_s, counts[0] / window_s, counts[1] / window_s
 
 
-def hit_ratio_curves(
-    trace: Trace, pages: PageAccesses, capacities: tuple[float, ...]
-) -> tuple[int, dict[str, list[float]]]:
+def hit_ratio_curves(pages: PageAccesses, capacities: tuple[float, ...]) -> tuple[int, dict[str, list[float]]]:
     """Page hit ratio of LRU and of the optimum over cache size, each counted after its own warm-up.
 
-    Of a trace with more than `MOST_ACCESSES` page accesses, one in k pages is replayed in a k-th of the cache: pages
-    are drawn by a hash of their ids, so that a page's accesses all stay or all go (SHARDS, Waldspurger et al., FAST
-    2015).
+    LRU's is exact; of a trace with more than `MOST_ACCESSES` page accesses, the optimum's is from a sample of the pages
+    (`cachezoo.curves`).
 
     Args:
-        trace: the requests.
-        pages: their page accesses.
+        pages: page accesses of the trace.
         capacities: parts of the distinct pages.
 
     Returns:
-        k, and hit ratios by policy, one for each capacity.
+        The k of one page in k that the optimum was simulated on, 1 for all; and hit ratios by policy, one for each
+        capacity.
     """
-    rate = -(-len(pages.page_ids) // MOST_ACCESSES)
-    if rate > 1:
-        trace, pages = _sampled(trace, pages, rate)
-    curves: dict[str, list[float]] = {policy: [] for policy in REPLAYED}
-    for share in capacities:
-        capacity = parse_capacity(f"{100 * share}%", pages.n_pages)
-        warmup = auto_warmup(pages, capacity)
-        for policy in REPLAYED:
-            curves[policy].append(simulate(trace, pages, policy, capacity, warmup).hit_ratio)
-    return rate, curves
-
-
-def _sampled(trace: Trace, pages: PageAccesses, rate: int) -> tuple[Trace, PageAccesses]:
-    """One access a request of the pages whose hash falls into the sample, numbered anew by first appearance."""
-    mixed = pages.page_ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    kept = np.flatnonzero((mixed >> np.uint64(40)) % np.uint64(rate) == 0)
-    _, first, inverse = np.unique(pages.page_ids[kept], return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    rows = pages.request_of_access()[kept]
-    starts = np.arange(len(kept) + 1, dtype=np.int64)
-    return trace.take(rows), PageAccesses(starts, rank[inverse], len(first))
+    sizes = [parse_capacity(f"{100 * share}%", pages.n_pages) for share in capacities]
+    found = curves(pages, SIMULATED, sizes, most_accesses=MOST_ACCESSES)
+    places = np.searchsorted(found[0].capacities, sizes)
+    ratios = {own.policy: own.hit_ratio[places].tolist() for own in found}
+    return max(round(1 / own.rate) for own in found), ratios

@@ -17,6 +17,7 @@ from cachezoo.config.matrix import NewTrace, add_trace
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.params import categories_of
 from cachezoo.repro.run import main as repro
+from cachezoo.repro.worker import INTERRUPTED
 from cachezoo.tracking.zoo import promote
 
 FITTED = 0.7  # of each trace
@@ -75,7 +76,10 @@ def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
     for trace in traces:
         for role, part in (("train", (0.0, FITTED)), ("validation", (FITTED, 1.0))):
             add_trace(root, NewTrace(trace, category, role, part=part))
-    if repro(["compose"]) or repro([target.stage for target in wanted]):
+    status = repro(["compose"]) or repro([target.stage for target in wanted])
+    if status == INTERRUPTED:  # which it has said
+        raise SystemExit(status)
+    if status:
         message = f"{root}: a stage failed, see above; run make retrain again without TRACES after it is fixed"
         raise CachezooError(message)
     lines = []

@@ -19,11 +19,12 @@ from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.private import closed_folder
 from cachezoo.repro.lockfile import LockWriter, drop_params, recover
 from cachezoo.repro.plan import Plan, make_plan
-from cachezoo.repro.worker import FAILED, Worker
+from cachezoo.repro.progress import Seconds, remaining, spoken
+from cachezoo.repro.worker import FAILED, INTERRUPTED, Worker
 
 CACHE = Path(".cache")
 JOBS = 2
-INTERRUPTED = 128 + signal.SIGINT
+SAID = "repro: interrupted; run the same again to go on\n"
 
 
 @dataclass
@@ -36,6 +37,7 @@ class Run:
         jobs: how many stages run at once.
         force: run stages that are up to date too.
         times: a file that gets a line of JSON for each stage that has ended, see `_record`.
+        verbose: say of each stage too that it begins, with which command, or that it was up to date.
     """
 
     plan: Plan
@@ -43,6 +45,10 @@ class Run:
     jobs: int
     force: bool
     times: Path | None
+    verbose: bool = False
+    seconds: Seconds = field(default_factory=Seconds)
+    left: dict[str, frozenset[str]] = field(default_factory=dict)
+    ran: int = 0
     ended: set[str] = field(default_factory=set)
     running: dict[str, Worker] = field(default_factory=dict)
     status: int = 0
@@ -54,7 +60,8 @@ class Run:
         Returns:
             0, or the status of the first stage that failed.
         """
-        left = dict(self.plan.waits)
+        self.left = left = dict(self.plan.waits)
+        self._progress()
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
             while self.running or (left and not self.status):
@@ -62,7 +69,7 @@ class Run:
                 for name in ready[: self.jobs - len(self.running)] if not self.status else ():
                     del left[name]
                     stage = self.plan.stages[name]
-                    self.running[name] = Worker(stage, self.force, sys.stdout.buffer, sys.stderr.buffer)
+                    self.running[name] = Worker(stage, self.force, sys.stdout.buffer, sys.stderr.buffer, self.verbose)
                 wait([source for worker in self.running.values() for source in worker.sources])
                 self._look()
         finally:
@@ -82,18 +89,41 @@ class Run:
                 self.ended.add(name)
                 if worker.entry is not None:
                     self.lock.add(name, worker.entry)
+                if worker.ran:
+                    self.ran += 1
+                    self.seconds.add(name, time.time() - worker.start)
+                    self.seconds.save()
+                    self._progress(name)
             elif not self.status:
                 self.status = status
                 self._say(f"{name} failed (status {status})")
 
+    def _progress(self, ended: str = "") -> None:
+        """One line: how many stages are up to date, and about how long the others take if all of them have to run.
+
+        What depends on a stage that has run may turn out to be up to date.
+        """
+        done = self.plan.wanted - len(self.plan.stages) + len(self.ended)
+        if self.status or done == self.plan.wanted:
+            return
+        now = time.time()
+        spent = {name: now - worker.start for name, worker in self.running.items()}
+        to_go = spoken(remaining(self.left, spent, self.seconds, self.jobs))
+        what = f"{ended} ended; " if ended else ""
+        sys.stdout.write(f"repro: {what}{done} of {self.plan.wanted} stages are up to date, {to_go} to go at most\n")
+        sys.stdout.flush()
+
     def _interrupt(self, *_: object) -> None:
         """Ctrl-C reaches the stages too and ends them; a second one ends what does not heed the first."""
-        os.write(sys.stderr.fileno(), b"\nrepro: interrupted; once more ends what still runs\n")
+        if not self.interrupts:
+            os.write(sys.stderr.fileno(), SAID.encode())
         self.interrupts += 1
         self.status = INTERRUPTED
-        if self.interrupts > 1:
-            for worker in self.running.values():
+        for worker in self.running.values():
+            if self.interrupts > 1:
                 worker.kill()
+            else:
+                worker.hush()
 
     def _say(self, what: str) -> None:
         others = f"; waiting for {', '.join(self.running)} to end" if self.running else ""
@@ -123,6 +153,7 @@ def _options(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("--jobs", type=_jobs, default=JOBS, metavar="N", help="stages at a time (default %(default)s)")
     parser.add_argument("--times", type=Path, metavar="FILE", help="append a line of JSON when a stage has ended")
+    parser.add_argument("-v", "--verbose", action="store_true", help="a line for each stage, those up to date too")
     parser.add_argument("-f", "--force", action="store_true", help="run stages that are up to date too")
     return parser.parse_known_args(arguments)
 
@@ -159,14 +190,12 @@ def main(arguments: Sequence[str]) -> int:
         return int(dvc(plain))
     try:
         plan = _plan(targets, options.force)
-        if not plan.stages:
-            sys.stdout.write("Data and pipelines are up to date.\n")
-            return 0
-        lock = LockWriter(plan.order)
-        sys.stdout.write(f"{len(plan.stages)} of {plan.wanted} stages to look at, {options.jobs} at a time\n")
-        status = Run(plan, lock, options.jobs, options.force, options.times).go()
+        run = Run(plan, LockWriter(plan.order), options.jobs, options.force, options.times, options.verbose)
+        status = run.go()
         if status == 0:
-            lock.finish()
+            run.lock.finish()
+            how = f"; {run.ran} of them ran" if run.ran else ""
+            sys.stdout.write(f"{plan.wanted} of {plan.wanted} stages are up to date{how}\n")
         return status
     except ConfigError:
         return int(dvc(plain))
@@ -177,4 +206,5 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"repro: {error}\n")
         return 1
     except KeyboardInterrupt:
+        sys.stderr.write(SAID)
         return INTERRUPTED

@@ -20,7 +20,10 @@ from cachezoo.repro.lockfile import entry_text
 from cachezoo.stage import die_with_parent
 
 BEGUN = b"Running stage '"
+COMMAND = b"> "
+SKIPPED = (b"' didn't change, skipping", b"' is cached - skipping run, checking out outputs")
 FAILED = 255
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def _causes(error: BaseException | None) -> Iterator[str]:
@@ -31,7 +34,8 @@ def _causes(error: BaseException | None) -> Iterator[str]:
 
 def _run(stage: Stage, force: bool, parent: int, out: int, err: int, result: Connection) -> None:
     """Bring a stage up to date; runs in the new process, which Ctrl-C leaves alone so that DVC's files stay whole."""
-    signal.signal(signal.SIGINT, lambda *_: None)
+    interrupts: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     die_with_parent()
     if os.getppid() != parent:
         os._exit(FAILED)
@@ -46,18 +50,28 @@ def _run(stage: Stage, force: bool, parent: int, out: int, err: int, result: Con
             done = stage.reproduce(force=force)
             result.send(entry_text(to_lockfile(done)) if done else None)
     except DvcException as error:
+        if interrupts:  # its end is no failure
+            raise SystemExit(INTERRUPTED) from error
         sys.stderr.write(f"ERROR: failed to reproduce '{stage.name}': {': '.join(_causes(error))}\n")
         raise SystemExit(FAILED) from error
 
 
 class _Stream:
-    """One end of a pipe, read without waiting and passed on line by line."""
+    """One end of a pipe, read without waiting and passed on line by line.
 
-    def __init__(self, prefix: bytes, to: IO[bytes]) -> None:
+    Args:
+        prefix: what stands before each line.
+        to: where lines go.
+        whole: pass on what DVC says of a stage too: that it begins and with which command, or is skipped.
+    """
+
+    def __init__(self, prefix: bytes, to: IO[bytes], whole: bool) -> None:
         self.end, self.write_end = os.pipe()
         os.set_blocking(self.end, False)
         self.begun = False
-        self._prefix, self._to, self._rest = prefix, to, b""
+        self.hushed = False
+        self._command = False
+        self._prefix, self._to, self._whole, self._rest = prefix, to, whole, b""
 
     def pass_on(self) -> bool:
         """Pass on what is there; False at the end of the stream."""
@@ -69,9 +83,20 @@ class _Stream:
         return True
 
     def _print(self, lines: list[bytes]) -> None:
-        self.begun = self.begun or any(line.startswith(BEGUN) for line in lines)
-        self._to.write(b"".join(self._prefix + line + b"\n" for line in lines if line.strip()))
+        if self.hushed:
+            return
+        own = [line for line in lines if line.strip() and not self._of_dvc(line)]
+        shown = own if not self._whole else [line for line in lines if line.strip()]
+        self._to.write(b"".join(self._prefix + line + b"\n" for line in shown))
         self._to.flush()
+
+    def _of_dvc(self, line: bytes) -> bool:
+        """Whether DVC says this of the stage, not the stage itself."""
+        if not self.begun:
+            self.begun = self._command = line.startswith(BEGUN)
+            return self.begun or line.endswith(SKIPPED)
+        self._command = self._command and line.startswith(COMMAND)
+        return self._command
 
     def close(self) -> None:
         """Pass on the rest, an unfinished line included."""
@@ -89,7 +114,7 @@ class Worker:
         entry: its lines of dvc.lock once it has ended; None if nothing was to be done, or it failed.
     """
 
-    def __init__(self, stage: Stage, force: bool, out: IO[bytes], err: IO[bytes]) -> None:
+    def __init__(self, stage: Stage, force: bool, out: IO[bytes], err: IO[bytes], whole: bool = True) -> None:
         """Start it.
 
         Args:
@@ -97,11 +122,12 @@ class Worker:
             force: run it even if nothing has changed.
             out: where lines of its standard output go, the stage's name before each.
             err: the same for standard error.
+            whole: pass on what DVC says of the stage too.
         """
         self.name: str = stage.name
         self.start = time.time()
         self.entry: str | None = None
-        self._streams = [_Stream(f"{self.name} | ".encode(), to) for to in (out, err)]
+        self._streams = [_Stream(f"{self.name} | ".encode(), to, whole) for to in (out, err)]
         self._open = {stream.end: stream for stream in self._streams}
         # Forked: DVC and the project are loaded once. No thread has been started, DVC's files and locks are closed.
         context = multiprocessing.get_context("fork")
@@ -138,6 +164,10 @@ class Worker:
     def ran(self) -> bool:
         """Whether the stage's command was started; a stage may be up to date or restored from DVC's cache."""
         return self._streams[0].begun
+
+    def hush(self) -> None:
+        """Pass on no more of its standard error, where an interrupted program says from where it was called."""
+        self._streams[1].hushed = True
 
     def kill(self) -> None:
         """End it at once; the stage's own process ends with it."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from statistics import stdev
 from typing import TYPE_CHECKING, Any, Literal
 
 from cachezoo.errors import ConfigError
@@ -35,18 +36,52 @@ class Lazy:
 
 
 @dataclass(frozen=True)
+class AtSize:
+    """A model on a test trace in a page cache of one size.
+
+    Attributes:
+        policy: the model's id.
+        capacity: pages.
+        hit_ratio: page hits per page access, the mean of the seeds where several were run.
+        best_classic: hit ratio of the trace's best classic at that size.
+        optimum: of Belady with bypass.
+        seeds: hit ratio of each training; empty where one alone was run.
+    """
+
+    policy: str
+    capacity: int
+    hit_ratio: float
+    best_classic: float
+    optimum: float
+    seeds: Sequence[float]
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation over the trainings; None of fewer than two."""
+        return stdev(self.seeds) if len(self.seeds) > 1 else None
+
+
+@dataclass(frozen=True)
 class ReportSection:
     """What a system says on the report's page besides the tables that all share.
 
     Attributes:
-        answer: one or two sentences for the page's head.
-        section: its section, from the figures drawn; None where it has nothing to show.
+        id, title: of the section.
+        answer: a few sentences that it begins with.
+        section: its tables and figures, from those drawn; None where it has nothing to show.
         draw: draws its figures into a folder.
+        sizes: what its models hit on a test trace at each size that was tried; none where it runs no page cache.
+        carried: (sources, category) what its model does on other set-ups and programs of a category, beside the test
+            traces of the category itself; empty where nothing was tried.
     """
 
+    id: str
+    title: str
     answer: "Callable[[Sources], str]"
     section: "Callable[[Sources, Mapping[str, Figure]], Section | None]"
     draw: "Callable[[Sources, Path], Sequence[Figure]]"
+    sizes: "Callable[[Sources, str], Sequence[AtSize]] | None" = None
+    carried: "Callable[[Sources, str], str] | None" = None
 
 
 @dataclass(frozen=True)

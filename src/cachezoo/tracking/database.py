@@ -1,6 +1,8 @@
 """MLflow's database file: looked at before MLflow opens it, so that what is wrong with it is said in one line.
 
-It is a view of stage outputs. A damaged one is deleted, and `cachezoo track sync` builds it anew.
+It is a view of stage outputs. One that is damaged, of another version of MLflow, or of the folder that a clone was
+moved or copied from, is put aside by `cachezoo track sync`, which builds it anew. What is wrong is found out before
+MLflow opens the file, as MLflow would keep it open.
 """
 
 import contextlib
@@ -11,13 +13,50 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cachezoo.bundles.protocol import one_line
+from cachezoo.console import err
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_file, held
+from cachezoo.tracking.artifacts import ARTIFACTS
 
 DATABASE = "mlflow.db"
+REPLACED = f"{DATABASE}.replaced"
+EXPERIMENT = "cachezoo"
+BESIDE = ("-journal", "-wal", "-shm")  # of SQLite
 LOCKED = "database is locked"
 SCHEMA = "database schema"
 WAIT_S = 30.0
+REBUILD = "; run `cachezoo track sync`, which builds it anew"
+
+
+class UnusableError(CachezooError):
+    """The database is no view of this project, and is to be built anew."""
+
+
+def renew(root: Path, wait_s: float = WAIT_S) -> None:
+    """Put a database aside that cannot be used, as `mlflow.db.replaced`; the next use makes an empty one.
+
+    Args:
+        root: the project.
+        wait_s: how long another program may hold it.
+
+    Raises:
+        CachezooError: it is no file, cannot be opened, or another program holds it.
+    """
+    path = root / DATABASE
+    try:
+        _check(path, wait_s)
+        return
+    except UnusableError as error:
+        what = str(error)
+    with held(root):
+        try:
+            _check(path, wait_s)  # another process may have put it aside meanwhile
+        except UnusableError:
+            for suffix in ("", *BESIDE):
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(f"{path}{suffix}", f"{root / REPLACED}{suffix}")
+    said = what.removesuffix(REBUILD)
+    err().print(f"note: {said}; it is built anew, and the old one kept as {REPLACED}", soft_wrap=True, markup=False)
 
 
 @contextlib.contextmanager
@@ -66,8 +105,8 @@ def _said(path: Path, error: Exception, of_database: bool) -> CachezooError:
     """What MLflow says, in one line; the database is to be deleted only where that is what it speaks of."""
     if LOCKED in str(error):
         return _locked(path)
-    what = f"MLflow refuses ({one_line(error)})"
-    return _damaged(path, what) if of_database else CachezooError(f"{path}: {what}")
+    cure = "; delete it and run `cachezoo track sync`, which builds it anew" if of_database else ""
+    return CachezooError(f"{path}: MLflow refuses ({one_line(error)}){cure}")
 
 
 def _check(path: Path, wait_s: float) -> None:
@@ -80,6 +119,8 @@ def _check(path: Path, wait_s: float) -> None:
         with contextlib.closing(sqlite3.connect(path, timeout=wait_s, isolation_level=None)) as file:
             file.execute("BEGIN IMMEDIATE")
             found = [row[0] for row in file.execute("PRAGMA quick_check(1)")]
+            if found == ["ok"]:
+                _check_owner(path, file)
             file.execute("ROLLBACK")
     except sqlite3.DatabaseError as error:
         if LOCKED in str(error):
@@ -94,8 +135,30 @@ def _check(path: Path, wait_s: float) -> None:
         raise _damaged(path, f"is damaged ({' '.join(found[0].split())})")
 
 
+def _check_owner(path: Path, file: sqlite3.Connection) -> None:
+    """See that an undamaged database is of this MLflow and this folder."""
+    tables = {row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not {"alembic_version", "experiments"} <= tables:
+        raise _damaged(path, "is no database of MLflow's")
+    versions = {row[0] for row in file.execute("SELECT version_num FROM alembic_version")}
+    if versions != _versions():
+        raise _damaged(path, "was made by another version of MLflow")
+    wanted = (path.parent.resolve() / ARTIFACTS).as_uri()
+    for (place,) in file.execute("SELECT artifact_location FROM experiments WHERE name = ?", (EXPERIMENT,)):
+        if place != wanted:
+            raise _damaged(path, f"was made in another folder ({place})")
+
+
+def _versions() -> set[str]:
+    """What the installed MLflow calls its newest schema."""
+    from alembic.script import ScriptDirectory
+    from mlflow.store import db_migrations
+
+    return set(ScriptDirectory(str(Path(db_migrations.__file__).parent)).get_heads())
+
+
 def _damaged(path: Path, what: str) -> CachezooError:
-    return CachezooError(f"{path}: {what}; delete it and run `cachezoo track sync`, which builds it anew")
+    return UnusableError(f"{path}: {what}{REBUILD}")
 
 
 def _locked(path: Path) -> CachezooError:

@@ -20,10 +20,9 @@ from cachezoo.errors import CachezooError
 from cachezoo.io import names_full_disk, write_json
 from cachezoo.systems.registry import bundling_of
 from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, MODEL, PLOTS, clear, prune, seal
-from cachezoo.tracking.database import DATABASE, opened
+from cachezoo.tracking.database import DATABASE, EXPERIMENT, opened, renew
 from cachezoo.tracking.records import CHALLENGER, CHAMPION, HEADLINES, Record, gather, track_table
 
-EXPERIMENT = "cachezoo"
 DIGEST, MODEL_ID, FINGERPRINT, SEAL, NOTE = (
     "cachezoo.digest",
     "cachezoo.model",
@@ -144,6 +143,7 @@ def _sync(root: Path, records: list[Record]) -> SyncReport:
 
     uri = tracking_uri(root)
     report = SyncReport()
+    renew(root)
     with opened(root), names_full_disk(root / DATABASE):
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
         experiment = _experiment(client, root)
@@ -195,12 +195,6 @@ def _experiment(client: Any, root: Path) -> str:  # noqa: ANN401 - MlflowClient
     if found is None:
         created: str = client.create_experiment(EXPERIMENT, artifact_location=location, tags=PAGES)
         return created
-    if found.artifact_location != location:
-        message = (
-            f"{root / DATABASE}: was made in another folder ({found.artifact_location}); "
-            f"remove {DATABASE} and {ARTIFACTS} and run `cachezoo track sync`"
-        )
-        raise CachezooError(message)
     if found.lifecycle_stage == "deleted":
         client.restore_experiment(found.experiment_id)
     for name, value in PAGES.items():

@@ -35,7 +35,7 @@ def timeless(rows):
 @pytest.mark.slow
 def test_rows_come_in_the_order_asked_however_many_processes(files):
     steps = []
-    asked = (files, ["lru", "coinflip(p=0.25)+fifo", "belady_bypass"], ["5%", "20"], Asked())
+    asked = (files, ["lru", "coinflip(p=0.25)+fifo", "belady_bypass"], ["5%", "20p"], Asked())
     alone = sweep(*asked, workers=1, advance=lambda done, _="": steps.append(done))
     assert steps == [1, 2, 3, 4, 5, 6]
     assert [(row["trace"], row["policy"]) for row in alone[::2]] == [
@@ -48,13 +48,13 @@ def test_a_row_is_the_simulation(files):
     trace = seeded_trace(400, 90, 1)
     pages = expand_pages(trace)
     device = load_models(str(ROOT / "conf/device/wdredpro2tb_850pro.yaml"))
-    row = sweep([files[1]], ["lru"], ["20"], Asked(warmup="100", device=device, decision_us=7.0), workers=1)[0]
+    row = sweep([files[1]], ["lru"], ["20p"], Asked(warmup="100", device=device, decision_us=7.0), workers=1)[0]
     found = simulate(trace, pages, "lru", 20, 100)
     assert (row["capacity"], row["warmup"], row["hits"], row["ssd_writes"]) == (20, 100, found.hits, found.ssd_writes)
     assert (row["replacements"], row["dirty_evictions"]) == (found.replacements, found.dirty_evictions)
-    free = sweep([files[1]], ["lru"], ["20"], Asked(warmup="100", device=device), workers=1)[0]
+    free = sweep([files[1]], ["lru"], ["20p"], Asked(warmup="100", device=device), workers=1)[0]
     assert row["mean_response_us"] == pytest.approx(free["mean_response_us"] + 7.0)
-    assert sweep([files[1]], ["lru"], ["20"], Asked(), workers=1)[0]["mean_response_us"] is None
+    assert sweep([files[1]], ["lru"], ["20p"], Asked(), workers=1)[0]["mean_response_us"] is None
     json.dumps(row, allow_nan=False)
 
 

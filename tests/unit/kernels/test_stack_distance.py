@@ -23,20 +23,29 @@ def lru_at(ids, n, capacity, warmup):
     return int((hits_only(Composition(LRU, ACCEPT_ALL), ids, n, capacity)[warmup:] == HIT).sum())
 
 
-@given(pages=st.lists(st.integers(0, 11), max_size=400), warmup=st.integers(0, 150))
+def rising(warmups):
+    """As many warm-ups as capacities, in order."""
+    return sorted((warmups * len(CAPACITIES))[: len(CAPACITIES)])
+
+
+@given(
+    pages=st.lists(st.integers(0, 11), min_size=1, max_size=400),
+    warmups=st.lists(st.integers(0, 150), min_size=1, max_size=len(CAPACITIES)),
+)
 @settings(deadline=None)
-def test_distances_are_the_naive_ones_and_give_lru_at_every_capacity(pages, warmup):
+def test_distances_are_the_naive_ones_and_hits_those_of_lru_at_every_capacity(pages, warmups):
     ids, n = dense(pages)
-    distances = stack_distances(ids, n)
-    assert distances.tolist() == naive.stack_distances(ids.tolist())
-    expected = [lru_at(ids, n, capacity, warmup) for capacity in CAPACITIES]
-    assert lru_hits(distances, CAPACITIES, warmup).tolist() == expected
+    assert stack_distances(ids, n).tolist() == naive.stack_distances(ids.tolist())
+    expected = [lru_at(ids, n, *each) for each in zip(CAPACITIES, rising(warmups), strict=True)]
+    assert lru_hits(ids, n, CAPACITIES, rising(warmups)).tolist() == expected
+    assert expected == naive.lru_hits(ids.tolist(), CAPACITIES, rising(warmups))
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_numbers_run_out_again_and_again(seed):
     rng = np.random.default_rng(seed)
     ids, n = dense(np.concatenate([rng.zipf(1.2, 2500) % 170, np.arange(170), rng.integers(0, 170, 900)]).tolist())
-    distances = stack_distances(ids, n)
-    assert distances.tolist() == naive.stack_distances(ids.tolist())
-    assert lru_hits(distances, CAPACITIES, 700).tolist() == [lru_at(ids, n, c, 700) for c in CAPACITIES]
+    assert stack_distances(ids, n).tolist() == naive.stack_distances(ids.tolist())
+    warmups = rising([700, 20, 3500])
+    expected = [lru_at(ids, n, *each) for each in zip(CAPACITIES, warmups, strict=True)]
+    assert lru_hits(ids, n, CAPACITIES, warmups).tolist() == expected

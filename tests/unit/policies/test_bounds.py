@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, AROUND, BYPASSED, HIT, NONE, PREFETCH, REQUEST, UNIT, WRITE
 from cachezoo.policies import bounds
-from cachezoo.policies.admissions import ACCEPT_ALL
-from cachezoo.policies.components import Composition
-from cachezoo.policies.engine import simulate
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.registry import POLICIES
 from cachezoo.policies.stream import Stream
 from tests.oracles import bounds as naive
 from tests.oracles.benefit import naive_benefit
@@ -110,7 +107,7 @@ def test_ids_are_distinct_and_the_optimum_is_above_all_others():
         assert bound.hits(stream.page_ids, 300, 30).tolist() == outcomes[bound.id].tolist()
     hits = {name: int((outcome == HIT).sum()) for name, outcome in outcomes.items()}
     assert max(hits.values()) == hits["belady_bypass"]
-    assert hits["belady"] > hits["relaxed_belady"] > bounds.lru_curve(stream, [30])[0]
+    assert hits["belady"] > hits["relaxed_belady"] > (POLICIES["lru"].hits(stream.page_ids, 300, 30) == HIT).sum()
 
 
 @given(stream=streams(), capacity=st.integers(1, 8), horizon=st.integers(1, 4))
@@ -127,18 +124,6 @@ def test_the_benefit_oracle_refuses_times_of_other_requests():
     stream = Stream.of_pages(np.zeros(3, np.int32), 1)
     with pytest.raises(ConfigError, match="2 service times for 3 requests"):
         bounds.benefit(stream, 1, np.ones(2))
-
-
-@given(stream=streams(), capacity=st.integers(1, 8), warmup=st.integers(0, 20))
-@settings(deadline=None, max_examples=40)
-def test_curves_are_the_runs_at_each_capacity(stream, capacity, warmup):
-    served = served_of(stream)
-    own = Stream.of_pages(stream.page_ids[served], stream.n_pages)
-    late = served >= warmup
-    lru = simulate(Composition(LRU, ACCEPT_ALL), own, capacity).outcome
-    assert bounds.lru_curve(stream, [capacity], warmup)[0] == (lru[late] == HIT).sum()
-    kept = bounds.static_hindsight(stream, capacity).outcome
-    assert bounds.static_curve(stream, [capacity], warmup)[0] == (kept[warmup:] == HIT).sum()
 
 
 @given(stream=streams(), capacity=st.integers(1, 4))

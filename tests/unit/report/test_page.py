@@ -1,10 +1,9 @@
 import re
 import shutil
+import subprocess
 from collections import Counter
-from html.parser import HTMLParser
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,63 +14,12 @@ from cachezoo.config.schema import Params
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.report.cards import card_html
+from cachezoo.report.copied import PLACE
 from cachezoo.report.page import write_report
+from tests.html_page import FETCHED, HtmlPage
 from tests.report_data import ADMISSION, CACHING, add_traces, entry, make_project, params_of
 
 MINUS = "\N{MINUS SIGN}"
-
-VOID = {"meta", "img", "wbr", "link", "br", "hr", "input"}
-
-
-class Page(HTMLParser):
-    """Ids, links, images and table cells of a page; fails where tags do not close in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.images: list[dict[str, str]] = []
-        self.tags: Counter[str] = Counter()
-        self.cells: list[list[Any]] = []  # [caption, row's name, value, text]
-        self.said = ""
-        self._open: list[str] = []
-        self._caption = self._name = ""
-        self.feed(text)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        self.tags[tag] += 1
-        self.ids += [given["id"]] if "id" in given else []
-        self.links += [given["href"]] if tag == "a" else []
-        self.images += [given] if tag == "img" else []
-        if tag not in VOID:
-            self._open.append(tag)
-        if tag == "caption":
-            self._caption = ""
-        if tag in ("td", "th"):
-            self._name = "" if tag == "th" else self._name
-            self.cells.append([self._caption, self._name, given.get("data-value"), ""])
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" in self._open:
-            return
-        self.said += data
-        if "caption" in self._open:
-            self._caption += data
-        if "th" in self._open and "small" not in self._open:
-            self._name += data
-        if self.cells and ("td" in self._open or "th" in self._open) and "small" not in self._open:
-            self.cells[-1][3] += data
-
-    def shown(self, caption: str, name: str) -> list[tuple[float, str]]:
-        """Values and texts of a table's row."""
-        cells = [cell[2:] for cell in self.cells if cell[0].startswith(caption) and cell[1] == name]
-        return [(float(value), text.strip()) for value, text in cells if value is not None]
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +42,11 @@ def copy(root: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def page(root: Path) -> Page:
-    return Page((root / "report/index.html").read_text())
+def page(root: Path) -> HtmlPage:
+    return HtmlPage((root / "report/index.html").read_text())
 
 
-def test_links_and_images_are_there(root: Path, page: Page) -> None:
+def test_links_and_images_are_there(root: Path, page: HtmlPage) -> None:
     assert [name for name, count in Counter(page.ids).items() if count > 1] == []
     for link in page.links:
         assert link.startswith("#") and link[1:] in page.ids, link
@@ -109,11 +57,10 @@ def test_links_and_images_are_there(root: Path, page: Page) -> None:
 
 
 def test_nothing_is_fetched_from_elsewhere(root: Path) -> None:
-    text = (root / "report/index.html").read_text()
-    assert re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?//""", text) == []
+    assert FETCHED.findall((root / "report/index.html").read_text()) == []
 
 
-def test_every_figure_is_the_metrics_own(root: Path, page: Page) -> None:
+def test_every_figure_is_the_metrics_own(root: Path, page: HtmlPage) -> None:
     web = read_json(root / paths.metrics("web"))
     shown = {"hit_ratio": "Page hit ratio", "mean_response_us": "Mean response", "ssd_writes_per_100_io": "SSD writes"}
     names = {row["policy"]: row["policy"] for row in web["traces"]["web_test"]["rows"]} | {CACHING: "caching lstm8"}
@@ -134,21 +81,70 @@ def test_every_figure_is_the_metrics_own(root: Path, page: Page) -> None:
         assert [value for value, _ in page.shown("Flash cache of web", policy)] == wanted
 
 
-def test_the_page_answers(page: Page) -> None:
+def test_the_page_answers(page: HtmlPage) -> None:
     said = " ".join(page.said.split())  # no-break spaces count as spaces here
-    assert said.startswith("cachezoo: which model for which workload Which model should I deploy")
+    assert said.startswith("Which cache policy should each workload run? Which cache policy should each workload run?")
+    assert "A model in the page cache: only if ssd writes matter for web; not measured for blob." in said
+    assert "A model in the flash cache: deploy for web; not measured for blob." in said
     hits = "36.0 % of the page accesses hit, +6.0 points against lru, the best classic there, and +8.0 points against"
     assert f"{hits} fifo, which validation would have chosen" in said
-    assert "not on web_other" in said
     assert "So it does not hold on a program it has not seen." in said
-    assert "blob: nothing was measured in a page cache." in said
+    assert "Nothing was measured in a page cache for this workload." in said
     assert "No bundle: <script>alert(1)</script>." in said
     assert "One page cache for every workload is reuse.follow" in said
     assert f"closes {MINUS}10.0 % of the gap in the median of 3 traces." in said
     assert said.count("Don't use it there: in the median it gains nothing.") == 2  # in the answer and in its section
 
 
-def test_the_cache_for_every_workload_at_home_and_away(root: Path, page: Page) -> None:
+def test_a_workloads_card_says_what_to_run_and_why(page: HtmlPage) -> None:
+    said = " ".join(page.said.split())
+    card = said[said.index("Page cache: run") : said.index("Hit ratio over cache size on")]
+    assert f"{CACHING} Only if SSD writes matter, else fifo Requests are slower." in card
+    hits = "web_test: 36.0 % of page accesses hit (90 % interval [34.8, 37.2]; one training): +8.0 points on fifo"
+    assert hits in card and "SSD writes: 55.5 pages for 100 requests instead of 98.5." in card
+    assert "Response time: 1,650 µs on the mean instead of 1,601." in card
+    assert "Does it carry over? web_other: Don't (fewer hits than the best classic)." in card
+    assert f'model = runtime.open("models/bundles/{CACHING}", capacity=10)' in card
+    assert f"Flash cache: run {ADMISSION} + ml_range Deploy" in card
+    assert "the model keeps 1.17 disks busy instead of 1.23 with RejectX at equal SSD writes" in card
+    assert "AcceptAll with prefetch all_on_miss, which has no write budget, keeps 1.50 disks busy" in card
+    assert f"cz-bundle=models/bundles/{ADMISSION}" in card
+
+
+def test_no_workload_is_deployed_beside_a_home_trace_that_is_not(root: Path) -> None:
+    text = (root / "report/index.html").read_text()
+    assert "not on web" not in text and "Worth it" not in text
+    assert text.count('<p class="verdict good">Deploy</p>') == 1
+
+
+def test_every_test_trace_has_a_verdict_and_unseen_programs_stand_apart(page: HtmlPage) -> None:
+    home = [cell[3].strip() for cell in page.cells if cell[0].startswith("Page cache, on its own programs")]
+    away = [cell[3].strip() for cell in page.cells if cell[0].startswith("Does it carry over? Page cache")]
+    assert "Only if SSD writes matter" in home and "Don't" in away and "Don't" not in home
+    assert home.count("validation's classic") == 1 and home.count("best classic in hindsight") == 1
+    values = [value for value, _ in page.shown("Page cache, on its own programs", "lru")]
+    assert values == [0.30, 99.5, 1500.25]
+
+
+def test_the_size_curve_is_in_bytes_and_inside_the_page(root: Path, page: HtmlPage) -> None:
+    text = (root / "report/index.html").read_text()
+    assert page.tags["svg"] == 1 and " KiB</text>" in text  # of web; nothing was measured of blob
+    told = [given["aria-label"] for _, given in page.given if given.get("role") == "img"]
+    assert all("Page hit ratio over cache size" in one and "LRU from" in one for one in told)
+
+
+def test_the_page_is_short_while_its_folds_are_closed(root: Path) -> None:
+    text = (root / "report/index.html").read_text()
+    body = text[text.index("<main>") :]
+    depth, shown = 0, 0
+    for piece in re.split(r"(<details[^>]*>|</details>)", body):
+        depth += piece.startswith("<details") - piece.startswith("</details")
+        if depth == 0:
+            shown += len(re.findall(r"<tr>|<li>|<p>|<figure>", piece))
+    assert shown < 60 and body.count("<details") > 10
+
+
+def test_the_cache_for_every_workload_at_home_and_away(root: Path, page: HtmlPage) -> None:
     traces = read_json(root / paths.metrics("reuse"))["traces"]
     for key, trace in traces.items():
         row = trace["rows"][1]
@@ -170,7 +166,7 @@ def test_a_card_keeps_its_tables_and_loses_its_html() -> None:
     html = card_html("# one\n\n| a |\n|---|\n| <i>x</i> |\n\n[go](javascript:alert(1)) <script>y</script>\n")
     assert "<h4>one</h4>" in html and "<td>&lt;i&gt;x&lt;/i&gt;</td>" in html
     assert "<script" not in html and 'href="javascript' not in html
-    Page(html)
+    HtmlPage(html)
 
 
 def test_same_inputs_same_bytes_wherever(root: Path, tmp_path: Path) -> None:
@@ -200,7 +196,7 @@ def test_nothing_but_traces(tmp_path: Path) -> None:
     entries = {"web_test": entry("web", "test")}
     add_traces(tmp_path, entries)
     write_report(tmp_path, params_of(entries))
-    said = Page((tmp_path / "report/index.html").read_text()).said
+    said = HtmlPage((tmp_path / "report/index.html").read_text()).said
     for text in (
         "Nothing was measured in a page cache", "Nothing was measured in a flash cache", "No model was trained",
         "No workload classifier was trained",
@@ -232,5 +228,45 @@ def test_the_command_names_the_page_and_its_age(copy: Path, monkeypatch: pytest.
     assert isinstance(done.exception, CachezooError) and "dvc repro report" in str(done.exception)
 
 
-def test_ids_of_models_lead_to_their_cards(page: Page) -> None:
+def test_ids_of_models_lead_to_their_cards(page: HtmlPage) -> None:
     assert {f"#card-{name}" for name in (CACHING, ADMISSION, "admission.blob.lgbm")} <= set(page.links)
+
+
+def test_a_copy_is_one_file_that_says_where_it_was_made(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(copy)
+    (copy / "dvc.yaml").touch()
+    before = (copy / "report/index.html").read_bytes()
+    done = CliRunner().invoke(app, ["report", "--copy", "sent.html"])
+    assert done.exit_code == 0 and "Copied into sent.html" in done.stdout
+    text = (copy / "sent.html").read_text()
+    page = HtmlPage(text)
+    assert page.images and all(image["src"].startswith("data:image/png;base64,") for image in page.images)
+    assert FETCHED.findall(text) == []
+    assert "not in a Git clone; copied on " in text and PLACE not in text
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    subprocess.run(["git", "add", "sent.html"], check=True)
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *who, "commit", "-qm", "x"], check=True)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    told = CliRunner().invoke(app, ["report", "--copy", "sent.html", "--json"]).stdout
+    assert '"copy": "sent.html"' in told and f"commit {commit.stdout.strip()}" in (copy / "sent.html").read_text()
+    assert CliRunner().invoke(app, ["report", "--copy", "sent.html"]).exit_code == 0
+    assert f"commit {commit.stdout.strip()}, with changes; copied on" in (copy / "sent.html").read_text()
+    assert (copy / "report/index.html").read_bytes() == before
+
+
+def test_a_copy_that_cannot_be_made_leaves_none(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(copy)
+    (copy / "dvc.yaml").touch()
+
+    def refused(to: str) -> str:
+        done = CliRunner().invoke(app, ["report", "--copy", to])
+        assert isinstance(done.exception, CachezooError) and not Path(to).exists()
+        return str(done.exception)
+
+    assert "its folder does not exist" in refused("nowhere/sent.html")
+    (copy / "report/confusion.png").unlink(missing_ok=True)
+    next((copy / "report").glob("trace.*.png")).unlink()
+    assert "the report's plot is missing; run `.venv/bin/dvc repro report`" in refused("sent.html")
+    (copy / "report/index.html").write_text("<html></html>")
+    assert "is of an older cachezoo" in refused("sent.html")

@@ -16,6 +16,13 @@ from dvc.repo import Repo
 
 MAIN = "import sys; from cachezoo.repro.run import main; raise SystemExit(main(sys.argv[1:]))"
 SRC = Path(__file__).resolve().parents[3] / "src"
+# Interrupts itself a moment after it has begun to import DVC.
+LATE = """
+import runpy, signal
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+signal.setitimer(signal.ITIMER_REAL, MOMENT)
+runpy.run_path("scripts/repro.py", run_name="__main__")
+"""
 # Each waits for the other: they end only if they run at once.
 MEET = "touch {0}.here; while [ ! -e {1}.here ]; do sleep 0.02; done; "
 
@@ -115,7 +122,12 @@ def test_stages_that_need_each_other_in_time_run_at_once(project):
     assert [entry["stage"] for entry in ends] == ["b", "a", "c"]
     assert all(entry["ran"] and entry["status"] == 0 and entry["start"] < entry["end"] for entry in ends)
     assert (project / "c").read_text() == "raw\nraw\n"
-    assert "a | Running stage 'a':" in out
+    assert out.splitlines() == [
+        "repro: 0 of 3 stages are up to date, less than a minute to go at most",
+        "repro: b ended; 1 of 3 stages are up to date, less than a minute to go at most",
+        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go at most",
+        "3 of 3 stages are up to date; 3 of them ran",
+    ]
     assert (project / "dvc.lock").read_bytes() == sequential(project, there=["a.here", "b.here"])
 
 
@@ -141,12 +153,18 @@ def test_a_second_run_does_nothing_and_one_after_a_change_what_depends_on_it(pro
     (project / "other").write_text("")
     run(project)
     before = (project / "dvc.lock").stat()
-    assert run(project) == ("Data and pipelines are up to date.\n", "")
+    assert run(project) == run(project, "-v") == ("3 of 3 stages are up to date\n", "")
     assert (project / "dvc.lock").stat().st_mtime_ns == before.st_mtime_ns
     write(project, stage("a", "raw", command="true; "), stage("b", "a"), stage("c", "raw"))
-    out, _ = run(project)
-    assert "2 of 3 stages to look at" in out
-    assert "b | Stage 'b' didn't change, skipping" in out
+    out, _ = run(project, "-v")
+    assert out.splitlines() == [
+        "repro: 1 of 3 stages are up to date, less than a minute to go at most",
+        "a | Running stage 'a':",
+        "a | > true; cat raw > a",
+        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go at most",
+        "b | Stage 'b' didn't change, skipping",
+        "3 of 3 stages are up to date; 1 of them ran",
+    ]
     assert (project / "dvc.lock").read_bytes() == sequential(project)
 
 
@@ -154,7 +172,7 @@ def test_targets_force_and_options_of_dvc(project):
     write(project, stage("a", "raw"), stage("b", "a"), stage("c", "raw"))
     run(project, "b")
     assert locked(project) == ["a", "b"]
-    out, _ = run(project, "-f", "b")
+    out, _ = run(project, "-f", "-v", "b")
     assert [line for line in out.splitlines() if "Running" in line] == [
         "a | Running stage 'a':",
         "b | Running stage 'b':",
@@ -209,10 +227,38 @@ def test_ctrl_c_ends_stages_and_leaves_no_process(project):
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "interrupted" in err
-    assert "Traceback" not in err
+    assert err == "repro: interrupted; run the same again to go on\n"
     assert locked(project) == ["a"]
     assert none_left(project)
+
+
+def test_what_interrupted_programs_say_of_themselves_is_left_out(project):
+    code = "import pathlib, time; pathlib.Path('a.on').touch(); time.sleep(60)"
+    write(project, {"a": {"cmd": f'{sys.executable} -c "{code}"', "deps": ["raw"], "outs": ["a"]}})
+    process = begin(project)
+    while not (project / "a.on").exists():
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "repro: interrupted; run the same again to go on\n")
+    assert "ended" not in out
+    assert none_left(project)
+
+
+def test_ctrl_c_before_there_is_a_plan_is_one_line(project):
+    shutil.copytree(SRC.parent / "scripts", project / "scripts")
+    write(project, stage("a", "raw"))
+    for moment in (0.05, 0.2, 0.4):
+        process = subprocess.Popen(
+            [sys.executable, "-c", LATE.replace("MOMENT", str(moment))],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(SRC)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (130, "repro: interrupted; run the same again to go on\n")
 
 
 def test_ctrl_c_twice_ends_what_does_not_heed_it(project):
@@ -366,8 +412,7 @@ def test_params_that_cannot_be_read_are_composed_anew(project, damage):
     out, err = run(project)
     assert (project / "params.yaml").read_text() == "x: 1\n"
     assert (project / "dvc.lock").read_bytes() == lock
-    assert "compose | Running stage 'compose'" in out
-    assert "Running stage 'a'" not in out
+    assert "1 of them ran" in out
     assert "Traceback" not in err
     assert err == "" if not damage else "params.yaml: was damaged and is removed" in err
 

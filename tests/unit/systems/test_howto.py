@@ -17,11 +17,11 @@ FILE = re.compile(r"`((?:src|conf|pipelines)/[\w/.]+|dvc\.yaml)`")
 pytestmark = pytest.mark.slow
 
 
-def blocks() -> list[tuple[str, str, str]]:
+def blocks(page: Path = PAGE) -> list[tuple[str, str, str]]:
     """(file, language, text) of each block; a block belongs to the file that was named last before it."""
     found: list[tuple[str, str, str]] = []
     file, language, lines = "", "", []
-    for line in PAGE.read_text().splitlines():
+    for line in page.read_text().splitlines():
         if line.startswith("```") and not language:
             language, lines = line[3:], []
         elif line == "```":
@@ -57,10 +57,8 @@ def sources(folder: Path) -> dict[str, dict]:
     return {path.stem: json.loads(path.read_text()) for path in (folder / "data/sources").iterdir()}
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    """A copy of the project on tiny traces, with its lists of sources before the system was added."""
-    folder = tmp_path_factory.mktemp("howto")
+def fresh(folder: Path) -> Path:
+    """A copy of the project on tiny traces."""
     for name in ("src", "conf", "pipelines", "dvc.yaml", "requirements.lock"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
@@ -70,6 +68,13 @@ def project(tmp_path_factory):
     models = yaml.safe_load(tiny)["models"]
     table = "models:\n" + "".join(f"  {kind}: {arch}\n" for kind, arch in sorted(models.items()))
     (folder / "conf/matrix.yaml").write_text(re.sub(r"^models:.*\n", table, tiny, flags=re.MULTILINE))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """Such a copy, with its lists of sources before the system was added."""
+    folder = fresh(tmp_path_factory.mktemp("howto"))
     before = sources(folder)
     for file, language, text in blocks():
         if language == "diff":

@@ -173,15 +173,32 @@ def test_damaged_bundle_stops_the_sync(root: Path, bundle_dir: Path) -> None:
     assert not (root / "mlflow.db").exists()
 
 
-def test_moved_project_and_damaged_database_are_named(root: Path) -> None:
+def logged(root: Path) -> int:
+    return len(list((root / "mlflow-artifacts").iterdir()))
+
+
+def test_the_view_of_a_moved_project_is_built_anew(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sync(root)
+    before, runs = state(root), logged(root)
+    as_a_new_process()
     moved = root.with_name("moved")
     shutil.move(root, moved)
-    with pytest.raises(CachezooError, match=r"made in another folder .*cachezoo track sync"):
-        sync(moved)
-    (moved / "mlflow.db").write_bytes(b"no database" * 100)
-    with pytest.raises(CachezooError, match=r"mlflow\.db: is damaged \(file is not a database\); delete it and run "):
-        sync(moved)
+    with pytest.raises(CachezooError, match=r"made in another folder .*; run `cachezoo track sync`"):
+        ui_address(moved)
+    assert len(sync(moved).created) == 3 and state(moved) == before
+    said = f"note: {moved}/mlflow.db: was made in another folder ({(root / 'mlflow-artifacts').as_uri()}); "
+    assert capsys.readouterr().err == f"{said}it is built anew, and the old one kept as mlflow.db.replaced\n"
+    assert (moved / "mlflow.db.replaced").exists() and logged(moved) == runs
+    assert sync(moved).created == [] and capsys.readouterr().err == ""
+
+
+def test_a_copied_project_leaves_the_view_of_the_first(root: Path) -> None:
+    sync(root)
+    before = state(root)
+    as_a_new_process()
+    copy = Path(shutil.copytree(root, root.with_name("copy")))
+    assert len(sync(copy).created) == 3
+    assert sync(root).created == [] and state(root) == before == state(copy)
 
 
 def test_ui_stays_on_this_machine(tmp_path: Path) -> None:
@@ -216,33 +233,48 @@ def test_importing_the_room_is_cheap() -> None:
 one_kind = pytest.mark.parametrize("trained", ["admission"], indirect=True)
 
 
-def one_line(root: Path, words: str) -> None:
-    for use in (sync, ui_address):
+def one_line(root: Path, words: str, *uses: Any) -> None:
+    for use in uses or (sync, ui_address):
         with pytest.raises(CachezooError, match=words) as caught:
             use(root)
         assert "\n" not in str(caught.value) and str(caught.value).startswith(f"{root}/mlflow.db: ")
 
 
+def built_anew(root: Path, before: Any, words: str) -> None:
+    as_a_new_process()
+    one_line(root, f"{words}; run `cachezoo track sync`, which builds it anew$", ui_address)
+    assert len(sync(root).created) == 3 and state(root) == before
+    assert (root / "mlflow.db.replaced").exists()
+
+
 @one_kind
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_a_database_that_is_cut_is_named_and_built_anew(root: Path, share: float) -> None:
+@pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.9])
+def test_a_database_that_is_cut_is_built_anew(root: Path, share: float) -> None:
     sync(root)
     before, database = state(root), root / "mlflow.db"
     content = database.read_bytes()
     database.write_bytes(content[: int(share * len(content))])
-    one_line(root, "is damaged .*; delete it and run `cachezoo track sync`, which builds it anew$")
-    forget(root)
-    assert len(sync(root).created) == 3 and state(root) == before
+    built_anew(root, before, "is damaged .*" if share else "is no database of MLflow's")
 
 
 @one_kind
-def test_a_database_of_another_version_is_named(root: Path) -> None:
+def test_a_file_that_is_no_database_is_put_aside_with_its_journal(root: Path) -> None:
     sync(root)
-    as_a_new_process()
+    before = state(root)
+    (root / "mlflow.db").write_bytes(b"no database" * 100)
+    (root / "mlflow.db-journal").write_bytes(b"old")
+    built_anew(root, before, r"is damaged \(file is not a database\)")
+    assert not (root / "mlflow.db-journal").exists()
+
+
+@one_kind
+def test_a_database_of_another_version_is_built_anew(root: Path) -> None:
+    sync(root)
+    before = state(root)
     with contextlib.closing(sqlite3.connect(root / "mlflow.db")) as file:
         file.execute("UPDATE alembic_version SET version_num = 'unheard_of'")
         file.commit()
-    one_line(root, "MLflow refuses .*; delete it and run")
+    built_anew(root, before, "was made by another version of MLflow")
 
 
 @one_kind

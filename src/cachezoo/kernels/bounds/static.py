@@ -41,23 +41,3 @@ def static_hindsight(page_ids: I32, n_pages: int, capacity: int, outcome: U8) ->
     state = np.full(n_pages, BYPASSED, np.uint8)
     state[_by_count(page_ids, n_pages)[:capacity]] = ADMITTED
     _simulate(page_ids, state, outcome)
-
-
-def static_hits(page_ids: I32, n_pages: int, capacities: npt.ArrayLike, warmup: int = 0) -> I64:
-    """Hits of `static_hindsight` at many capacities, from one count.
-
-    Args:
-        page_ids: int32[m] in [0, n_pages).
-        n_pages: distinct pages.
-        capacities: int[k] pages, each at least 1.
-        warmup: accesses before this one are not counted; they do count for which pages are kept.
-
-    Returns:
-        int64[k].
-    """
-    late = np.bincount(page_ids[warmup:], minlength=n_pages)
-    begun = np.zeros(n_pages, np.bool_)
-    begun[page_ids[:warmup]] = True
-    hits = np.where(begun, late, np.maximum(late - 1, 0))[_by_count(page_ids, n_pages)]
-    best = np.concatenate((np.zeros(1, np.int64), np.cumsum(hits)))
-    return best[np.minimum(np.asarray(capacities, np.int64), n_pages)]

@@ -8,10 +8,18 @@ import numpy as np
 
 from cachezoo.plots import CARRIED
 from cachezoo.style import BLACK, BLUE, GREEN, GREY, VERMILION, panels, save
-from cachezoo.systems.base import ReportSection
-from cachezoo.systems.reuse.metrics import PLACES, WHERE, ReuseMetrics, ReuseRow, Where, group_text
+from cachezoo.systems.base import AtSize, ReportSection
+from cachezoo.systems.reuse.metrics import (
+    PLACES,
+    WHERE,
+    ReuseMetrics,
+    ReuseRow,
+    Where,
+    group_text,
+    mean_hit_ratio,
+)
 from cachezoo.systems.reuse.results import SHOWN, ordered, tables
-from cachezoo.view import Figure, Section, percent, words
+from cachezoo.view import Figure, Section, percent, points, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
 
 KIND = "reuse"
+TITLE = "One cache for every workload: at home and carried over"
 # Colour and form: either alone tells the three apart.
 MARKS: Mapping[Where, tuple[str, str]] = {"home": (BLUE, "o"), "set-up": (GREEN, "s"), "program": (VERMILION, "^")}
 LEFT_END = -0.5  # of the axis: what loses more is an arrow there, with its figure
@@ -54,8 +63,7 @@ def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | Non
         return None
     texts = [_missing(metrics), _where_not(metrics)]
     drawn = [figures[CARRIED]] if CARRIED in figures else []
-    title = "One cache for every workload: at home and carried over"
-    return Section(KIND, title, [text for text in texts if text], tables(metrics), drawn)
+    return Section(KIND, TITLE, [text for text in texts if text], tables(metrics), drawn)
 
 
 def _missing(metrics: ReuseMetrics) -> str:
@@ -135,4 +143,36 @@ def _group_panel(axis: "Axes", where: Where, rows: Sequence[tuple[str, ReuseRow]
     axis.set_title(f"{SHOWN[where]}: {WHERE[where]}", loc="left")
 
 
-PART = ReportSection(_answer, _section, _draw)
+def _sizes(sources: "Sources", trace: str) -> list[AtSize]:
+    metrics = _metrics(sources)
+    if metrics is None or trace not in metrics.traces:
+        return []
+    return [
+        AtSize(
+            row.policy, row.capacity, mean_hit_ratio(row), row.best_classic_hit_ratio, row.optimum_hit_ratio,
+            row.seed_hit_ratios,
+        )
+        for row in metrics.traces[trace].rows
+    ]  # fmt: skip
+
+
+def _carried(sources: "Sources", category: str) -> str:
+    """Other set-ups and other programs of one category, at the capacity of the verdict."""
+    metrics = _metrics(sources)
+    if metrics is None:
+        return ""
+    away = [trace for trace in metrics.traces.values() if trace.category == category and trace.where != "home"]
+    rows = [row for trace in away for row in trace.rows if row.capacity_fraction == metrics.capacity_fraction]
+    if not rows:
+        return ""
+    said = words([
+        f"{count} of {SHOWN[where]}" for where in PLACES if (count := sum(trace.where == where for trace in away))
+    ])  # fmt: skip
+    more, lowest = sum(row.gap_points > 0 for row in rows), min(row.gap_points for row in rows)
+    return (
+        f"On {len(rows)} more traces of this kind, {said}, it hits more than the best classic in hindsight on {more}; "
+        f"at worst {points(lowest)}."
+    )
+
+
+PART = ReportSection(KIND, TITLE, _answer, _section, _draw, _sizes, _carried)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
 
 KIND = "workload"
+TITLE = "Which workload runs"
 
 
 def _metrics(sources: "Sources") -> WorkloadMetrics | None:
@@ -74,7 +75,7 @@ def _section(sources: "Sources", figures: Mapping[str, Figure]) -> Section | Non
     tables = workload_tables(metrics)
     missing = [] if tables else ["The classifier was not trained, so there is nothing to show."]
     drawn = [figures[CONFUSION]] if CONFUSION in figures else []
-    return Section(KIND, "Which workload runs", missing, tables, drawn)
+    return Section(KIND, TITLE, missing, tables, drawn)
 
 
 def workload_tables(workload: WorkloadMetrics) -> list[Table]:
@@ -218,4 +219,4 @@ def confusion_figure(workload: WorkloadMetrics | None, folder: Path) -> Figure |
     return Figure(CONFUSION, alt, f"{name}: windows by true and said workload, over all test traces.")
 
 
-PART = ReportSection(_answer, _section, _draw)
+PART = ReportSection(KIND, TITLE, _answer, _section, _draw)

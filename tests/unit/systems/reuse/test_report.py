@@ -16,7 +16,7 @@ MODEL = "reuse.follow"
 
 def sources(metrics: Any, promoted: bool = True, models: bool = True) -> Sources:
     own = Model(trained(MODEL, beats=promoted), [], "a card", None, promoted, "it won" if promoted else "it lost")
-    return Sources([], {"reuse": metrics} if metrics else {}, [own] if models else [], [], 0.1, "")
+    return Sources([], {"reuse": metrics} if metrics else {}, [own] if models else [], [], 0.1, "", 4)
 
 
 def test_the_answer_says_don_t_where_it_has_to() -> None:

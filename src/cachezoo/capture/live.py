@@ -1,0 +1,256 @@
+"""Records the block requests of one device of this machine, whatever runs on it: `cachezoo trace capture --device`.
+
+The device is only watched. The kernel's block events come through a tracefs instance of our own, which is removed at
+the end however that comes. Devices that have requests (disks, NVMe, loop devices) say when one is issued and completed.
+Those without, such as dm, md and zram, hand on what they are given; there the events of bios stand for requests.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import signal
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+
+from cachezoo.capture.run import build_trace
+from cachezoo.capture.sandbox import PREFIX, sweep
+from cachezoo.capture.tracefs import EVENTS, Recorder, mounted_tracefs
+from cachezoo.console import Advance
+from cachezoo.errors import CaptureError, ConfigError
+from cachezoo.io import check_file
+from cachezoo.kernels.match import ISSUE, QUEUE
+from cachezoo.traces.event_text import scan
+from cachezoo.traces.events import EVENT_BYTES, EventLog, Events, match_requests, memory_left
+from cachezoo.traces.reading import SECTOR_BYTES
+from cachezoo.traces.source import Source
+from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import TraceMeta
+
+SYSFS = Path("/sys/dev/block")
+BIO_EVENTS = ("block_bio_queue", "block_bio_complete")
+BUFFER_KIB = 8192
+LOOK_S = 0.2
+SETTLE_S = 0.3
+LINE_BYTES = 70  # of the shortest event in text
+LEAST_FREE = 512 << 20
+PROGRESS_BYTES = 100  # of an event in text, about
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A block device, and how its events are told from others.
+
+    Attributes:
+        name: of the volume in the trace, as the kernel calls it.
+        number: that events have, major << 20 | minor; of a partition its disk's.
+        first: sector of the disk at which it begins.
+        sectors: its size, of 512 bytes.
+        requests: whether the kernel makes requests for it; else there are bios alone.
+        rotational: whether it says so of itself.
+        partition: whether it is one.
+    """
+
+    name: str
+    number: int
+    first: int
+    sectors: int
+    requests: bool
+    rotational: bool
+    partition: bool
+
+    @property
+    def within(self) -> tuple[int, int] | None:
+        """Sectors of the disk, where the device is a part of it."""
+        return (self.first, self.first + self.sectors) if self.partition else None
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a recording gave, for people.
+
+    Attributes:
+        trace: the file.
+        device: that was watched.
+        requests: of the trace.
+        seconds: that were recorded.
+        ended: what ended it: `time`, `Ctrl-C`, or what there was too little of.
+        lost_events: that the kernel could not keep.
+        counts: events left out or not joined.
+    """
+
+    trace: str
+    device: str
+    requests: int
+    seconds: float
+    ended: str
+    lost_events: int
+    counts: dict[str, int]
+
+
+def watched(path: Path, sysfs: Path = SYSFS) -> Watched:
+    """Look a device up.
+
+    Args:
+        path: such as /dev/sda, /dev/nvme0n1p2 or /dev/mapper/vg-home.
+        sysfs: where the kernel lists block devices by number.
+
+    Raises:
+        ConfigError: there is none, or it is no block device.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        message = f"{path}: {error.strerror}; name a block device, `lsblk` lists them"
+        raise ConfigError(message) from error
+    if not stat.S_ISBLK(found.st_mode):
+        message = f"{path}: is no block device; name one, `lsblk` lists them"
+        raise ConfigError(message)
+    folder = (sysfs / f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}").resolve()
+    partition = (folder / "partition").exists()
+    disk = folder.parent if partition else folder
+    major, minor = (disk / "dev").read_text().split(":")
+    return Watched(
+        name=folder.name.replace("!", "/"),
+        number=int(major) << 20 | int(minor),
+        first=int((folder / "start").read_text()) if partition else 0,
+        sectors=int((folder / "size").read_text()),
+        requests=(disk / "mq").is_dir(),
+        rotational=(disk / "queue/rotational").read_text().strip() == "1",
+        partition=partition,
+    )
+
+
+@contextmanager
+def _stopped_by_signals(why: dict[str, str], stop: threading.Event) -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and SIGHUP end the recording, of which everything is kept."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        why.setdefault("ended", "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name)
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _too_little(size: int, most_bytes: int, folder: Path) -> str | None:
+    """What there is too little of to go on."""
+    if size > most_bytes:
+        return "too little memory to join more events"
+    if shutil.disk_usage(folder).free < LEAST_FREE:
+        return f"too little room in {folder}"
+    return None
+
+
+def _watch(recorder: Recorder, spool: Path, folder: Path, seconds: float, advance: Advance) -> tuple[float, str]:
+    """Record for so long, or until there is a reason to end; the seconds that passed, and the reason."""
+    most_bytes = memory_left() // EVENT_BYTES * LINE_BYTES
+    stop, why = threading.Event(), dict[str, str]()
+    with _stopped_by_signals(why, stop):
+        recorder.start()
+        start = time.monotonic()
+        while (passed := time.monotonic() - start) < seconds and not stop.wait(min(LOOK_S, seconds - passed)):
+            recorder.check()
+            size = spool.stat().st_size
+            advance(min(passed, seconds), f"about {size // PROGRESS_BYTES:,} events")
+            little = _too_little(size, most_bytes, folder)
+            if little is not None:
+                why.setdefault("ended", little)
+                break
+        passed = min(time.monotonic() - start, seconds)
+        if not why:
+            stop.wait(SETTLE_S)  # for the completions of what was issued last
+        advance(passed, "joining")
+    return passed, why.get("ended", "time")
+
+
+def _events(spool: Path, device: Watched) -> tuple[Events, str]:
+    """The device's events in the order of time, sectors counted from its beginning; and the text's sha256."""
+    log, row, digest = EventLog(device.number), 1, hashlib.sha256()
+    for block in Source(spool).lines():
+        digest.update(block)
+        events, _, odd, row = scan(block, False, row)
+        for line in odd:
+            if line.lost_events is None:
+                message = f"line {line.row} of the trace is no block event: {line.text[:100]!r}"
+                raise CaptureError(message)
+        log.add(events)
+    found = log.close()
+    return replace(found, sector=found.sector - device.first), digest.hexdigest()
+
+
+def record_device(path: Path, seconds: float, out: Path, category: str, advance: Advance) -> Live:
+    """Record a device's requests and write them as a trace.
+
+    Args:
+        path: the block device; nothing is written to it.
+        seconds: for how long; Ctrl-C ends it sooner, and what was recorded is written.
+        out: canonical Parquet file.
+        category: of the trace.
+        advance: progress in seconds.
+
+    Raises:
+        ConfigError: the path is no block device.
+        CaptureError: rights or kernel features are missing, or nothing was asked of the device.
+        CachezooError: the file cannot be written.
+    """
+    device = watched(path)
+    if os.geteuid() != 0:
+        message = f"{path}: recording its requests needs root (tracefs); run it with sudo"
+        raise CaptureError(message)
+    check_file(out)
+    sweep()
+    name = f"{PREFIX}{os.getpid()}"
+    events = EVENTS if device.requests else BIO_EVENTS
+    folder = out.resolve().parent
+    # A file without a name: whatever ends this process, nothing of it stays.
+    with tempfile.TemporaryFile(dir=folder) as file:
+        spool = Path(f"/proc/self/fd/{file.fileno()}")
+        with (
+            mounted_tracefs(name) as tracefs,
+            Recorder(tracefs, name, [device.number], BUFFER_KIB, spool, events, device.within) as recorder,
+        ):
+            passed, ended = _watch(recorder, spool, folder, seconds, advance)
+            lost = recorder.halt()
+        found, digest = _events(spool, device)
+    requests = match_requests(found, ISSUE if device.requests else QUEUE)
+    if len(requests) == 0:
+        message = f"{path}: nothing was read or written in {passed:.0f} s; nothing is written, record for longer"
+        raise CaptureError(message)
+    about = {
+        "kernel": platform.release(),
+        "device": device.name,
+        "bytes": device.sectors * SECTOR_BYTES,
+        "rotational": device.rotational,
+        "events": "requests" if device.requests else "bios",
+    }
+    extra = {
+        "machine": json.dumps(about, sort_keys=True),
+        "events": json.dumps(requests.counts | {"lost_events": lost}, sort_keys=True),
+    }
+    trace = build_trace(
+        requests, {device.number: device.name}, TraceMeta(out.stem, category, "capture", digest, extra=extra)
+    )
+    write_trace(trace, out)
+    return Live(str(out), str(path), len(trace), round(passed, 1), ended, lost, requests.counts)
+
+
+def on_device(out: Path, device: Watched) -> bool:
+    """Whether a file lies on the disk that is watched, so that its writing is recorded too."""
+    folder = os.stat(out.parent).st_dev
+    place = (SYSFS / f"{os.major(folder)}:{os.minor(folder)}").resolve()
+    numbers = [place / "dev", place.parent / "dev"]
+    own = {tuple(file.read_text().split(":")) for file in numbers if file.is_file()}
+    return any(int(major) << 20 | int(minor) == device.number for major, minor in own)

@@ -1,0 +1,61 @@
+"""Characteristics as JSON values, and the figures that several of them share."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+CDF_SHARES = np.concatenate([np.linspace(0, 1, 101), [0.995, 0.999, 0.9999]])
+CDF_SHARES.sort()
+
+
+def json_values(item: Any) -> Any:  # noqa: ANN401 - any characteristic
+    """Plain JSON values of a characteristic: dataclasses as objects by field, arrays as lists; no NaN is let through.
+
+    Raises:
+        ValueError: a number that JSON has no word for.
+    """
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        return {field.name: json_values(getattr(item, field.name)) for field in dataclasses.fields(item)}
+    if isinstance(item, np.ndarray):
+        return json_values(item.tolist())
+    if isinstance(item, dict):
+        return {str(key): json_values(value) for key, value in item.items()}
+    if isinstance(item, list | tuple):
+        return [json_values(value) for value in item]
+    if isinstance(item, np.generic):
+        return json_values(item.item())
+    if isinstance(item, float) and not math.isfinite(item):
+        message = f"{item} is no JSON number"
+        raise ValueError(message)
+    return item
+
+
+def quantiles(values: npt.NDArray[Any], shares: Sequence[float] | F64 = CDF_SHARES) -> F64:
+    """The smallest value that at least such a share of the values does not exceed.
+
+    Args:
+        values: number[n], n at least 1.
+        shares: in [0, 1].
+    """
+    found: F64 = np.quantile(values, shares, method="inverted_cdf").astype(np.float64)
+    return found
+
+
+def autocorrelation(values: npt.NDArray[Any], lag: int, least: int = 10) -> float | None:
+    """Correlation of a series with itself `lag` steps on; None where it has fewer than `least` values or never changes.
+
+    The estimate is the usual one of time series: both factors less the mean of all, over the variance of all.
+    """
+    series = np.asarray(values, np.float64)
+    if len(series) < max(least, lag + 2):
+        return None
+    centred = series - series.mean()
+    square = float(centred @ centred)
+    if square <= 1e-12 * len(series) * max(1.0, float(series.mean()) ** 2):
+        return None
+    return float(centred[:-lag] @ centred[lag:]) / square

@@ -1,0 +1,148 @@
+"""Hit ratio over the size of the cache, and what the best cache could reach: `curve`, `bounds`."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.runs import (
+    Capacities,
+    DeviceOption,
+    Plot,
+    TracePath,
+    Warmup,
+    WritesOption,
+    asked_of,
+    bench_of,
+    draw,
+    known,
+    sizes_of,
+)  # fmt: skip
+from cachezoo.cli.tables import print_rows
+from cachezoo.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cachezoo.curves.curve import Curve
+    from cachezoo.traces.pages import PageAccesses
+
+app = typer.Typer()
+MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
+
+
+@app.command()
+def curve(
+    trace: TracePath,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="As of simulate, repeatable; default LRU and the optimum.")
+    ] = None,
+    points: Annotated[int, typer.Option(min=2, max=1000, help="Capacities, a thousandth of the pages to all.")] = 24,
+    sample: Annotated[
+        str, typer.Option(metavar="auto|exact|RATE", help="Simulate a part of the pages: 0.01; auto: if need be.")
+    ] = "auto",
+    warmup: Warmup = "auto",
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Page hit ratio over the size of the cache; LRU at every size in one pass.
+
+    Of a long trace, other policies are simulated in small on a sample of the pages, with standard errors.
+    """
+    from cachezoo.console import progress
+    from cachezoo.curves.curve import capacities_of
+    from cachezoo.curves.measure import curves
+    from cachezoo.policies.registry import OPTIMUM
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_any
+
+    ids, plot = known(policy or ["lru", OPTIMUM]), png_path(plot)
+    rate = _rate(sample)
+    pages = expand_pages(read_any(trace))
+    capacities = capacities_of(pages, points)
+    most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
+    with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
+        found = curves(
+            pages, ids, capacities, most_accesses=most, rate=rate, warmup=_first(warmup, pages), advance=advance
+        )
+    rows = [row for own in found for row in own.rows()]
+    draw(plot, rows, trace.name)
+    if as_json:
+        typer.echo(
+            json.dumps({"trace": trace.name, "page_accesses": len(pages.page_ids), "rows": rows}, allow_nan=False)
+        )
+        return
+    _curve_table(found, trace.name, len(pages.page_ids))
+
+
+def _rate(sample: str) -> float | None:
+    """The part of the pages to simulate, where one is asked for."""
+    if sample in ("auto", "exact"):
+        return None
+    try:
+        rate = float(sample.removesuffix("%")) / (100 if sample.endswith("%") else 1)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < 1:
+        message = f"sample {sample[:40]!r}: give auto, exact, or a part of the pages above 0 and below 1, such as 0.01"
+        raise ConfigError(message)
+    return rate
+
+
+def _first(warmup: str, pages: "PageAccesses") -> int | None:
+    """Page accesses before counting at every capacity; None where each has its own warm-up."""
+    from cachezoo.policies.simulate import counted_from
+    from cachezoo.traces.warmup import AUTO
+
+    return None if warmup == AUTO else counted_from(warmup, pages, 1)
+
+
+def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
+    """A row a size, a column a policy."""
+    from cachezoo.traces.warmup import counted
+
+    sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
+    rows: list[dict[str, Any]] = [{"capacity": size} for size in sizes]
+    for own in found:
+        for k, row in enumerate(rows):
+            row[own.policy] = own.shown(k)
+    rates = [own.rate for own in found if own.error is not None]
+    below = f"a sample of {100 * rates[0]:.2g} % of the pages, ± one standard error" if rates else ""
+    title = f"{name}: page hit ratio, {counted(first, [accesses] * len(first))}"
+    ids = tuple(own.policy for own in found)
+    print_rows(rows, title, below, ["capacity", *ids], ids)
+
+
+@app.command()
+def bounds(
+    trace: TracePath,
+    capacity: Capacities = None,
+    warmup: Warmup = "auto",
+    writes: WritesOption = "back",
+    device: DeviceOption = None,
+    as_json: Json = False,
+) -> None:
+    """What the best cache could reach: page hits, byte hits, and with a device the time saved.
+
+    Without --capacity the sizes are 1%, 5%, 10% and 20% of the trace's distinct pages.
+    """
+    from cachezoo.console import progress
+    from cachezoo.evaluation.bounds import bounds_row
+    from cachezoo.traces.warmup import counted
+
+    capacities = sizes_of(capacity, "1%,5%,10%,20%")
+    asked = asked_of(warmup, writes, "page", device, 0.0)
+    bench = bench_of(trace, asked, capacities)
+    rows = []
+    with progress(f"bounds of {trace.name}", len(capacities)) as advance:
+        for done, text in enumerate(capacities):
+            advance(done, text)
+            rows.append(bounds_row(bench, text, warmup))
+    if as_json:
+        typer.echo(json.dumps({"trace": trace.name, "runs": rows}, allow_nan=False))
+        return
+    columns = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]
+    accesses = len(bench.simulator.pages.page_ids)
+    below = "shares of what is asked for; the best cache lies between lower and upper"
+    print_rows(
+        rows, f"{trace.name}, {counted([row['warmup'] for row in rows], [accesses] * len(rows))}", below, columns
+    )

@@ -1,0 +1,120 @@
+"""What the simulation commands share: their options, a trace ready to be simulated, and words for tables."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cachezoo.errors import TraceError
+
+if TYPE_CHECKING:
+    from cachezoo.evaluation.sweep import Asked, Bench
+    from cachezoo.settings.device import AnalyticDevice
+
+TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
+Capacities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--capacity",
+        help="64MiB, 10% of the trace's distinct pages, or 4096p (pages of 4 KiB); several with commas, repeatable.",
+    ),
+]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        help="Id, or [admission+]eviction[+prefetch], or follow(experts=A|B); see policies. Repeatable; default lru.",
+    ),
+]
+Warmup = Annotated[
+    str, typer.Option(help="Page accesses before counting; auto: until LRU has filled the cache, 10 to 33 % of them.")
+]
+WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
+UnitOption = Annotated[str, typer.Option("--unit", help="What one admission decision covers: page, segment, request.")]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device): response times too."
+    ),
+]
+DecisionUs = Annotated[
+    float, typer.Option(min=0.0, max=1e9, help="Microseconds a decision takes, charged to each request.")
+]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG or SVG file.")]
+
+
+def _device(given: str | None) -> "AnalyticDevice | None":
+    if given is None:
+        return None
+    from cachezoo.devices.profile import load_models
+
+    return load_models(given)
+
+
+def asked_of(warmup: str, writes: str, unit: str, device: str | None, decision_us: float) -> "Asked":
+    """How the policies run, from the options; what is unknown is refused before anything is read."""
+    from cachezoo.evaluation.sweep import Asked
+    from cachezoo.policies.stream import known_unit, known_writes
+
+    return Asked(warmup, known_writes(writes), known_unit(unit), _device(device), decision_us)
+
+
+def sizes_of(given: list[str] | None, default: str) -> list[str]:
+    """The capacities as given, each once; an ill-formed one is refused before anything is read."""
+    from cachezoo.sizes import Size
+
+    return [*dict.fromkeys(str(Size.parse(text)) for texts in given or [default] for text in texts.split(","))]
+
+
+def known(ids: list[str]) -> list[str]:
+    """The policy ids as given; an unknown one is refused before anything runs."""
+    from cachezoo.policies.registry import policy
+
+    return [*dict.fromkeys(policy(policy_id).id for policy_id in ids)]
+
+
+def present(traces: list[Path]) -> None:
+    """A trace that is not there, or cannot be read more than once, is refused before the others run."""
+    from cachezoo.traces.source import refuse_pipe
+
+    for path in traces:
+        if not path.exists():
+            message = f"{path}: no such file"
+            raise TraceError(message)
+        refuse_pipe(path)
+
+
+def bench_of(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
+    """The trace, ready; says where a capacity is above its working set."""
+    from cachezoo.console import err
+    from cachezoo.evaluation.sweep import Bench
+    from cachezoo.policies.simulate import Simulator, capacity_of
+    from cachezoo.sizes import human_pages
+    from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_any
+
+    trace = read_any(path)
+    pages = expand_pages(trace)
+    for text in capacities:
+        if (size := capacity_of(text, pages)) > pages.n_pages:
+            err().print(
+                f"warning: a capacity of {human_pages(size)} is above the working set of {human_pages(pages.n_pages)}: "
+                "only first touches miss"
+            )
+    return Bench.of(Simulator(trace, pages, asked.writes, asked.unit), asked.device)
+
+
+def counted_words(rows: list[dict[str, Any]]) -> str:
+    """From where on the runs count, in words."""
+    from cachezoo.traces.warmup import counted
+
+    warmups = [row["warmup"] for row in rows]
+    return counted(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
+
+
+def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:
+    """Draw the hit ratios of runs where a plot is asked for."""
+    if plot is not None:
+        from cachezoo.evaluation.plot import draw_hit_ratios
+
+        draw_hit_ratios(rows, title, plot)

@@ -1,0 +1,85 @@
+"""A curve: the page hit ratio of one policy on one trace over the size of the cache."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.policies.engine import check_capacity
+from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.warmup import auto_warmups
+
+I64 = npt.NDArray[np.int64]
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Page hit ratios over capacity; every page access is a read of its own.
+
+    Attributes:
+        policy: id or composition.
+        kind: as of `cachezoo.policies.registry.Policy`.
+        capacities: int64[k] pages of the whole trace, rising.
+        hit_ratio: float64[k], of the page accesses after the warm-up.
+        error: float64[k], one standard error of what was estimated from a sample; None where the curve is exact.
+        rate: part of the trace's pages that was simulated; 1 where the curve is exact.
+        warmup: int64[k], page accesses of the whole trace before counting begins.
+    """
+
+    policy: str
+    kind: str
+    capacities: I64
+    hit_ratio: F64
+    error: F64 | None
+    rate: float
+    warmup: I64
+
+    def rows(self) -> list[dict[str, Any]]:
+        """JSON values, one for each capacity: `policy`, `kind`, `capacity`, `hit_ratio`, `error`, `rate`, `warmup`."""
+        errors = [None] * len(self.capacities) if self.error is None else self.error.tolist()
+        columns = self.capacities.tolist(), self.hit_ratio.tolist(), errors, self.warmup.tolist()
+        return [
+            {"policy": self.policy, "kind": self.kind, "capacity": size, "hit_ratio": ratio, "error": error,
+             "rate": self.rate, "warmup": first}
+            for size, ratio, error, first in zip(*columns, strict=True)
+        ]  # fmt: skip
+
+    def shown(self, k: int) -> str:
+        """The hit ratio at the k-th capacity for people, with its standard error if it has one."""
+        ratio = f"{self.hit_ratio[k]:.4f}"
+        return ratio if self.error is None else f"{ratio} ± {self.error[k]:.4f}"
+
+
+def capacities_of(pages: PageAccesses, points: int) -> I64:
+    """Capacities from a thousandth of the distinct pages to all of them, evenly apart in logarithm, each once.
+
+    Raises:
+        ConfigError: fewer than two points.
+    """
+    if points < 2:
+        message = f"{points} points: a curve has at least 2"
+        raise ConfigError(message)
+    return np.unique(np.geomspace(max(1, pages.n_pages / 1000), pages.n_pages, points).round().astype(np.int64))
+
+
+def rising(capacities: Sequence[int] | I64) -> I64:
+    """int64[k]: the capacities in order, each once.
+
+    Raises:
+        ConfigError: none, or one below 1.
+    """
+    sizes = np.unique(np.asarray(capacities, np.int64))
+    if not len(sizes):
+        message = "no capacity: a curve has at least one"
+        raise ConfigError(message)
+    check_capacity(int(sizes[0]))
+    return sizes
+
+
+def counted_after(pages: PageAccesses, capacities: I64, warmup: int | None) -> I64:
+    """int64[k]: where each capacity's count begins: there, or with None after the warm-up of its own."""
+    return auto_warmups(pages, capacities) if warmup is None else np.full(len(capacities), warmup, np.int64)

@@ -1,0 +1,57 @@
+"""Curves from all page accesses: LRU in one pass, any other policy by a simulation of each capacity."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cachezoo.console import Advance
+from cachezoo.curves.curve import I64, Curve, counted_after, rising
+from cachezoo.kernels.outcome import HIT
+from cachezoo.kernels.stack_distance import lru_hits
+from cachezoo.policies.registry import Policy
+from cachezoo.traces.pages import PageAccesses
+
+LRU = "lru"
+
+
+def lru_curve(pages: PageAccesses, capacities: Sequence[int] | I64, warmup: int | None = None) -> Curve:
+    """LRU at every capacity in one pass, each counted after its own warm-up; see `cachezoo.kernels.stack_distance`.
+
+    Args:
+        pages: page accesses of a trace.
+        capacities: int[k] pages, in any order.
+        warmup: page accesses before counting at every capacity; None takes each one's own (`auto_warmup`).
+
+    Raises:
+        ConfigError: no capacity, or one below 1.
+    """
+    sizes = rising(capacities)
+    first = counted_after(pages, sizes, warmup)
+    hits = lru_hits(pages.page_ids, pages.n_pages, sizes, first)
+    return Curve(LRU, "classic", sizes, hits / (len(pages.page_ids) - first), None, 1.0, first)
+
+
+def simulated_curve(
+    entry: Policy, pages: PageAccesses, capacities: Sequence[int] | I64, warmup: int | None = None,
+    advance: Advance | None = None,
+) -> Curve:  # fmt: skip
+    """A policy at each capacity, simulated over the whole trace.
+
+    Args:
+        entry: the policy; its prefetch is left out.
+        pages: page accesses of a trace.
+        capacities: int[k] pages, in any order.
+        warmup: as of `lru_curve`.
+        advance: told the capacities done.
+
+    Raises:
+        ConfigError: no capacity, or one that the policy cannot have.
+    """
+    sizes = rising(capacities)
+    first = counted_after(pages, sizes, warmup)
+    ratios = np.empty(len(sizes), np.float64)
+    for k, (capacity, after) in enumerate(zip(sizes.tolist(), first.tolist(), strict=True)):
+        if advance is not None:
+            advance(k)
+        ratios[k] = (entry.hits(pages.page_ids, pages.n_pages, capacity)[after:] == HIT).mean()
+    return Curve(entry.id, entry.kind, sizes, ratios, None, 1.0, first)

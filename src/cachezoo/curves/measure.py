@@ -1,0 +1,64 @@
+"""Curves of several policies on one trace: exact where it is short enough, else from a sample."""
+
+from collections.abc import Sequence
+
+from cachezoo.console import Advance
+from cachezoo.curves.curve import I64, Curve, rising
+from cachezoo.curves.exact import LRU, lru_curve, simulated_curve
+from cachezoo.curves.sampling import draw, sampled_curve
+from cachezoo.errors import ConfigError
+from cachezoo.policies.registry import Policy, policy
+from cachezoo.traces.pages import PageAccesses
+
+
+def curves(
+    pages: PageAccesses, policies: Sequence[str], capacities: Sequence[int] | I64, *, most_accesses: int | None = None,
+    rate: float | None = None, warmup: int | None = None, seed: int = 0, advance: Advance | None = None,
+) -> list[Curve]:  # fmt: skip
+    """Page hit ratios of policies over the size of the cache, each size counted after its own warm-up.
+
+    Args:
+        pages: page accesses of a trace.
+        policies: ids or compositions without prefetch, bounds too; ``belady_bypass`` is the optimum.
+        capacities: int[k] pages, in any order.
+        most_accesses: of a longer trace, policies are simulated on a sample of about so many page accesses; LRU stays
+            exact, and what the others differ from it is what the sample measures. None simulates all accesses.
+        rate: take a sample of this part of the pages for all policies, LRU too, whatever the length; above 0, below 1.
+        warmup: page accesses before counting at every capacity; None takes each one's own (`auto_warmup`).
+        seed: another seed, another sample.
+        advance: told (points done, the policy at work); there are policies times capacities.
+
+    Returns:
+        A curve a policy, in the order given.
+
+    Raises:
+        ConfigError: an unknown policy or one that prefetches; a capacity or a rate that cannot be.
+    """
+    sizes, entries = rising(capacities), [_plain(policy_id) for policy_id in policies]
+    share = rate or min(1.0, (most_accesses or len(pages.page_ids)) / max(1, len(pages.page_ids)))
+    sample = draw(pages, share, seed) if share < 1 else None
+    wanted = sample is not None or any(entry.id == LRU for entry in entries)
+    beside = lru_curve(pages, sizes, warmup) if rate is None and wanted else None
+    found = []
+    for k, entry in enumerate(entries):
+
+        def told(done: float, note: str = "", begun: int = k * len(sizes), name: str = entry.id) -> None:
+            if advance is not None:
+                advance(begun + done, note or name)
+
+        told(0)
+        if entry.id == LRU and beside is not None:
+            found.append(beside)
+        elif sample is None:
+            found.append(simulated_curve(entry, pages, sizes, warmup, told))
+        else:
+            found.append(sampled_curve(sample, entry, pages, sizes, warmup, beside, told))
+    return found
+
+
+def _plain(policy_id: str) -> Policy:
+    entry = policy(policy_id)
+    if entry.spec and entry.spec.prefetch.id != "none":
+        message = f"policy {entry.id}: a curve is of page accesses alone; leave the prefetch out"
+        raise ConfigError(message)
+    return entry

@@ -1,0 +1,297 @@
+"""A trace's plots, as inline drawings."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.characteristics.arrivals import Arrivals, Daily
+from cachezoo.characteristics.latency import Latency
+from cachezoo.characteristics.patterns import Patterns
+from cachezoo.characteristics.places import HeatMap, WorkingSet
+from cachezoo.characteristics.popularity import Popularity
+from cachezoo.characteristics.reuse import Reuse
+from cachezoo.characteristics.sizes import Sizes
+from cachezoo.characteristics.values import F64
+from cachezoo.characteristics.whole import OPTIMUM
+from cachezoo.curves.curve import Curve
+from cachezoo.curves.exact import LRU
+from cachezoo.pages.drawing import svg
+from cachezoo.sizes import PAGE_BYTES, size_ticks
+from cachezoo.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
+from cachezoo.trace_report.units import axis_unit, seconds, size
+from cachezoo.view import Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+HEIGHT = 2.9
+POLICY_COLOURS = {LRU: BLUE, "arc": GREEN, "s3fifo": PINK, OPTIMUM: BLACK}
+NAMES = {OPTIMUM: "optimum"}
+KIND_COLOURS = {"overlapped": BLUE, "sequential": GREEN, "strided": SKY, "random": GREY}
+TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 604_800.0)
+MOST_TICKS = 6
+
+
+def _panels(columns: int, height: float = HEIGHT) -> tuple["Canvas", Sequence["Axes"]]:
+    """A row of panels with fixed margins; laying them out would take half of the drawing's time."""
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(WIDTH, height))
+    grid = {"left": 0.08, "right": 0.985, "bottom": 0.56 / height, "top": 1 - 0.32 / height, "wspace": 0.24}
+    return canvas, canvas.subplots(1, columns, squeeze=False, gridspec_kw=grid)[0]
+
+
+def _finish(axes: "Axes", title: str, legend: bool = True, **labels: Any) -> None:  # noqa: ANN401
+    """Title at the left; a legend, in the title's line, where it covers nothing."""
+    axes.set(**labels)
+    axes.set_title(title, loc="left")
+    if legend and axes.get_legend_handles_labels()[1]:
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.975), ncols=4, handlelength=1.1, columnspacing=0.8)
+
+
+def _time_ticks(axes: "Axes") -> None:
+    """A logarithmic axis of seconds with labels in ms, s, min, h and days."""
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in TICKS_S if low <= tick <= high]
+    step = -(-len(ticks) // MOST_TICKS)
+    axes.set_xticks(ticks[::step], [seconds(tick) for tick in ticks[::step]])
+    axes.minorticks_off()
+
+
+def _time_axis(window_s: float | None, windows: int) -> tuple[F64, str]:
+    """Windows' edges on the axis, and its label; without a clock, percent of the trace."""
+    if window_s is None:
+        return np.linspace(0, 100, windows + 1), "% of the trace"
+    scale, unit = axis_unit(window_s * windows)
+    return np.arange(windows + 1) * (window_s / scale), unit
+
+
+def curves_drawing(curves: Sequence[Curve]) -> Drawing:
+    """Page hit ratio over cache size."""
+    canvas, (axes,) = _panels(1, 3.4)
+    for curve in curves:
+        x, y = curve.capacities * float(PAGE_BYTES), 100 * curve.hit_ratio
+        colour, name = POLICY_COLOURS[curve.policy], NAMES.get(curve.policy, curve.policy)
+        marker, line = ("", "-") if curve.policy == LRU else ("o", ":" if curve.policy == OPTIMUM else "-")
+        axes.plot(x, y, marker=marker, ms=3, color=colour, label=name, linestyle=line)
+        if curve.error is not None:
+            spread = 200 * curve.error
+            axes.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
+    axes.set_ylim(0, 100)
+    size_ticks(axes)
+    _finish(axes, "hits over cache size", xlabel="cache size", ylabel="page hit ratio, %")
+    alt = "Page hit ratio over cache size: " + "; ".join(
+        f"{NAMES.get(curve.policy, curve.policy)} {100 * curve.hit_ratio[0]:.0f} % at "
+        f"{size(int(curve.capacities[0]) * PAGE_BYTES)} to {100 * curve.hit_ratio[-1]:.0f} % at "
+        f"{size(int(curve.capacities[-1]) * PAGE_BYTES)}"
+        for curve in curves
+    )
+    sampled = [curve for curve in curves if curve.error is not None]
+    how = "Every page access counts as a read of its own, each size after its own warm-up."
+    if sampled:
+        how += f" LRU is exact; the others are from {100 * sampled[0].rate:.2g} % of the pages, bands of two errors."
+    return Drawing(svg(canvas), f"{alt}.", how)
+
+
+def load_drawing(arrivals: Arrivals) -> Drawing:
+    """Requests and bytes over time."""
+    canvas, (left, right) = _panels(2)
+    load = arrivals.load
+    edges, unit = _time_axis(load.window_s, len(load.reads_per_s))
+    for axes, reads, writes in (
+        (left, load.reads_per_s, load.writes_per_s), (right, load.read_mib_per_s, load.written_mib_per_s),
+    ):  # fmt: skip
+        axes.stairs(reads, edges, fill=True, color=BLUE, alpha=0.85, label="reads")
+        axes.stairs(reads + writes, edges, baseline=reads, fill=True, color=VERMILION, alpha=0.85, label="writes")
+        axes.set_xlim(0, edges[-1])
+        axes.set_ylim(bottom=0)
+    _finish(left, "requests a second", xlabel=unit)
+    _finish(right, "MiB a second", xlabel=unit)
+    peak = float((load.reads_per_s + load.writes_per_s).max())
+    alt = f"Requests and MiB a second over time in windows of {seconds(load.window_s)}; at most {peak:,.1f} requests/s."
+    return Drawing(svg(canvas), alt, f"Means of windows of {seconds(load.window_s)}, writes on top of reads.")
+
+
+def bursts_drawing(arrivals: Arrivals) -> Drawing:
+    """Gaps between requests, and dispersion over the scale of time."""
+    canvas, (left, right) = _panels(2)
+    gaps = arrivals.gaps
+    mean = gaps.mean_us / 1e6
+    times = np.maximum(gaps.cdf_us, 1) / 1e6
+    left.step(times, 100 * gaps.cdf_share, where="post", color=BLUE, label="trace")
+    by_chance = np.geomspace(times[0], max(times[-1], 2 * times[0]), 200)
+    left.plot(by_chance, 100 * (1 - np.exp(-by_chance / mean)), color=GREY, ls=":", label="by chance")
+    _time_ticks(left)
+    _finish(left, "time to the next request", xlabel="at most", ylabel="% of requests")
+    widths = [scale.window_s for scale in arrivals.scales]
+    if widths:
+        dispersion = [max(scale.index_of_dispersion, 1e-3) for scale in arrivals.scales]
+        right.plot(widths, dispersion, "o-", color=VERMILION, label="trace")
+        right.axhline(1, color=GREY, ls=":", label="by chance")
+        right.set_yscale("log")
+        _time_ticks(right)
+    _finish(right, "index of dispersion", xlabel="window")
+    alt = "Times between requests beside those of arrivals by chance; index of dispersion over the width of the window."
+    return Drawing(
+        svg(canvas), alt, "Dotted: arrivals by chance (Poisson) at the same mean. Times below 1 µs count as 1."
+    )
+
+
+def sizes_drawing(sizes: dict[str, Sizes | None]) -> Drawing:
+    """Sizes of reads and writes."""
+    canvas, (left, right) = _panels(2)
+    kinds = [(name, sizes[name], colour) for name, colour in (("reads", BLUE), ("writes", VERMILION))]
+    present = [(name, own, colour) for name, own, colour in kinds if own is not None]
+    for k, (name, own, colour) in enumerate(present):
+        shares = 100 * own.histogram_requests / own.requests
+        octave = np.log2(own.histogram_from_bytes)
+        left.bar(octave + (k - (len(present) - 1) / 2) * 0.4, shares, 0.4, color=colour, label=name)
+        right.step(own.cdf_bytes, 100 * own.cdf_share, where="post", color=colour, label=name)
+    octaves = np.unique(np.concatenate([np.log2(own.histogram_from_bytes) for _, own, _ in present])).astype(int)
+    step = -(-len(octaves) // 7)
+    left.set_xticks(octaves[::step], [size(2.0**octave) for octave in octaves[::step]])
+    size_ticks(right)
+    _finish(left, "sizes", xlabel="from, up to twice that", ylabel="% of each")
+    _finish(right, "sizes, cumulative", xlabel="at most", ylabel="% of each")
+    alt = "Sizes: " + "; ".join(f"half of the {name} have at most {size(own.median_bytes)}" for name, own, _ in present)
+    return Drawing(svg(canvas), f"{alt}.", "Left: each bar counts sizes from its label up to twice that.")
+
+
+def heat_drawing(heat: HeatMap) -> Drawing:
+    """Requests by address and time."""
+    canvas, (axes,) = _panels(1, 3.6)
+    rows, columns = heat.requests.shape
+    edges, unit = _time_axis(heat.window_s, columns)
+    top = rows * heat.row_bytes / 2**20
+    shown: npt.NDArray[Any] = np.ma.masked_equal(heat.requests, 0)
+    from matplotlib.colors import LogNorm
+
+    image = axes.imshow(
+        shown, origin="lower", aspect="auto", extent=(0, edges[-1], 0, top), cmap="viridis_r", interpolation="nearest",
+        norm=LogNorm(1, max(2, int(heat.requests.max()))),
+    )  # fmt: skip
+    axes.grid(visible=False)
+    canvas.colorbar(image, ax=axes, label="requests", pad=0.015, fraction=0.05)
+    _finish(axes, "where requests go", xlabel=unit, ylabel="addresses touched, MiB")
+    alt = f"Requests by address and time; the busiest tenth of the addresses get {100 * heat.busiest_share:.0f} %."
+    caption = (
+        f"Volumes one above the other, by regions of {size(heat.region_bytes)}; regions that no request began in are "
+        "left out. A rising line is a sequential scan, a level band is a busy region, blank is no request."
+    )
+    return Drawing(svg(canvas), alt, caption)
+
+
+def working_drawing(own: WorkingSet) -> Drawing:
+    """Distinct pages over time."""
+    canvas, (left, right) = _panels(2)
+    edges, unit = _time_axis(own.window_s, len(own.bytes))
+    left.stairs(own.bytes / 2**20, edges, color=BLUE, label="all")
+    left.stairs(own.new_bytes / 2**20, edges, color=VERMILION, fill=True, alpha=0.6, label="new")
+    right.plot(edges, np.append(0, own.total_bytes) / 2**20, color=BLUE)
+    for axes in (left, right):
+        axes.set_xlim(0, edges[-1])
+        axes.set_ylim(bottom=0)
+    _finish(left, "distinct pages a window, MiB", xlabel=unit)
+    _finish(right, "distinct pages so far, MiB", xlabel=unit)
+    width = f"windows of {seconds(own.window_s)}" if own.window_s else "windows of equal numbers of accesses"
+    alt = f"Distinct pages in {width}, up to {size(int(own.bytes.max()))}; in all {size(int(own.total_bytes[-1]))}."
+    return Drawing(svg(canvas), alt, f"In {width}. Where the right curve is level, the trace touches nothing new.")
+
+
+def reuse_drawing(own: Reuse) -> Drawing | None:
+    """How soon pages come again; None where none does."""
+    if not own.distances.below_bytes:
+        return None
+    canvas, (left, right) = _panels(2)
+    distances = own.distances
+    total = distances.accesses.sum() / own.again.share
+    ends = np.append(distances.from_bytes[1:], 2 * max(float(distances.from_bytes[-1]), PAGE_BYTES))
+    shares = 100 * np.cumsum(distances.accesses) / total
+    left.step(np.maximum(ends, PAGE_BYTES), shares, where="post", color=BLUE)
+    left.set_ylim(bottom=0)
+    size_ticks(left)
+    _finish(left, "reuse distance", xlabel="other pages since, at most", ylabel="% of page accesses")
+    if own.times is not None:
+        edges = np.append(own.times.from_s[1:], 1.19 * max(float(own.times.from_s[-1]), 1e-6))
+        right.step(np.maximum(edges, 1e-6), 100 * np.cumsum(own.times.accesses) / total, where="post", color=VERMILION)
+        right.set_ylim(bottom=0)
+        _time_ticks(right)
+        _finish(right, "time since the last use", xlabel="at most", ylabel="% of page accesses")
+    else:
+        right.set_axis_off()
+        right.text(0.5, 0.5, "no clock: no times", ha="center", va="center", transform=right.transAxes)
+    half = f"half of the uses again come within {size(distances.below_bytes['50%'])} of other pages"
+    how = "Cumulative; the rest up to 100 % are first accesses."
+    if distances.error is not None:
+        how += (
+            f" Distances from {100 * distances.rate:.2g} % of the pages, standard error {100 * distances.error:.2g} %."
+        )
+    return Drawing(svg(canvas), f"Reuse distances and times since the last use: {half}.", how)
+
+
+def popularity_drawing(own: Popularity) -> Drawing:
+    """Accesses over rank, with Zipf's law."""
+    canvas, (left, right) = _panels(2)
+    left.plot(own.rank, own.accesses, ".-", ms=3, color=BLUE, label="trace")
+    if own.zipf is not None:
+        law = own.zipf.first_accesses * own.rank**-own.zipf.exponent
+        left.plot(own.rank, law, color=GREY, ls=":", label=f"Zipf, s = {own.zipf.exponent:.2f}")
+        left.set_ylim(bottom=0.7)
+    left.set(xscale="log", yscale="log")
+    _finish(left, "accesses of each page", xlabel="rank of the page", ylabel="accesses")
+    names = list(own.top_share)
+    bars = right.bar(names, [100 * own.top_share[name] for name in names], color=BLUE, width=0.6)
+    right.bar_label(bars, fmt="%.0f %%", padding=2)
+    right.set_ylim(0, 112)
+    _finish(right, "share of accesses of the busiest pages", xlabel="busiest pages, of all", ylabel="% of accesses")
+    alt = "Accesses of pages by rank; " + ", ".join(
+        f"busiest {key} {100 * value:.0f} %" for key, value in own.top_share.items()
+    )
+    return Drawing(
+        svg(canvas), f"{alt}.", "Both axes on the left are logarithmic: Zipf's law is a straight line there."
+    )
+
+
+def latency_drawing(own: dict[str, Latency | None]) -> Drawing:
+    """Response times of reads and writes."""
+    canvas, (axes,) = _panels(1)
+    told = []
+    for name, colour in (("reads", BLUE), ("writes", VERMILION)):
+        times = own[name]
+        if times is not None:
+            axes.step(np.maximum(times.cdf_us, 1) / 1e6, 100 * times.cdf_share, where="post", color=colour, label=name)
+            told.append(f"half of the {name} took at most {seconds(times.median_us / 1e6)}")
+    _time_ticks(axes)
+    _finish(axes, "response times as traced", xlabel="at most", ylabel="% of each")
+    return Drawing(svg(canvas), f"Response times: {'; '.join(told)}.", "As the trace has them, before any cache.")
+
+
+def patterns_drawing(own: Patterns) -> Drawing:
+    """Shares of TWSD's kinds."""
+    canvas, (axes,) = _panels(1, 1.9)
+    present = [(name, shares) for name, shares in own.twsd.items() if shares is not None][::-1]
+    start = np.zeros(len(present))
+    for kind, colour in KIND_COLOURS.items():
+        widths = np.array([100 * getattr(shares, kind) for _, shares in present])
+        axes.barh([name for name, _ in present], widths, left=start, color=colour, label=kind, height=0.6)
+        start += widths
+    axes.set_xlim(0, 100)
+    _finish(axes, "order of addresses", xlabel="% of requests")
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{100 * getattr(shares, kind):.0f} % {kind}" for kind in KIND_COLOURS)
+        for name, shares in present[::-1]
+    )
+    return Drawing(svg(canvas), f"TWSD: {told}.", "Each request beside the earlier ones of its window of 100.")
+
+
+def daily_drawing(own: Daily) -> Drawing:
+    """Load by the hour."""
+    canvas, (axes,) = _panels(1, 2.3)
+    axes.bar(np.arange(len(own.requests_per_s)), own.requests_per_s, color=BLUE, width=0.8)
+    _finish(axes, "load by the hour of the day", xlabel="hours after the trace's first request", ylabel="requests/s")
+    alt = f"Mean requests a second in each hour of the day, over {own.days:.1f} days."
+    return Drawing(svg(canvas), alt, "Traces keep no time of day: hour 0 begins with the first request.")

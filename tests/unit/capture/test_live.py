@@ -1,0 +1,272 @@
+"""Recording a device of this machine: loop devices, their partitions, and one without requests."""
+
+import contextlib
+import json
+import mmap
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo.capture.live import _events, record_device, watched
+from cachezoo.capture.sandbox import PREFIX
+from cachezoo.capture.tracefs import MOUNT_POINT, tracefs_sources
+from cachezoo.errors import CaptureError, ConfigError
+from cachezoo.traces.store import read_meta, read_trace
+from tests.trace_data import texts
+
+ROOT = Path(__file__).resolve().parents[3]
+MIB = 1 << 20
+PARTITION = (8192, 40960)  # first sector and how many
+needs = pytest.mark.needs("root", "tracefs", "loop")
+ZRAM = Path("/sys/class/zram-control")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    instances = MOUNT_POINT / "instances"
+    before = tracefs_sources()
+    yield
+    assert [path for path in instances.glob(f"{PREFIX}{os.getpid()}*")] == []
+    assert tracefs_sources() == before
+
+
+@pytest.fixture
+def loop(tmp_path):
+    """A loop device of 64 MiB with one partition, from its fourth MiB on."""
+    image = tmp_path / "image"
+    image.write_bytes(bytes(64 * MIB))
+    made = ["losetup", "--find", "--show", str(image)]
+    device = Path(subprocess.run(made, check=True, capture_output=True, text=True).stdout.strip())
+    partition = Path(f"{device}p1")
+    try:
+        subprocess.run(["addpart", device, "1", *map(str, PARTITION)], check=True)
+        number = Path(f"/sys/block/{device.name}/{partition.name}/dev").read_text().split(":")
+        if not partition.exists():  # where nobody makes device nodes
+            os.mknod(partition, 0o600 | stat.S_IFBLK, os.makedev(*map(int, number)))
+        yield device
+    finally:
+        subprocess.run(["delpart", device, "1"], check=False)
+        partition.unlink(missing_ok=True)
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+@contextlib.contextmanager
+def load(path, *offsets, size=8192, wait_s=0.3):
+    """Read these places past the page cache, over and over, from a moment after it is entered."""
+    stop = threading.Event()
+
+    def read():
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        buffer = mmap.mmap(-1, size)
+        while not stop.wait(wait_s):
+            for offset in offsets:
+                os.preadv(handle, [buffer], offset)
+        os.close(handle)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        reader.join()
+
+
+def silent(done, note=""):
+    pass
+
+
+@needs
+def test_what_a_device_is_asked_is_its_trace(tmp_path, loop):
+    out = tmp_path / "mine.parquet"
+    with load(loop, 0, 32 * MIB):
+        found = record_device(loop, 1.5, out, "mine", silent)
+    trace = read_trace(out)
+    assert (found.requests, found.ended, found.lost_events) == (len(trace), "time", 0)
+    assert set(trace.offset.tolist()) == {0, 32 * MIB} and set(trace.size.tolist()) == {8192}
+    assert set(trace.op.tolist()) == {0} and (trace.latency_us >= 0).all()
+    assert trace.time_us[0] == 0 and 0.2e6 < trace.time_us[-1] < 1.6e6
+    assert set(texts(trace.volume)) == {loop.name}
+    meta = read_meta(out)
+    assert (meta.trace_id, meta.category, meta.source_format) == ("mine", "mine", "capture")
+    about = json.loads(meta.extra["machine"])
+    assert (about["device"], about["bytes"], about["events"]) == (loop.name, 64 * MIB, "requests")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["image", "mine.parquet"]
+
+
+@needs
+def test_of_a_partition_its_own_requests_count_from_its_beginning(tmp_path, loop):
+    partition, out = Path(f"{loop}p1"), tmp_path / "mine.parquet"
+    assert watched(partition).within == (8192, 8192 + 40960)
+    with load(loop, 0, 40 * MIB), load(partition, 0, 5 * MIB, 16 * MIB):
+        record_device(partition, 1.2, out, "mine", silent)
+    trace = read_trace(out)
+    assert set(trace.offset.tolist()) == {0, 5 * MIB, 16 * MIB}
+    assert set(texts(trace.volume)) == {partition.name}
+
+
+@needs
+def test_the_device_is_not_written_to(tmp_path, loop):
+    before = (tmp_path / "image").read_bytes()
+    counters = Path(f"/sys/block/{loop.name}/stat").read_text().split()
+    with load(loop, MIB):
+        record_device(loop, 0.8, tmp_path / "mine.parquet", "mine", silent)
+    after = Path(f"/sys/block/{loop.name}/stat").read_text().split()
+    assert after[4:8] == counters[4:8]  # writes
+    assert (tmp_path / "image").read_bytes() == before
+
+
+@needs
+def test_a_device_that_nobody_uses_gives_no_trace(tmp_path, loop):
+    with pytest.raises(CaptureError, match=r"nothing was read or written in 0 s; nothing is written"):
+        record_device(loop, 0.3, tmp_path / "mine.parquet", "mine", silent)
+    assert [path.name for path in tmp_path.iterdir()] == ["image"]
+
+
+def begin(*words):
+    code = "from cachezoo.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "trace", "capture", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+
+
+def wait_for_instance(process):
+    instance = MOUNT_POINT / "instances" / f"{PREFIX}{process.pid}"
+    deadline = time.monotonic() + 30
+    while not instance.exists() and time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    return instance
+
+
+@needs
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_keeps_what_was_recorded_so_far(tmp_path, loop, number):
+    out = tmp_path / "mine.parquet"
+    with load(loop, 0, wait_s=0.05):
+        process = begin("--device", loop, "--seconds", 600, "-o", out, "--json")
+        instance = wait_for_instance(process)
+        time.sleep(1.0)
+        process.send_signal(number)
+        said, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, errors
+    found = json.loads(said)
+    assert found["ended"] == ("Ctrl-C" if number == signal.SIGINT else "SIGTERM")
+    assert found["requests"] == len(read_trace(out)) > 2
+    assert found["seconds"] < 30
+    assert not instance.exists()
+    assert "Traceback" not in errors
+
+
+@needs
+def test_the_next_recording_sweeps_what_a_killed_one_left(tmp_path, loop):
+    process = begin("--device", loop, "--seconds", 600, "-o", tmp_path / "killed.parquet")
+    instance = wait_for_instance(process)
+    process.kill()
+    process.communicate()
+    assert instance.exists()
+    with load(loop, 0):
+        record_device(loop, 0.8, tmp_path / "mine.parquet", "mine", silent)
+    assert not instance.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["image", "mine.parquet"]
+
+
+@needs
+@pytest.mark.parametrize("what", ["memory", "room"])
+def test_too_little_of_anything_ends_it_with_what_there_is(tmp_path, loop, monkeypatch, what):
+    if what == "memory":
+        monkeypatch.setattr("cachezoo.capture.live.memory_left", lambda: 800)
+    else:
+        monkeypatch.setattr("cachezoo.capture.live.LEAST_FREE", 1 << 60)
+    with load(loop, 0, wait_s=0.02):
+        found = record_device(loop, 60, tmp_path / "mine.parquet", "mine", silent)
+    assert found.ended.startswith(f"too little {what}")
+    assert found.requests == len(read_trace(tmp_path / "mine.parquet")) > 0
+    assert found.seconds < 30
+
+
+@pytest.fixture
+def ram():
+    """A compressed disk in memory: a device that has bios and no requests."""
+    number = int((ZRAM / "hot_add").read_text())
+    name = f"zram{number}"
+    device = Path(f"/dev/{name}")
+    folder = Path(f"/sys/block/{name}")
+    made = not device.exists()
+    if made:
+        os.mknod(device, 0o600 | stat.S_IFBLK, os.makedev(*map(int, (folder / "dev").read_text().split(":"))))
+    (folder / "disksize").write_text("16M")
+    try:
+        yield device
+    finally:
+        (folder / "reset").write_text("1")
+        (ZRAM / "hot_remove").write_text(str(number))
+        if made:
+            device.unlink()
+
+
+@pytest.mark.needs("root", "tracefs", "zram")
+def test_a_device_without_requests_is_recorded_by_its_bios(tmp_path, ram):
+    assert not watched(ram).requests
+    with load(ram, 0, 4 * MIB):
+        found = record_device(ram, 1.2, tmp_path / "mine.parquet", "mine", silent)
+    trace = read_trace(tmp_path / "mine.parquet")
+    assert found.requests == len(trace)
+    assert set(trace.offset.tolist()) == {0, 4 * MIB} and set(trace.size.tolist()) == {8192}
+    assert json.loads(read_meta(tmp_path / "mine.parquet").extra["machine"])["events"] == "bios"
+
+
+def test_lost_events_are_counted_and_no_reason_to_give_up(tmp_path):
+    from cachezoo.capture.live import Watched
+
+    line = "  dd-9 [001] ..... 10.00000{}: block_rq_issue: 7,1 R 4096 () {} + 8 be,0,4 [dd]\n"
+    spool = tmp_path / "events"
+    spool.write_text(line.format(1, 108) + "CPU:0 [LOST 7 EVENTS]\n" + line.format(2, 116))
+    device = Watched("loop1p1", 7 << 20 | 1, 100, 1000, requests=True, rotational=False, partition=True)
+    events, digest = _events(spool, device)
+    assert np.array_equal(events.sector, [8, 16]) and len(digest) == 64
+    spool.write_text("nonsense\n")
+    with pytest.raises(CaptureError, match="line 1 of the trace is no block event: 'nonsense'"):
+        _events(spool, device)
+
+
+@pytest.mark.parametrize("name, said", [("none", "No such file"), ("file", "is no block device"), (".", "is no block")])
+def test_what_is_no_device_is_said(tmp_path, name, said):
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=said):
+        watched(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ((), "give either a WORKLOAD"),
+        (("web", "--device", "/dev/null"), "give either a WORKLOAD"),
+        (("--device", "/dev/null", "--seconds", "3"), "/dev/null: is no block device"),
+        (("--device", "/dev/null", "--duration", "3"), "of a --device there is --seconds"),
+        (("web", "--seconds", "3"), "--seconds and --category are of a --device"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused(tmp_path, words, said):
+    process = begin("-o", tmp_path / "x.parquet", *words)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and said in errors and errors.count("\n") == 1
+
+
+@needs
+def test_how_long_has_to_be_said(tmp_path, loop):
+    process = begin("--device", loop, "-o", tmp_path / "x.parquet")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and "say with --seconds how long" in errors

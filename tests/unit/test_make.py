@@ -1,0 +1,55 @@
+"""The Makefile: its help, and what Ctrl-C in it looks like."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ASLEEP = "import signal, sys, time; signal.signal(signal.SIGINT, lambda *_: sys.exit({})); print('asleep', flush=True)"
+
+
+def test_make_alone_lists_every_target():
+    make = shutil.which("make")
+    assert make is not None
+    shown = subprocess.run([make], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    assert [line.split()[1] for line in shown.splitlines()] == phony[1].split()
+    assert all(len(line) <= 100 for line in shown.splitlines())
+
+
+def interrupted(folder, status):
+    (folder / "Makefile").write_text(f"all:\n\t@{ROOT}/scripts/run.sh {sys.executable} sleeper.py\n\t@echo went on\n")
+    (folder / "sleeper.py").write_text(f"{ASLEEP.format(status)}\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        ["make"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "asleep\n"
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=30)
+    return process.returncode, said
+
+
+def test_an_interrupted_target_is_no_error_of_make(tmp_path):
+    """A shell shows the status of a program that SIGINT ended as 130."""
+    assert interrupted(tmp_path, 130) == (-signal.SIGINT, "")
+
+
+@pytest.mark.parametrize("status", [1, 2])
+def test_another_status_is_one(tmp_path, status):
+    (tmp_path / "Makefile").write_text(f"all:\n\t@{ROOT}/scripts/run.sh sh -c 'exit {status}'\n")
+    done = subprocess.run(["make"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"make: *** [Makefile:2: all] Error {status}\n")
+
+
+def test_every_program_of_a_target_is_run_so():
+    recipes = [line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("\t@")]
+    own = re.compile(r"\t@(\$\(RUN\)|\$\(DEV\)|\$\(MAKE\)|\$\(if \$\(\w+\),\$\(RUN\)|awk) ?")
+    assert [line for line in recipes if not own.match(line)] == []
