@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.kernels.stack_distance import lru_hits, stack_distances
+from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.kernels.synth import LAGS
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace
@@ -70,7 +70,7 @@ def statistics(trace: Trace, pages: PageAccesses) -> Statistics:
     runs = sequential(trace)
     counts = np.sort(np.bincount(pages.page_ids, minlength=pages.n_pages))[::-1]
     capacities = [max(1, round(pages.n_pages * share / 100)) for share in CAPACITIES]
-    hits = lru_hits(stack_distances(pages.page_ids, pages.n_pages), capacities) / m
+    hits = lru_hits(pages.page_ids, pages.n_pages, capacities, np.zeros(len(capacities), np.int64)) / m
     gaps = np.diff(trace.time_us)
     rate = _rate(trace.time_us)
     volumes = np.bincount(trace.volume.codes, minlength=1) / n
