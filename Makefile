@@ -81,6 +81,7 @@ bench: ## all benchmarks
 	@$(RUN) .venv/bin/python benchmarks/policies.py
 	@$(RUN) .venv/bin/python benchmarks/following.py --speed
 	@$(RUN) .venv/bin/python benchmarks/curves.py
+	@$(RUN) .venv/bin/python benchmarks/characteristics.py
 	@$(RUN) .venv/bin/python benchmarks/page_cache.py
 	@$(RUN) .venv/bin/python benchmarks/decisions.py
 	@$(RUN) .venv/bin/python benchmarks/limits.py

@@ -50,3 +50,17 @@ def fractional_noise(n: int, exponent: float, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=2 * n) + 1j * rng.normal(size=2 * n)
     return np.fft.fft(np.sqrt(np.maximum(spectrum, 0) / (2 * n)) * noise).real[:n]
+
+
+EDGES = {
+    "one request": made(1),
+    "all at time 0": made(500, time_us=np.zeros(500, np.int64)),
+    "row numbers": made(500, time_us=np.arange(500)),
+    "one page": made(300, offset=np.zeros(300, np.int64), size=np.full(300, 512)),
+    "huge requests": made(3, size=np.full(3, 1 << 30), offset=np.array([0, 1 << 40, 1 << 61])),
+    "no reads": made(300, op=np.ones(300, np.uint8)),
+    "writes at one time": made(300, op=np.ones(300, np.uint8), time_us=np.append(np.zeros(299, np.int64), 10**9)),
+    "centuries": made(300, time_us=np.arange(300) * 10**13),
+    "unknown latency": made(300, latency_us=np.full(300, -1)),
+    "unknown users": made(300, user=Coded(np.full(300, -1, np.int32), ())),
+}

@@ -37,8 +37,14 @@ def out() -> "Console":
 
 
 @contextmanager
-def progress(title: str, total: float) -> Iterator[Advance]:
-    """A progress bar with ETA on a terminal; elsewhere a plain line at most every ten seconds."""
+def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
+    """A progress bar on a terminal; elsewhere a plain line at most every ten seconds.
+
+    Args:
+        title: what is done.
+        total: its units.
+        eta: say how long the rest takes at the pace so far; without it the notes have to.
+    """
     if err().is_terminal:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -46,7 +52,7 @@ def progress(title: str, total: float) -> Iterator[Advance]:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            *([TimeRemainingColumn()] if eta else []),
             TextColumn("{task.fields[note]}", markup=False),
         )
         with Progress(*columns, console=err()) as bar:
@@ -60,8 +66,8 @@ def progress(title: str, total: float) -> Iterator[Advance]:
         now = time.monotonic()
         if now - last >= PLAIN_INTERVAL_S and done > 0:
             last = now
-            eta = (now - start) * (total - done) / done
-            said = f"{title}: {100 * done / total:.0f} %, {eta:.0f} s to go {note}".rstrip()
+            rest = f"{(now - start) * (total - done) / done:.0f} s to go " if eta else ""
+            said = f"{title}: {100 * done / total:.0f} %, {rest}{note}".rstrip(", ")
             err().print(said, markup=False, soft_wrap=True)
 
     yield plain

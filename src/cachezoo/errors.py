@@ -2,10 +2,17 @@
 
 import errno
 import os
+from collections.abc import Sequence
 
 
 class CachezooError(Exception):
-    """Base of every error that cachezoo raises on purpose."""
+    """Base of every error that cachezoo raises on purpose.
+
+    Attributes:
+        rows: rows of a table that the command line shows above the message; most errors have none.
+    """
+
+    rows: Sequence[dict[str, str]] = ()
 
 
 class ConfigError(CachezooError):

@@ -33,12 +33,15 @@ def project(made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def start(project: Path, *words: str) -> subprocess.Popen[str]:
+def environment() -> dict[str, str]:
     kernels = os.environ.get("CACHEZOO_CACHE_DIR", str(ROOT / ".cache"))
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "CACHEZOO_CACHE_DIR": kernels}
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "CACHEZOO_CACHE_DIR": kernels}
+
+
+def start(project: Path, *words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "study", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=project, env=env, text=True, **pipes)
+    return subprocess.Popen(command, cwd=project, env=environment(), text=True, **pipes)
 
 
 def finish(project: Path, *words: str) -> str:
@@ -51,6 +54,10 @@ def finish(project: Path, *words: str) -> str:
 def done(project: Path) -> dict[str, int]:
     """When each training that has come to its end did."""
     return {path.parent.name: path.stat().st_mtime_ns for path in (project / STUDIES).glob("*/done.json")}
+
+
+def judged(project: Path) -> int:
+    return sum(name.endswith(("-choosing", "-judged", "-whole")) for name in done(project))
 
 
 def running(project: Path) -> list[str]:
@@ -81,9 +88,15 @@ def test_a_killed_study_goes_on_and_gives_the_bytes_of_one_that_was_not(project:
         process = start(project, *words)
         wait_for(lambda before=before: len(done(project)) > len(before) and running(project))
         process.send_signal(ending)
-        process.communicate(timeout=60)
+        _, err = process.communicate(timeout=60)
         assert process.returncode not in (0, None)
+        assert "Traceback" not in err
         wait_for(lambda: not running(project), 30)
+    # The last one was Ctrl-C.
+    assert process.returncode == 130 and err.splitlines()[-1] == (
+        f"cachezoo: interrupted; {judged(project)} of 4 trainings are done and kept in .cache/study: "
+        "the same command goes on from there"
+    )
     kept = done(project)
     assert kept and not (project / "o.json").exists()
     finish(project, *words)
@@ -151,6 +164,52 @@ def test_a_study_is_shown_in_mlflow_once(project: Path) -> None:
         assert (len(runs), len(children)) == (3, 2)
         assert {run.data.params["seed"] for run in children} == {"0", "1"}
         assert all({"choosing", "test/gamma_test"} <= set(run.data.metrics) for run in children)
+
+
+def test_a_search_that_was_killed_goes_on_with_the_same_trials_and_fresh_seeds_confirm_it(project: Path) -> None:
+    from mlflow.tracking import MlflowClient
+
+    words = ("--system", "admission", "--category", "gamma", "--seeds", "2", "--optimize", "--trials", "3")
+    words += ("--trial-seeds", "1", "--set", "model.admission.learning_rate=0.01..0.3:log")
+    process = start(project, *words)
+    before = judged(project)
+    wait_for(lambda: judged(project) > before + 1)
+    process.kill()
+    process.communicate(timeout=60)
+    wait_for(lambda: not running(project), 30)
+    kept = done(project)
+    finish(project, *words, "--out", "s.json", "--plot", "s.png", "--track")
+    assert kept.items() <= done(project).items() and (project / "s.png").stat().st_size > 10_000
+    first, ended = (project / "s.json").read_bytes(), done(project)
+    said = finish(project, *words, "--out", "s.json")
+    assert (project / "s.json").read_bytes() == first and done(project) == ended
+
+    found = json.loads(first)
+    search, rows = found["search"], found["categories"]["gamma"]
+    assert len(search["trials"]) == 3 and search["trials"][0]["setting"].endswith("(params.yaml)")
+    assert all(len(trial["each"]) == 1 for trial in search["trials"]) and len(search["kept"]) == 3
+    whole = {trial["number"]: trial for trial in search["kept"]}
+    assert all(whole[trial["number"]]["each"][0] == trial["each"][0] for trial in search["trials"])
+    assert search["chosen"] == min(whole.values(), key=lambda trial: trial["mean"])["number"]
+    seed = load_params(project / "params.yaml").seed
+    assert found["seed"] == seed + 2 and rows[0]["is_params_yaml"] and "test" in rows[0]
+    assert all("test" not in row for row in rows[1:]) and "fresh seeds" in said
+    # Figures of fresh seeds are those of no trial.
+    assert not {value for trial in whole.values() for value in trial["each"]} & set(rows[-1]["choosing"]["each"])
+
+    client = MlflowClient(tracking_uri=f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("cachezoo studies").experiment_id
+    (parent,) = [run for run in client.search_runs([experiment]) if run.data.params.get("phase") == "search"
+                 and "mlflow.parentRunId" not in run.data.tags]  # fmt: skip
+    children = client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'")
+    phases = [run.data.params["phase"] for run in children]
+    assert phases.count("search") == 3 and phases.count("final") == 2 * len(rows)
+    assert {run.data.params["seed"] for run in children if run.data.params["phase"] == "final"} == {"2", "3"}
+
+    shutil.copy(project / "s.json", project / "t.json")
+    run = [sys.executable, "-c", "from cachezoo.cli import main; main()", "study", "compare", "s.json", "t.json"]
+    shown = subprocess.run(run, cwd=project, env=environment(), capture_output=True, text=True, check=True, timeout=120)
+    assert "the same" in shown.stdout and "not told apart" not in shown.stdout
 
 
 def test_what_is_missing_is_named_with_the_command_that_makes_it(project: Path) -> None:

@@ -43,6 +43,7 @@ HEADERS: dict[str, Callable[[str], bool]] = {
     "libcachesim_csv": ANY_HEADER,  # without one no column has ids
     "libcachesim_csv-columns": NO_HEADER,
     "lis": NO_HEADER,
+    "columns-named": ANY_HEADER,
     "tectonic": _tectonic,
     "fio": ANY_HEADER,
 }

@@ -16,8 +16,9 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces import binary
-from cachezoo.traces.formats import FORMATS, recognise
+from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.read import TraceFiles, read_files
+from cachezoo.traces.recognise import recognise
 from cachezoo.traces.source import READ_BYTES, Source
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace
 from tests.fuzz import mutators
@@ -39,6 +40,11 @@ VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
     "oraclegeneral-object": ("oraclegeneral", {"ids": "object"}),
     "blkparse-queue": ("blkparse", {"event": "queue", "device": "8,0"}),
     "mqsim-auto": ("mqsim", {"time_unit": "auto"}),
+    "columns-named": (
+        "columns",
+        {"time": "#1:s", "offset": "#5", "size": "#6", "op": "#3", "latency": "#2:s", "volume": "#4"}
+        | {"has_header": "true", "delimiter": "comma"},
+    ),
 }
 UNPACK = {
     "gzip": gzip.decompress,
@@ -158,7 +164,7 @@ def _any_format(data: bytes, folder: Path) -> None:
 
 
 def _variant_seeds(fmt: str, options: dict[str, str]) -> tuple[bytes, ...]:
-    seeds = trace_seeds(fmt)
+    seeds = trace_seeds("systor" if fmt == "columns" else fmt)
     # Columns that are named by their numbers go with files that have no header.
     return tuple(seed.partition(b"\n")[2] for seed in seeds) if options.get("has_header") == "false" else seeds
 
@@ -215,7 +221,7 @@ def _first_seeds() -> tuple[bytes, ...]:
 def trace_targets() -> list[Target]:
     """A target for each registered format and variant, for recognition, and for compressed files."""
     return [
-        *(trace_target(name) for name in (*FORMATS, *VARIANTS)),
+        *(trace_target(name) for name in (*(name for name in FORMATS if name != "columns"), *VARIANTS)),
         Target("any-format", _first_seeds, _mutate_any, _any_format),
         Target("compressed", _packed_seeds, _mutate_packed, _unpacked),
     ]

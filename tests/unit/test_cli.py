@@ -68,7 +68,7 @@ def test_a_capacity_above_the_working_set_is_a_warning(trace):
 BAD = {
     "empty": (b"", "empty"),
     "header only": (HEADER.encode(), "empty"),
-    "binary": (b"\x80\x81\xff\n\x00\xff" * 50, "fits none"),
+    "binary": (b"\x80\x81\xff\n\x00\xff" * 50, "is no trace of a known format"),
     "not utf-8": (HEADER.encode() + b"0,\xff\xfe,0,4096\n", "row 1: is no text in UTF-8"),
     "columns": (b"time_us,op,offset\n0,R,0\n", "header"),
     "unknown column": (b"time_us,op,offset,size,colour\n0,R,0,1,red\n", "header"),

@@ -1,5 +1,6 @@
 """Every command on every kind of damaged file: status 1, one line that names it, nothing written."""
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,11 +15,12 @@ from cachezoo import cli
 from cachezoo.traces.store import write_trace
 from tests.e2e import damage
 from tests.page_data import seeded_trace
+from tests.study_data import made_study
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 OUT = ("-o", "out.parquet")
-KINDS = ("trace.parquet", "raw.csv", "bundle.zip", "recipe.yaml", "metrics/web.json")
+KINDS = ("trace.parquet", "raw.csv", "bundle.zip", "recipe.yaml", "metrics/web.json", "study.json")
 # Of each command the words with a file of a kind in them: the file is damaged, and the command must say so.
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace ingest": (("trace.parquet", *OUT), ("raw.csv", *OUT)),
@@ -29,9 +31,15 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace split": (("trace.parquet", "-o", "parts", "--at", "0.5"),),
     "trace merge": (("trace.parquet", "trace.parquet", *OUT),),
     "trace synth": (("trace.parquet", *OUT), ("raw.csv", *OUT), ("--model", "recipe.yaml", *OUT)),
+    "trace report": (("trace.parquet", "-o", "trace.html"), ("raw.csv", "--json")),
     "trace add": (("trace.parquet", "--category", "web", "--role", "train"),),
     "trace capture": (("database", *OUT, "--recipe", "recipe.yaml"),),
     "simulate": (("trace.parquet",), ("raw.csv",)),
+    "recommend": (
+        ("trace.parquet", "--no-models"),
+        ("raw.csv", "--no-models"),
+        ("good.parquet", "--device", "recipe.yaml"),
+    ),
     "compare": (("trace.parquet",), ("good.parquet", "--bundle", "bundle.zip")),
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),
@@ -57,12 +65,13 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "bundle drift": (("bundle.zip", "good.parquet"),),
     "promote": (("bundle.zip",),),
     "results": (("metrics/web.json",),),
+    "study compare": (("study.json", "good.json"), ("good.json", "study.json")),
 }
 # These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs, and
-# those of the device commands what cannot be prepared, which is said where there is fio. A study's trainings read what
-# stages do, and a corpus is captured from recipes; both have tests of their own.
+# those of the device commands what cannot be prepared, which is said where there is fio. A corpus is captured from
+# recipes, which has tests of its own.
 WITHOUT = {
-    "trace formats", "trace corpus", "policies", "study", "track sync", "track ui", "report", "device prepare",
+    "trace formats", "trace corpus", "policies", "track sync", "track ui", "report", "device prepare",
     "bundle release", "rollback", "zoo",
 }  # fmt: skip
 
@@ -101,6 +110,8 @@ def test_a_command_names_the_damaged_file_and_writes_nothing(tmp_path, monkeypat
     Path("raw.csv").write_text("time_us,op,offset,size\n" + "".join(f"{k},R,{4096 * k},4096\n" for k in range(200)))
     for file in ("bundle.zip", "recipe.yaml", "metrics/web.json"):
         Path(file).write_text('{"traces": ')
+    for file in ("study.json", "good.json"):
+        Path(file).write_text(json.dumps(made_study()))
     target = next(word for word in (*words[::-1], "") if word in (*KINDS, ""))
     way(Path(target))
     before = {str(path) for path in Path().rglob("*")}

@@ -40,7 +40,10 @@ def groups(command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 
 def leaves(command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for name, child in getattr(command, "commands", {}).items():
-        yield from leaves(child, (*words, name)) if hasattr(child, "commands") else ((*words, name),)
+        yield from leaves(child, (*words, name)) if hasattr(child, "commands") else ()
+        # A group that does something itself has options of its own.
+        if not hasattr(child, "commands") or child.invoke_without_command:
+            yield (*words, name)
 
 
 WHOLE = typer.main.get_command(cli.app)

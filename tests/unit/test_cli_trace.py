@@ -59,7 +59,7 @@ def test_bad_rows_are_skipped_only_when_asked_and_said(tmp_path: Path) -> None:
     assert not out.exists()
     done = CliRunner().invoke(app, ["trace", "ingest", str(raw), "-o", str(out), "--skip-bad-rows", "1"])
     assert done.exit_code == 0
-    assert "skipped_rows" in done.stdout and "1 bad rows were skipped" in done.stderr
+    assert "skipped: 1 bad row\n" in done.stdout and "1 bad rows were skipped" in done.stderr
     assert len(read_trace(out)) == 2
 
 
@@ -72,7 +72,7 @@ def test_a_jump_of_years_is_in_the_summary_and_on_standard_error(
     Path("t.csv").write_text("".join([*rows, rows[0].replace("128166372003061629", "-1")]))
     done = CliRunner().invoke(app, ["trace", words[0], "t.csv", *words[1:]], catch_exceptions=False)
     assert done.exit_code == 0
-    assert "first_time_jump" in done.stdout and "row 6: 406.4 years back" in done.stdout
+    assert "row 6: 406.4 years back" in done.stdout
     assert done.stderr == (
         "warning: t.csv: row 6: its time is 406.4 years before the last row's; all times count from the earliest: fix "
         "or drop the row if it is wrong\n"

@@ -19,6 +19,8 @@ TOP_SHARES = (0.001, 0.01, 0.1, 0.2)
 LEAST_ACCESSES, LEAST_PAGES = 1_000, 10  # below which no law is fitted
 STEEPEST = 5.0
 POINTS = 120
+COMPARED = 20_000  # ranks, evenly apart in logarithm, at which the fit is compared
+AT_ONCE = 1 << 20
 SUMMED = 10_000  # terms of the normalising sum that are added one by one; the rest by Euler and Maclaurin's formula
 
 
@@ -78,16 +80,19 @@ def fit_zipf(counts: I64) -> Zipf | None:
     total, pages = int(counts.sum()), len(counts)
     if total < LEAST_ACCESSES or pages < LEAST_PAGES or counts[0] == counts[-1]:
         return None
-    every = np.arange(1, pages + 1, dtype=np.float64)
-    mean_log = float(counts @ np.log(every)) / total
+    mean_log = 0.0
+    for k in range(0, pages, AT_ONCE):
+        part = counts[k : k + AT_ONCE]
+        mean_log += float(part @ np.log(np.arange(k + 1, k + 1 + len(part), dtype=np.float64))) / total
     last = np.array([float(pages)])
 
     def cost(s: float) -> float:
         return s * mean_log + float(np.log(zipf_sum(s, last)[0]))
 
     s = float(minimize_scalar(cost, bounds=(0.0, STEEPEST), method="bounded", options={"xatol": 1e-6}).x)
-    seen = np.cumsum(counts) / total
-    fitted = zipf_sum(s, every) / zipf_sum(s, last)
+    ranks = np.unique(np.geomspace(1, pages, COMPARED).round())
+    seen = np.cumsum(counts)[ranks.astype(np.int64) - 1] / total
+    fitted = zipf_sum(s, ranks) / zipf_sum(s, last)
     return Zipf(s, total / float(zipf_sum(s, last)[0]), float(np.abs(seen - fitted).max()))
 
 

@@ -6,7 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.characteristics import page_uses
+from cachezoo.traces.glance import Glance
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.plausible import warnings_of
+from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
 I32 = npt.NDArray[np.int32]
@@ -20,6 +23,8 @@ class Summary:
     Attributes:
         trace_id, category, source_format, source_sha256, licence: provenance.
         notes: what the reader said of the source, or its capture of itself.
+        remarks: what the reader left out, sorted, inferred or joined, a line each.
+        warnings: what is implausible, as where a unit is wrong.
         requests, reads, writes: counts.
         read_share: reads of all requests.
         read_bytes, written_bytes: sums of sizes.
@@ -36,6 +41,8 @@ class Summary:
     source_sha256: str
     licence: str
     notes: dict[str, str]
+    remarks: tuple[str, ...]
+    warnings: tuple[str, ...]
     requests: int
     reads: int
     writes: int
@@ -92,6 +99,12 @@ def has_clock(trace: Trace) -> bool:
     return len(trace) < 3 or bool((np.diff(time_us) != ROW_NUMBER_US).any())
 
 
+def _warnings(trace: Trace) -> tuple[str, ...]:
+    glance = Glance()
+    glance.add(trace.time_us, trace.op, trace.offset, trace.size)
+    return tuple(warnings_of(glance, trace.meta))
+
+
 def summary(trace: Trace, pages: PageAccesses) -> Summary:
     """Count a trace."""
     read = trace.op == OP_READ
@@ -101,7 +114,8 @@ def summary(trace: Trace, pages: PageAccesses) -> Summary:
     reads, meta = int(read.sum()), trace.meta
     return Summary(
         trace_id=meta.trace_id, category=meta.category, source_format=meta.source_format,
-        source_sha256=meta.source_sha256, licence=meta.licence, notes=dict(meta.extra), requests=len(trace),
+        source_sha256=meta.source_sha256, licence=meta.licence, notes=dict(meta.extra),
+        remarks=tuple(remarks_of(meta.extra)), warnings=_warnings(trace), requests=len(trace),
         reads=reads, writes=len(trace) - reads,
         read_share=reads / len(trace), read_bytes=read_bytes, written_bytes=written_bytes,
         page_accesses=len(pages.page_ids), volumes=len(np.unique(trace.volume.codes)), clock=clock, span_s=span_s,
@@ -128,5 +142,5 @@ def footprint(trace: Trace, used: Uses) -> Footprint:
     high = np.zeros(len(trace.volume.names), np.int64)
     np.minimum.at(low, trace.volume.codes, trace.offset)
     np.maximum.at(high, trace.volume.codes, trace.offset + trace.size)
-    span = int((high - low)[high > 0].sum())
+    span = sum((high - low)[high > 0].tolist())  # Python's integers: many volumes may have ends near 2**62
     return Footprint(**{name: int(pages) * PAGE_BYTES for name, pages in count.items()}, address_span_bytes=span)

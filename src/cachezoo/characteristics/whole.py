@@ -26,8 +26,9 @@ WINDOWS = 160  # of everything over time
 OPTIMUM = "belady_bypass"
 POLICIES = (LRU, "arc", "s3fifo", OPTIMUM)
 POINTS, FINER = 14, 4  # cache sizes of a curve; LRU's, which one pass measures at all sizes, has so many times more
-# Page accesses up to which all are looked at; of longer traces a sample of the pages is, and errors are given.
-MOST_FOR_DISTANCES, MOST_FOR_CURVES = 20_000_000, 1_500_000
+# Page accesses up to which all are looked at; of longer traces a sample of the pages is, and errors are given. A sample
+# for curves is simulated twice, whole and in groups, so it saves nothing unless it is much smaller.
+MOST_FOR_DISTANCES, MOST_FOR_CURVES, SAMPLE_DIVISOR = 20_000_000, 2_000_000, 2.5
 SEED = 0
 CURVES_SHARE = 0.8  # of the work, for the progress bar
 
@@ -65,8 +66,15 @@ def _curves(pages: PageAccesses, most: int, advance: Advance | None) -> tuple[Cu
             advance(1 - CURVES_SHARE + CURVES_SHARE * done / points, note)
 
     fine = np.union1d(sizes, capacities_of(pages, FINER * POINTS))
-    others = curves(pages, POLICIES[1:], sizes, most_accesses=most, seed=SEED, advance=told)
+    sampled = max(1, round(most / SAMPLE_DIVISOR)) if len(pages.page_ids) > most else None
+    others = curves(pages, POLICIES[1:], sizes, most_accesses=sampled, seed=SEED, advance=told)
     return (lru_curve(pages, fine), *others)
+
+
+def _sample(pages: PageAccesses, rate: float) -> tuple[PageAccesses, float]:
+    """Some of the pages, and which part of all they are."""
+    sample = sampled_pages(pages, rate, SEED)
+    return sample, sample.n_pages / pages.n_pages
 
 
 def characterise(
@@ -83,12 +91,13 @@ def characterise(
         trace: requests, at least one.
         pages: their page accesses.
         most_for_distances: of a trace with more page accesses, reuse distances are of a sample of about so many.
-        most_for_curves: likewise the curves of all policies but LRU, which stays exact.
+        most_for_curves: likewise the curves of all policies but LRU, which stays exact; the sample has so many page
+            accesses over `SAMPLE_DIVISOR`.
         advance: told the part of the work done.
     """
     counted, used = summary(trace, pages), uses(trace, pages)
     touched, rate = footprint(trace, used), most_for_distances / len(pages.page_ids)
-    sample = sampled_pages(pages, rate, SEED) if rate < 1 else None
+    sample = _sample(pages, rate) if rate < 1 else None
     return Characteristics(
         summary=counted,
         footprint=touched,
@@ -96,7 +105,7 @@ def characterise(
         arrivals=arrivals(trace, WINDOWS) if counted.clock else None,
         heat_map=heat_map(trace, counted.clock),
         working_set=working_set(trace, pages, counted.clock, WINDOWS),
-        reuse=reuse(trace, pages, counted.clock, sample and (sample, sample.n_pages / pages.n_pages)),
+        reuse=reuse(trace, pages, counted.clock, sample),
         popularity=popularity(used),
         patterns=patterns(trace),
         who=who(trace, pages),

@@ -13,6 +13,7 @@ from cachezoo.cli import (
     curves,
     device,
     flash,
+    recommend,
     report,
     results,
     simulation,
@@ -24,6 +25,7 @@ from cachezoo.cli import (
     zoo,
 )  # fmt: skip
 from cachezoo.cli.common import Group
+from cachezoo.cli.reading import show_rows
 from cachezoo.errors import CachezooError, os_message
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
@@ -36,6 +38,7 @@ app = typer.Typer(
 trace.app.add_typer(transform.app)
 trace.app.add_typer(characteristics.app)
 trace.app.add_typer(synth.app)
+app.add_typer(recommend.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
@@ -44,7 +47,7 @@ app.add_typer(curves.app)
 app.add_typer(flash.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
-app.add_typer(study.app)
+app.add_typer(study.app, name="study")
 app.add_typer(track.app, name="track")
 app.add_typer(zoo.app)
 
@@ -83,6 +86,8 @@ def main() -> None:
     try:
         status = command.main(prog_name="cachezoo", standalone_mode=False)
     except CachezooError as error:
+        if error.rows:
+            show_rows(error.rows)
         _fail(str(error), getattr(error, "status", 1))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)

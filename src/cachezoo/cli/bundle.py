@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cachezoo.cli.common import Group, Json, print_values, project
-from cachezoo.cli.trace import FormatName
+from cachezoo.cli.reading import FormatName
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, sign and release bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachezoo.cli.common import Json
-from cachezoo.cli.trace import Files, FormatName, FormatOptions, SkipBadRows, options_of, refuse_same
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
+from cachezoo.cli.trace import Files, SkipBadRows, refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def report(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML page to write, one file.")] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     skip_bad_rows: SkipBadRows = 0,
     as_json: Json = False,
 ) -> None:
@@ -46,12 +48,12 @@ def report(
     from cachezoo.characteristics.whole import characterise
     from cachezoo.console import progress
     from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.read import TraceFiles, read_files
+    from cachezoo.traces.read import read_files
 
     page = _page_path(output)
     if page is not None:
         refuse_same(files, page)
-    given = TraceFiles(files, fmt, options=options_of(option), skip_bad_rows=skip_bad_rows)
+    given = given_files(files, fmt, option, columns, skip_bad_rows=skip_bad_rows, ask=not as_json)
     with progress(f"describing {files[0].name}", 1.0) as advance:
         trace = read_files(given, lambda done, note="": advance(READING * done, note or "reading"))
         found = characterise(

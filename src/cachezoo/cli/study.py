@@ -1,51 +1,186 @@
-"""`cachezoo study`: settings of a system compared over seeds."""
+"""`cachezoo study`: settings of a system compared over seeds, searched for, and two studies beside each other."""
 
 import json
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cachezoo.cli.common import Json, project
+from cachezoo.cli.common import Group, Json, png_path, project
+from cachezoo.errors import ConfigError
 
-app = typer.Typer()
+if TYPE_CHECKING:
+    from rich.table import Table
+    from typer._click import Context
+
+EXAMPLES = """\b
+Examples:
+  The settings of params.yaml with five seeds, two trainings at a time:
+    cachezoo study --category web
+  A grid of four settings, with a plot and a file that `compare` reads:
+    cachezoo study --category web --set fit.caching.max_epochs=3,6 \\
+        --set fit.caching.batch=16,32 --plot web.png --out web.json
+  A search over ranges, whose result seeds that no trial had confirm:
+    cachezoo study --system admission --category web --optimize --trials 20 \\
+        --set model.admission.learning_rate=0.01..0.3:log \\
+        --set model.admission.num_leaves=15..127
+
+docs/study.md says what may choose a setting, and what a result is worth.
+"""
+# Those of the registry that can be studied, which a test holds this to: importing it takes a third of `--help`'s time.
+SYSTEMS = ("caching", "reuse", "admission", "prefetch", "workload")
+# Options that a search alone has, as typed.
+SEARCH_ONLY = {"trials": "--trials", "trial_seeds": "--trial-seeds"}
+TRIALS, TRIAL_SEEDS = 20, 2
+INTERRUPT_STATUS = 130
 
 
-@app.command()
+class Studies(Group):
+    """`study` with its own options, or with a command, which has others."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Read the words; before a command's no options are looked for, as what they lack is asked of pydantic."""
+        if not args or args[0] not in self.commands:
+            return super().parse_args(ctx, args)
+        own, self.params = self.params, []
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            self.params = own
+
+
+app = typer.Typer(cls=Studies, invoke_without_command=True, subcommand_metavar="[compare A.json B.json]")
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")]
+Out = Annotated[Path | None, typer.Option(help="Write the figures to this file as JSON.")]
+
+
+@app.callback(epilog=EXAMPLES)
 def study(
+    context: typer.Context,
     category: Annotated[list[str] | None, typer.Option(help="Repeat for several; all without it.")] = None,
-    system: Annotated[str, typer.Option(help="caching, admission, prefetch or workload.")] = "caching",
+    system: Annotated[str, typer.Option(help=f"One of {', '.join(SYSTEMS)}.")] = "caching",
     change: Annotated[
-        list[str] | None, typer.Option("--set", help="KEY=VALUE,VALUE of params.yaml or a group of conf/; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUES",
+            help="VALUE,VALUE for a key of params.yaml or a group of conf/; with --optimize also LOW..HIGH (with "
+            "decimal points for fractions) or LOW..HIGH:log. Repeatable.",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each setting.")] = 5,
+    optimize: Annotated[bool, typer.Option("--optimize", help="Search with Optuna instead of trying all.")] = False,
+    trials: Annotated[int | None, typer.Option(help="Settings that the search tries: 20 without it.")] = None,
+    trial_seeds: Annotated[
+        int | None, typer.Option(help="Trainings of each trial: 2 without it; the best three get --seeds.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="Write the figures to this file as JSON.")] = None,
+    out: Out = None,
+    plot: Plot = None,
     track: Annotated[bool, typer.Option("--track", help="Show the study in MLflow too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train settings of a system with several seeds and print their spread.
+    """Train settings of a system with several seeds and print their spread, or search for a setting.
 
     Only the system's fit and judge run, on what `make repro` made before them. What is done is kept in .cache/study:
     the same command goes on where it was interrupted.
     """
-    from cachezoo.io import check_file, write_json
-    from cachezoo.study.study import study as run_study
-    from cachezoo.study.summary import tables
+    if context.invoked_subcommand is not None:
+        if context.params:
+            message = f"study {context.invoked_subcommand}: takes its options after its name"
+            raise ConfigError(message)
+        return
+    if not optimize and (trials is not None or trial_seeds is not None):
+        message = f"{SEARCH_ONLY['trials' if trials is not None else 'trial_seeds']}: is of a search; add --optimize"
+        raise ConfigError(message)
+    _check_outputs(out, plot)
+    asked = (project(), system, category or [], change or [])
+    try:
+        if optimize:
+            from cachezoo.study.optimize import Budget
+            from cachezoo.study.optimize import optimize as search
 
-    root = project()
+            budget = Budget(
+                TRIALS if trials is None else trials,
+                min(TRIAL_SEEDS, seeds) if trial_seeds is None else trial_seeds,
+                seeds,
+            )
+            found = search(*asked, budget, jobs)
+        else:
+            from cachezoo.study.study import study as run_study
+
+            found = run_study(*asked, seeds, jobs)
+    except KeyboardInterrupt as error:
+        _interrupted(str(error))
+    _show(asked[0], found, out, plot, track, as_json)
+
+
+def _interrupted(done: str) -> NoReturn:
+    """Say in one line how to go on."""
+    said = f"{done} and kept" if done else "what is done is kept"
+    sys.stderr.write(f"cachezoo: interrupted; {said} in .cache/study: the same command goes on from there\n")
+    raise SystemExit(INTERRUPT_STATUS)
+
+
+def _check_outputs(out: Path | None, plot: Path | None) -> None:
+    """Refuse what cannot be written, before anything runs."""
+    png_path(plot)
     if out is not None:
+        from cachezoo.io import check_file
+
         check_file(out)
-    found = run_study(root, system, category or [], change or [], seeds, jobs)
-    if out is not None:
-        write_json(out, found)
+
+
+def _show(root: Path, found: dict[str, Any], out: Path | None, plot: Path | None, track: bool, as_json: bool) -> None:
+    from cachezoo.study.tables import advice, tables
+
+    if plot is not None:
+        from cachezoo.study.plot import draw_study
+
+        draw_study(found, plot)
     if track:
         from cachezoo.tracking.study import log_study
 
         log_study(root, found)
+    _print(found, tables(found), list(advice(found)), out, as_json)
+
+
+def _print(found: dict[str, Any], tables: "list[Table]", lines: list[str], out: Path | None, as_json: bool) -> None:
+    """Figures as JSON, into a file and onto the terminal, or as tables with lines below them."""
+    if out is not None:
+        from cachezoo.io import write_json
+
+        write_json(out, found)
     if as_json:
         typer.echo(json.dumps(found, allow_nan=False))
         return
     from cachezoo.console import out as console
 
-    console().print(*tables(found))
+    console().print(*tables)
+    for line in lines:
+        console().print(line, markup=False, soft_wrap=True)
+
+
+@app.command("compare")
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A.json", help="A file that `cachezoo study --out` wrote.")],
+    second: Annotated[Path, typer.Argument(metavar="B.json", help="Another one of the same system.")],
+    out: Out = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two studies of a system, setting by setting: which differ, and what the studies were made from.
+
+    Trainings of one seed are compared in pairs. The interval is Student's t at 90 %.
+    """
+    from cachezoo.study.compare import compare as compared
+    from cachezoo.study.compare import lines, tables
+
+    _check_outputs(out, plot)
+    found = compared(first, second)
+    if plot is not None:
+        from cachezoo.study.plot import draw_comparison
+
+        draw_comparison(found, plot)
+    _print(found, tables(found), list(lines(found)), out, as_json)

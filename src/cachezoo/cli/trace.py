@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cachezoo.cli.common import Group, Json, print_values
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, options_of, read_given
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError
 
@@ -16,22 +17,8 @@ app = typer.Typer(cls=Group, no_args_is_help=True, help="Bring traces in, descri
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The trace's files, all of one format.")]
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")]
-FormatName = Annotated[str, typer.Option("--format", help="auto, or an id of `cachezoo trace formats`.")]
-FormatOptions = Annotated[
-    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Of the format, repeatable.")
-]
 SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
 Category = Annotated[str, typer.Option(help="Workload category to record.")]
-
-
-def options_of(given: list[str] | None) -> dict[str, str]:
-    """KEY=VALUE pairs as a dictionary."""
-    pairs = [text.partition("=") for text in given or []]
-    wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
-    if wrong is not None:
-        message = f"option {wrong[:60]!r}: write KEY=VALUE"
-        raise ConfigError(message)
-    return {key: value for key, _, value in pairs}
 
 
 def refuse_same(files: list[Path], output: Path) -> None:
@@ -48,6 +35,7 @@ def ingest(
     output: Output,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     category: Category = "unknown",
     trace_id: Annotated[str | None, typer.Option("--id", help="Name to record; else the first file's.")] = None,
     skip_bad_rows: SkipBadRows = 0,
@@ -58,10 +46,18 @@ def ingest(
     Memory does not grow with the trace but for its page table. Latencies below 0 count as unknown.
     """
     from cachezoo.traces.ingest import ingest as run
-    from cachezoo.traces.read import TraceFiles
 
     refuse_same(files, output)
-    trace = TraceFiles(files, fmt, category, trace_id, options_of(option), skip_bad_rows)
+    trace = given_files(
+        files,
+        fmt,
+        option,
+        columns,
+        category=category,
+        trace_id=trace_id,
+        skip_bad_rows=skip_bad_rows,
+        ask=not as_json,
+    )
     with progress(f"ingesting {files[0].name}", 1.0) as advance:
         figures = run(trace, output, advance=advance)
     title = f"ingested {files[0].name} as {figures['source_format']}"
@@ -69,11 +65,23 @@ def ingest(
 
 
 def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
-    """A trace's figures; on a terminal, what was skipped stands out."""
-    print_values(figures, as_json, title)
-    if not as_json and "skipped_rows" in figures:
-        from cachezoo.console import err
+    """A trace's figures, then a line each on what its reader left out, sorted, inferred or joined.
 
+    Warnings stand on standard error already; on a terminal, what was skipped stands out there, too.
+    """
+    if as_json:
+        print_values(figures, as_json, title)
+        return
+    from cachezoo.console import err, out
+    from cachezoo.traces.remarks import is_remarked
+
+    said = {"remarks", "warnings"}
+    print_values(
+        {key: value for key, value in figures.items() if key not in said and not is_remarked(key)}, False, title
+    )
+    for line in figures["remarks"]:
+        out().print(line, soft_wrap=True, markup=False, highlight=False)
+    if "skipped_rows" in figures:
         err().print(f"warning: {figures['skipped_rows']} bad rows were skipped")
 
 
@@ -82,17 +90,17 @@ def info(
     files: Files,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     skip_bad_rows: SkipBadRows = 0,
     as_json: Json = False,
 ) -> None:
     """Describe a trace, canonical or raw."""
     from cachezoo.traces.ingest import describe_files
-    from cachezoo.traces.read import TraceFiles
 
-    given = TraceFiles(files, fmt, options=options_of(option), skip_bad_rows=skip_bad_rows)
+    given = given_files(files, fmt, option, columns, skip_bad_rows=skip_bad_rows, ask=not as_json)
     with progress(f"reading {files[0].name}", 1.0) as advance:
         figures = describe_files(given, advance)
-    print_values(figures, as_json, f"{files[0]}: {figures['source_format']}")
+    _print_figures(figures, as_json, f"{files[0]}: {figures['source_format']}")
 
 
 @app.command("add")
@@ -106,6 +114,7 @@ def add(
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     skip_bad_rows: SkipBadRows = 0,
     reference: Annotated[
         bool, typer.Option("--reference", help="Leave a file from outside the project where it lies.")
@@ -123,9 +132,11 @@ def add(
     from cachezoo.cli.common import project
     from cachezoo.config.matrix import NewTrace, add_trace
 
+    root = project()
+    given = given_files([file], fmt, option, columns, ask=not as_json)
     taken = {"copy": not reference, "objects": objects}
-    new = NewTrace(file, category, role, key, fmt, part, options_of(option), skip_bad_rows, **taken)
-    added = add_trace(project(), new)
+    new = NewTrace(file, category, role, key, given.fmt, part, given.options, skip_bad_rows, **taken)
+    added = add_trace(root, new)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(added), allow_nan=False))
         return
@@ -141,37 +152,73 @@ def formats(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Show the formats that this file fits.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the trace formats, or those that a file could be."""
-    from cachezoo.traces.formats import FORMATS, fits_of
-    from cachezoo.traces.source import Source
+    """List the trace formats; of a file, those that it could be, and what each reading of its beginning means.
 
-    fits = fits_of(Source(file)) if file else {}
-    rows = [
+    The likeliest reading stands first. What a file's format leaves open, such as units, makes several of one.
+    """
+    rows = _readings(file) if file else _all_formats()
+    if as_json:
+        typer.echo(json.dumps(rows, allow_nan=False))
+        return
+    if file is None:
+        _print_rows(rows, "trace formats")
+        return
+    from cachezoo.console import out
+
+    hidden = ("id", "what", "command")
+    shown = [{key: value for key, value in row.items() if key not in hidden} for row in rows]
+    _print_rows(shown, f"what {file} could be, by its beginning")
+    for row in rows:
+        out().print(f"{row['command']}: {row['what']}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _print_rows(rows: list[dict[str, Any]], title: str) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from cachezoo.console import out
+
+    table = Table(title=escape(title))
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(_listed(row.get(name, ""))) for name in names))
+    out().print(table)
+
+
+def _all_formats() -> list[dict[str, Any]]:
+    from cachezoo.traces.formats import FORMATS
+
+    return [
         {
             "id": entry.id,
             "what": entry.title,
             "keeps": list(entry.keeps),
             "options": list(entry.options.model_fields),
             "written": entry.write is not None,
-            **({"fit": fits[entry.id].name.lower()} if file else {}),
         }
         for entry in FORMATS.values()
-        if not file or entry.id in fits
     ]
-    if as_json:
-        typer.echo(json.dumps(rows))
-        return
-    from rich.markup import escape
-    from rich.table import Table
 
-    from cachezoo.console import out
 
-    table = Table(title=f"formats that {escape(str(file))} could be" if file else "trace formats")
-    for column in rows[0] if rows else ["id"]:
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*(_listed(value) for value in row.values()))
-    out().print(table)
+def _readings(file: Path) -> list[dict[str, Any]]:
+    """How a file can be read, the likeliest first."""
+    from cachezoo.traces.formats import FORMATS, fits_of
+    from cachezoo.traces.recognise import readings, row_of
+    from cachezoo.traces.source import Source
+
+    fits = fits_of(Source(file))
+    return [
+        {
+            "id": one.format.id,
+            "what": FORMATS[one.format.id].title,
+            "fit": fits[one.format.id].name.lower(),
+            "command": one.asks,
+            **row_of(one),
+        }
+        for one in readings(Source(file))
+    ]
 
 
 def _listed(value: object) -> str:
@@ -187,6 +234,7 @@ def convert(
     to: Annotated[str, typer.Option(help="A format that is written; `cachezoo trace formats` lists them.")],
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     write_option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of the format written, repeatable.")
     ] = None,
@@ -194,10 +242,9 @@ def convert(
 ) -> None:
     """Write a trace in another format, and say what that format cannot hold."""
     from cachezoo.traces.formats import write_as
-    from cachezoo.traces.read import TraceFiles, read_files
 
     refuse_same([trace], output)
-    rows = read_files(TraceFiles([trace], fmt, options=options_of(option)))
+    rows = read_given(trace, fmt, option, columns, ask=not as_json)
     lost = write_as(rows, output, to, options_of(write_option))
     value = {"requests": len(rows), "format": to, "output": str(output)}
     print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.common import Json, print_values
-from cachezoo.cli.trace import FormatName, FormatOptions, Output, TracePath, options_of, refuse_same
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.trace import Output, TracePath, refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def _load(path: Path, fmt: str, option: list[str] | None) -> "Trace":
-    from cachezoo.traces.read import TraceFiles, read_files
-
-    return read_files(TraceFiles([path], fmt, options=options_of(option)))
 
 
 def _write(trace: "Trace", output: Path) -> dict[str, Any]:
@@ -46,13 +41,14 @@ def cut(
     last: Annotated[int | None, typer.Option("--last-row", help="And before this row.")] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Keep a window of time, a range of rows, or what lies in both."""
     from cachezoo.traces.transforms import cut as run
 
     refuse_same([trace], output)
-    part = run(_load(trace, fmt, option), start, stop, first, last)
+    part = run(read_given(trace, fmt, option, columns, ask=not as_json), start, stop, first, last)
     print_values(_write(part, output), as_json, f"cut from {trace.name}")
 
 
@@ -65,13 +61,14 @@ def sample(
     block_bytes: Annotated[int, typer.Option(help="Unit of the choice, a multiple of 4096.")] = 65_536,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Keep all accesses to a part of the address space, chosen by a hash of the block (SHARDS)."""
     from cachezoo.traces.transforms import sample as run
 
     refuse_same([trace], output)
-    part = run(_load(trace, fmt, option), rate, seed, block_bytes)
+    part = run(read_given(trace, fmt, option, columns, ask=not as_json), rate, seed, block_bytes)
     print_values(_write(part, output), as_json, f"sampled from {trace.name}")
 
 
@@ -84,6 +81,7 @@ def split(
     by: Annotated[str | None, typer.Option(help="Or by volume, namespace, user, host or source.")] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Split a trace into parts in time, or by one of its columns."""
@@ -93,7 +91,7 @@ def split(
     if sum(bool(choice) for choice in (at, at_second, by)) != 1:
         message = "nothing to split by: give --at, --at-second or --by, one of them"
         raise ConfigError(message)
-    whole = _load(trace, fmt, option)
+    whole = read_given(trace, fmt, option, columns, ask=not as_json)
     if by:
         parts = list(split_by(whole, by).values())
     else:
@@ -137,6 +135,7 @@ def merge(
     periods: Annotated[int, typer.Option(min=1, help="How many times the turns are gone through.")] = 1,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Merge traces as concurrent streams, or let them take turns; `source` keeps where each request comes from.
@@ -150,7 +149,7 @@ def merge(
         message = "give --share or --turn, not both: traces run at the same time or one after the other"
         raise ConfigError(message)
     refuse_same(traces, output)
-    given = [_load(path, fmt, option) for path in traces]
+    given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
     name = NOT_IN_NAMES.sub("_", output.stem)
     if turn:
         mixture = in_turns(given, name, [_turn(text) for text in turn], periods)

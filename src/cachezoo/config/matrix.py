@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -104,7 +104,8 @@ def add_trace(project: Path, new: NewTrace) -> Added:
     text = _text_of(path)
     traces = _traces(text)
     table = _table(text, new)
-    fmt, notes = _look(new, table)
+    fmt, options, notes = _look(new, table)
+    new = replace(new, options=options)
     place = _place(project, new)
     _check_unlisted(project, traces, place, new)
     key = _key(traces, new)
@@ -145,8 +146,8 @@ def _table(text: str, new: NewTrace) -> str:
     return OBJECT_TABLE if new.objects else PAGE_TABLE
 
 
-def _look(new: NewTrace, table: str) -> tuple[str, list[str]]:
-    """The id of the file's format, its first requests read; and what they give to say."""
+def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
+    """The id of the file's format and its options, its first requests read; and what they give to say."""
     from cachezoo.traces.read import OpenTrace, TraceFiles, silent
     from cachezoo.traces.source import refuse_pipe
 
@@ -162,7 +163,9 @@ def _look(new: NewTrace, table: str) -> tuple[str, list[str]]:
             f"its first {len(first):,} requests go to {volumes} volumes, but the models are trained on one: "
             "the pipeline will refuse it; `cachezoo trace split FILE -o DIR --by volume` makes a trace of each"
         )
-    return given.format.id, notes
+    if given.choice.inferred:
+        notes.append(f"read as {given.choice.inferred}")
+    return given.format.id, given.choice.options, notes
 
 
 def _text_of(path: Path) -> str:

@@ -48,7 +48,7 @@ class Run:
     verbose: bool = False
     seconds: Seconds = field(default_factory=Seconds)
     left: dict[str, frozenset[str]] = field(default_factory=dict)
-    ran: int = 0
+    ran: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
     running: dict[str, Worker] = field(default_factory=dict)
     status: int = 0
@@ -90,7 +90,7 @@ class Run:
                 if worker.entry is not None:
                     self.lock.add(name, worker.entry)
                 if worker.ran:
-                    self.ran += 1
+                    self.ran.add(name)
                     self.seconds.add(name, time.time() - worker.start)
                     self.seconds.save()
                     self._progress(name)
@@ -99,18 +99,16 @@ class Run:
                 self._say(f"{name} failed (status {status})")
 
     def _progress(self, ended: str = "") -> None:
-        """One line: how many stages are up to date, and about how long the others take if all of them have to run.
-
-        What depends on a stage that has run may turn out to be up to date.
-        """
+        """One line: how many stages are up to date, and about how long those take that have to run."""
         done = self.plan.wanted - len(self.plan.stages) + len(self.ended)
         if self.status or done == self.plan.wanted:
             return
         now = time.time()
         spent = {name: now - worker.start for name, worker in self.running.items()}
-        to_go = spoken(remaining(self.left, spent, self.seconds, self.jobs))
+        begun = self.ran | {name for name, worker in self.running.items() if worker.ran}
+        to_go = spoken(remaining(self.plan.to_run(self.left, begun), spent, self.seconds, self.jobs))
         what = f"{ended} ended; " if ended else ""
-        sys.stdout.write(f"repro: {what}{done} of {self.plan.wanted} stages are up to date, {to_go} to go at most\n")
+        sys.stdout.write(f"repro: {what}{done} of {self.plan.wanted} stages are up to date, {to_go} to go\n")
         sys.stdout.flush()
 
     def _interrupt(self, *_: object) -> None:
@@ -194,7 +192,7 @@ def main(arguments: Sequence[str]) -> int:
         status = run.go()
         if status == 0:
             run.lock.finish()
-            how = f"; {run.ran} of them ran" if run.ran else ""
+            how = f"; {len(run.ran)} of them ran" if run.ran else ""
             sys.stdout.write(f"{plan.wanted} of {plan.wanted} stages are up to date{how}\n")
         return status
     except ConfigError:

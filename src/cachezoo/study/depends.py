@@ -90,6 +90,10 @@ class Pipeline:
                     todo += [dep for dep in stage["deps"] if not dep.startswith(SOURCES)]
         return found
 
+    def sources(self, stage: Stage) -> dict[str, dict[str, str]]:
+        """The sources that a stage runs, and its libraries; see `cachezoo.closure.sources_of`."""
+        return sources_of(self._project, self.root / stage.script)
+
     def key(self, stage: Stage, params: Params, inputs: Mapping[str, str], figures: Path | None = None) -> str:
         """A name for what a training hangs on.
 

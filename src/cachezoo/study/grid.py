@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -61,6 +60,53 @@ def axis(text: str) -> tuple[str, list[str]]:
     return key, values
 
 
+class Settings:
+    """Makes settings of a project, whose params.yaml is the one that all others are compared with."""
+
+    def __init__(self, root: Path) -> None:
+        """Read params.yaml.
+
+        Raises:
+            ConfigError: it is not what conf/ says, so that the outputs of `make repro` are of other settings.
+        """
+        self.params = load_params(root / paths.PARAMS)
+        self.tree = self.params.model_dump(mode="json")
+        self._conf = root / "conf"
+        composed = validate_params(yaml.safe_load(compose(self._conf)), "conf")
+        if composed.model_dump(mode="json") != self.tree:
+            message = f"{root / paths.PARAMS}: is not what conf/ says; run `make repro`, whose outputs a study reads"
+            raise ConfigError(message)
+
+    def is_group(self, key: str) -> bool:
+        """Whether a key is a group of conf/, whose values are names of files, and no key of params.yaml."""
+        return (self._conf / key.replace(".", "/")).is_dir()
+
+    def of(self, values: Mapping[str, str]) -> Setting:
+        """The setting with some values.
+
+        Raises:
+            ConfigError: a key that there is not, or a value out of range.
+        """
+        groups = {key: value for key, value in values.items() if self.is_group(key)}
+        models = {key.split(".")[1]: value for key, value in groups.items() if key.split(".")[0] == MODEL}
+        others = [f"{key.replace('.', '/')}={value}" for key, value in groups.items() if key.split(".")[0] != MODEL]
+        changes = [f"{key}={value}" for key, value in values.items() if key not in groups]
+        text = compose(self._conf, models, [*others, *changes])
+        params = validate_params(yaml.safe_load(text), " ".join(changes) or "conf")
+        return Setting(values, params, frozenset(_changed("", self.tree, params.model_dump(mode="json"))))
+
+
+def check_once(keys: Sequence[str]) -> None:
+    """Refuse a key that is set twice.
+
+    Raises:
+        ConfigError: all keys are named.
+    """
+    if len(set(keys)) < len(keys):
+        message = f"--set: {', '.join(keys)} holds a key twice; give each once, with all its values"
+        raise ConfigError(message)
+
+
 def grid(root: Path, texts: Sequence[str]) -> list[Setting]:
     """Every combination of the values, the last key's changing first.
 
@@ -69,29 +115,19 @@ def grid(root: Path, texts: Sequence[str]) -> list[Setting]:
         texts: each `KEY=VALUE,VALUE`, the key dotted as in params.yaml, or a group of conf/ as `model.caching`.
 
     Raises:
-        ConfigError: a key twice or one that there is not; a value out of range; or params.yaml is not what conf/ says.
+        ConfigError: a key twice or one that there is not; a value out of range, or a range of values; or params.yaml
+            is not what conf/ says.
     """
     axes = [axis(text) for text in texts]
+    for key, values in axes:
+        if any(".." in value for value in values):
+            message = f"--set {key}={','.join(values)}: a range is searched; add --optimize, or list its values"
+            raise ConfigError(message)
     keys = [key for key, _ in axes]
-    if len(set(keys)) < len(keys):
-        message = f"--set: {', '.join(keys)} holds a key twice; give each once, with all its values"
-        raise ConfigError(message)
-    base = load_params(root / paths.PARAMS).model_dump(mode="json")
-    if validate_params(yaml.safe_load(compose(root / "conf")), "conf").model_dump(mode="json") != base:
-        message = f"{root / paths.PARAMS}: is not what conf/ says; run `make repro`, whose outputs a study reads"
-        raise ConfigError(message)
+    check_once(keys)
+    settings = Settings(root)
     cells = [dict(zip(keys, values, strict=True)) for values in product(*(values for _, values in axes))]
-    return [_setting(root, cell, base) for cell in cells]
-
-
-def _setting(root: Path, values: Mapping[str, str], base: Mapping[str, Any]) -> Setting:
-    conf = root / "conf"
-    groups = {key: value for key, value in values.items() if (conf / key.replace(".", "/")).is_dir()}
-    models = {key.split(".")[1]: value for key, value in groups.items() if key.split(".")[0] == MODEL}
-    others = [f"{key.replace('.', '/')}={value}" for key, value in groups.items() if key.split(".")[0] != MODEL]
-    changes = [f"{key}={value}" for key, value in values.items() if key not in groups]
-    params = validate_params(yaml.safe_load(compose(conf, models, [*others, *changes])), " ".join(changes) or "conf")
-    return Setting(values, params, frozenset(_changed("", base, params.model_dump(mode="json"))))
+    return [settings.of(cell) for cell in cells]
 
 
 def _changed(path: str, before: object, after: object) -> list[str]:

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -18,19 +19,21 @@ from typing import Any
 
 import yaml
 
+from cachezoo.config.schema import Params
 from cachezoo.console import Advance, progress
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.io import read_json, write_json
 from cachezoo.params import categories_of
 from cachezoo.private import closed_folder
-from cachezoo.study.depends import Pipeline, Stage, within
+from cachezoo.study.depends import Pipeline, Stage, value_at, within
 from cachezoo.study.grid import Setting
-from cachezoo.study.training import DONE, JOB, LOG
+from cachezoo.study.training import CHOOSING, DONE, JOB, LOG, WHOLE
 from cachezoo.systems.base import System
 from cachezoo.systems.registry import SYSTEMS
 
 STUDIES = Path(".cache/study")
 JOBS = 2
+STEPS = ("fit", "judge")
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,12 @@ def studied_system(name: str) -> System:
     return SYSTEMS[name]
 
 
-def studied_categories(system: System, asked: Sequence[str], settings: Sequence[Setting]) -> list[str]:
+def studied_categories(system: System, asked: Sequence[str], params: Params) -> list[str]:
     """The categories of a study; one empty name for a system of all.
 
     Raises:
         ConfigError: one that the system has no models of, or names for a system of all categories.
     """
-    params = settings[0].params
     if system.scope == "all":
         if asked:
             message = f"--category {asked[0]}: a model of {system.id} is of all categories; leave it out"
@@ -106,13 +108,24 @@ def studied_categories(system: System, asked: Sequence[str], settings: Sequence[
     return list(dict.fromkeys(asked)) or known
 
 
+def check_seeds(seeds: int) -> None:
+    """Refuse fewer than have a spread.
+
+    Raises:
+        ConfigError: there are fewer than two.
+    """
+    if seeds < 2:
+        message = f"--seeds {seeds}: a spread takes two at least"
+        raise ConfigError(message)
+
+
 def check_keys(pipeline: Pipeline, system: System, category: str, setting: Setting) -> None:
     """Refuse a setting that the fit and the judge do not read, or that what they read was made with.
 
     Raises:
         ConfigError: the key is named.
     """
-    fit, judge = (pipeline.stage(f"{step}_{system.id}", category, setting.params) for step in ("fit", "judge"))
+    fit, judge = (pipeline.stage(f"{step}_{system.id}", category, setting.params) for step in STEPS)
     read, before = {*fit.params, *judge.params}, pipeline.upstream(fit, judge)
     for path in sorted(setting.changed):
         if within(path, before):
@@ -130,20 +143,50 @@ class Planner:
         """Take a project and one of its systems."""
         self.root, self.system, self.pipeline = root.resolve(), system, Pipeline(root.resolve())
 
-    def trainings(self, category: str, setting: Setting, seed: int) -> tuple[Training, Training]:
-        """The fit and its judging; the seed is added to that of params.yaml.
+    def made_from(self, categories: Sequence[str], params: Params) -> dict[str, dict[str, Any]]:
+        """What two studies can differ in besides what was asked: values of params.yaml, data, sources, libraries.
+
+        Args:
+            categories: those studied.
+            params: params.yaml as it is.
+        """
+        tree = params.model_dump(mode="json")
+        found: dict[str, dict[str, Any]] = {"params": {}, "data": {}, "sources": {}, "libraries": {}}
+        for category in categories:
+            fit, judge = (self.pipeline.stage(f"{step}_{self.system.id}", category, params) for step in STEPS)
+            for stage in (fit, judge):
+                found["params"] |= {path: value_at(tree, path) for path in stage.params if path != "seed"}
+                found["data"] |= self.pipeline.inputs(stage, dict.fromkeys(fit.outs, ""))
+                sources = self.pipeline.sources(stage)
+                found["sources"] |= sources["files"]
+                found["libraries"] |= sources["libraries"]
+            for out in fit.outs:
+                found["data"].pop(out, None)
+        return {part: dict(sorted(values.items())) for part, values in found.items()}
+
+    def trainings(
+        self, category: str, setting: Setting, seed: int, depth: str | None = None
+    ) -> tuple[Training, Training]:
+        """The fit and its judging.
+
+        Args:
+            category: an empty name for a system of all.
+            setting: of params.yaml.
+            seed: added to that of params.yaml.
+            depth: what is asked of the trained model, see `cachezoo.study.training`; without it all is asked of the
+                setting of params.yaml, and only what may choose of the others.
 
         Raises:
             ConfigError: an earlier stage's output is missing.
         """
         params = setting.params.model_copy(update={"seed": setting.params.seed + seed})
-        steps = [self.pipeline.stage(f"{step}_{self.system.id}", category, params) for step in ("fit", "judge")]
+        steps = [self.pipeline.stage(f"{step}_{self.system.id}", category, params) for step in STEPS]
         module = Path("src", *f"cachezoo.systems.{self.system.id}.study".split(".")).with_suffix(".py")
         fit_key = self.pipeline.key(steps[0], params, self.pipeline.inputs(steps[0], {}))
         given = dict.fromkeys(steps[0].outs, fit_key)
         judge_key = self.pipeline.key(steps[1], params, self.pipeline.inputs(steps[1], given), module)
-        whole = not setting.changed
-        job = {"system": self.system.id, "category": category, "whole": whole, "model": Path(steps[0].outs[0]).name}
+        depth = depth or (CHOOSING if setting.changed else WHOLE)
+        job = {"system": self.system.id, "category": category, "depth": depth, "model": Path(steps[0].outs[0]).name}
         name = f"{category or self.system.id}, {setting.name}, seed {seed}"
 
         def training(step: str, stage: Stage, key: str, made: Mapping[str, Path]) -> Training:
@@ -154,7 +197,7 @@ class Planner:
 
         fit = training("fit", steps[0], fit_key, {})
         made = {out: fit.folder / out for out in steps[0].outs}
-        return fit, training("judge", steps[1], f"{judge_key}{'-whole' if whole else ''}", made)
+        return fit, training("judge", steps[1], f"{judge_key}-{depth}", made)
 
 
 @contextlib.contextmanager
@@ -170,45 +213,104 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def run_all(root: Path, trainings: Sequence[Training], jobs: int) -> None:
-    """Run those that are not done; those that are asked for twice run once.
+Chain = Sequence[Training]
+
+
+class Runs:
+    """Runs chains of trainings, in each of which a training needs the one before: a fit, then its judging."""
+
+    def __init__(self, root: Path, jobs: int, planned: int, advance: Advance) -> None:
+        """Begin with none done.
+
+        Args:
+            root: the project.
+            jobs: how many trainings at a time.
+            planned: chains that the study will hand in, all calls of `run` together.
+            advance: told how many are done.
+        """
+        self.done, self.planned = 0, planned
+        self._root, self._jobs, self._advance = root, jobs, advance
+        self._ran, self._seconds = 0, 0.0
+
+    def run(self, chains: Sequence[Chain]) -> None:
+        """Run those that are not done; a training that several need runs once.
+
+        Raises:
+            CachezooError: one failed; the others that ran with it are ended, and what is done stays.
+            KeyboardInterrupt: Ctrl-C; its text says how many are done, which stay.
+        """
+        start = time.monotonic()
+        left = {chain[-1].folder: chain for chain in chains if not chain[-1].done}
+        self._count(len(chains) - len(left), "")
+        try:
+            self._run(left, start)
+        except KeyboardInterrupt as error:
+            self.done += sum(chain[-1].done for chain in left.values())  # ended, and not seen to have left
+            message = f"{self.done} of {self.planned} trainings are done"
+            raise KeyboardInterrupt(message) from error
+        finally:
+            self._seconds += time.monotonic() - start
+
+    def skip(self, chains: int) -> None:
+        """Count planned chains as done that turned out not to be needed."""
+        self._count(chains, "")
+
+    def _run(self, left: dict[Path, Chain], start: float) -> None:
+        running = dict[int, tuple[Training, subprocess.Popen[bytes]]]()
+        try:
+            while left:
+                for training in self._ready(left, [training.folder for training, _ in running.values()]):
+                    process = _start(self._root, training)
+                    running[os.pidfd_open(process.pid)] = (training, process)
+                for ended in [own for own in wait(list(running)) if isinstance(own, int)]:
+                    training, process = running.pop(ended)
+                    os.close(ended)
+                    _end(training, process)
+                    if left.pop(training.folder, None):
+                        self._ran += 1
+                        self._count(1, self._minutes(self._seconds + time.monotonic() - start))
+        finally:
+            for descriptor, (_, process) in running.items():
+                process.kill()
+                process.wait()
+                os.close(descriptor)
+
+    def _ready(self, left: Mapping[Path, Chain], running: Sequence[Path]) -> list[Training]:
+        """The next ones to start: the first of each chain that is to do, judgings before fits of other chains."""
+        following = {}
+        for chain in left.values():
+            # One that has written its end may still be on its way out: it is running until it has left.
+            place, training = next((k, one) for k, one in enumerate(chain) if one.folder in running or not one.done)
+            if training.folder not in running:
+                following[training.folder] = (-place, training)
+        ordered = sorted(following.values(), key=lambda own: own[0])
+        return [training for _, training in ordered][: self._jobs - len(running)]
+
+    def _minutes(self, seconds: float) -> str:
+        """How long the rest takes if it takes as long as what ran, in words."""
+        left = seconds / self._ran * (self.planned - self.done - 1)
+        return f", about {left / 60:.0f} min left" if left >= 60 else f", about {left:.0f} s left"
+
+    def _count(self, more: int, left: str) -> None:
+        self.done += more
+        self._advance(self.done, f"{self.done} of {self.planned} trainings{left}")
+
+
+@contextlib.contextmanager
+def runs(root: Path, jobs: int, planned: int) -> Iterator[Runs]:
+    """The runs of a study, of which a project has one at a time, with a bar of its trainings.
 
     Args:
         root: the project.
-        trainings: independent of each other.
-        jobs: how many at a time.
+        jobs: how many trainings at a time.
+        planned: chains that the study will run, those included that are done already.
 
     Raises:
-        CachezooError: one failed; the others that ran with it are ended, and what is done stays.
         ConfigError: another study is running.
     """
     closed_folder(root / ".cache")
-    with _alone(root / STUDIES):
-        unique = {training.folder: training for training in trainings}
-        left = [training for training in unique.values() if not training.done]
-        if left:
-            with progress(f"{len(left)} of {len(unique)} trainings to do", len(left)) as advance:
-                _run(root, left, jobs, advance)
-
-
-def _run(root: Path, left: list[Training], jobs: int, advance: Advance) -> None:
-    total, running = len(left), dict[int, tuple[Training, subprocess.Popen[bytes]]]()
-    try:
-        while left or running:
-            while left and len(running) < jobs:
-                training = left.pop(0)
-                process = _start(root, training)
-                running[os.pidfd_open(process.pid)] = (training, process)
-            for ended in [own for own in wait(list(running)) if isinstance(own, int)]:
-                training, process = running.pop(ended)
-                os.close(ended)
-                _end(training, process)
-                advance(total - len(left) - len(running), training.title)
-    finally:
-        for descriptor, (_, process) in running.items():
-            process.kill()
-            process.wait()
-            os.close(descriptor)
+    with _alone(root / STUDIES), progress("study", planned, eta=False) as advance:
+        yield Runs(root, jobs, planned, advance)
 
 
 def _start(root: Path, training: Training) -> subprocess.Popen[bytes]:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import ConfigError
+from cachezoo import paths
+from cachezoo.config.load import load_params
 from cachezoo.study.grid import grid
-from cachezoo.study.run import JOBS, Planner, check_keys, run_all, studied_categories, studied_system
+from cachezoo.study.run import JOBS, Planner, check_keys, check_seeds, runs, studied_categories, studied_system
 from cachezoo.study.summary import Cell, summary
 
 
@@ -30,19 +31,16 @@ def study(
         ConfigError: what is asked for cannot be studied, or an earlier stage's output is missing.
         CachezooError: a training failed.
     """
-    if seeds < 2:
-        message = f"--seeds {seeds}: a spread takes two at least"
-        raise ConfigError(message)
+    check_seeds(seeds)
     known = studied_system(system)
-    settings = grid(root, changes)
-    names, planner = studied_categories(known, categories, settings), Planner(root, known)
+    settings, params = grid(root, changes), load_params(root / paths.PARAMS)
+    names, planner = studied_categories(known, categories, params), Planner(root, known)
     for setting in settings:
         check_keys(planner.pipeline, known, names[0], setting)
     cells = [(category, setting) for category in names for setting in settings]
     planned = [[planner.trainings(*cell, seed) for seed in range(seeds)] for cell in cells]
-    for step in (0, 1):
-        run_all(root.resolve(), [pair[step] for pairs in planned for pair in pairs], jobs)
-    found = [
-        Cell(*cell, [judging.figures() for _, judging in pairs]) for cell, pairs in zip(cells, planned, strict=True)
-    ]
-    return summary(known, seeds, found)
+    chains = [chain for own in planned for chain in own]
+    with runs(root.resolve(), jobs, len(chains)) as running:
+        running.run(chains)
+    found = [Cell(*cell, [judging.figures() for _, judging in own]) for cell, own in zip(cells, planned, strict=True)]
+    return summary(known, params.seed, seeds, found, planner.made_from(names, params))

@@ -1,8 +1,8 @@
-"""What the trainings of a study come to: figures by category and setting, as JSON and as tables."""
+"""What the trainings of a study come to: figures by category and setting."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +10,9 @@ from cachezoo.measures.bootstrap import interval, resampled_means
 from cachezoo.study.grid import Setting
 from cachezoo.systems.base import System, studied_of
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 RESAMPLES, SEED = 10_000, 1
-HEADS = ("mean", "standard deviation", "median", "90 % interval of the mean", "each seed")
+# Names of figures of a verdict by which way is better; a test holds them to the systems' own.
+JUDGED_LOWER, JUDGED_HIGHER = {"mean_dt"}, {"hit_ratio", "balanced_accuracy"}
 
 
 @dataclass(frozen=True)
@@ -42,10 +40,20 @@ def spread(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def summary(system: System, seeds: int, cells: Sequence[Cell]) -> dict[str, Any]:
+def summary(
+    system: System, seed: int, seeds: int, cells: Sequence[Cell], made_from: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
     """The whole study as plain values; equal trainings give equal values.
 
-    The judging blocks and the test traces speak of the setting of params.yaml alone, so that they can choose none.
+    The judging blocks and the test traces speak of a setting only where they choose none: of params.yaml's, and the
+    judging blocks of one that a search has chosen already.
+
+    Args:
+        system: what was trained.
+        seed: that of the first training of each setting; the others follow it.
+        seeds: trainings of each setting.
+        cells: what they found.
+        made_from: see `cachezoo.study.run.Planner.made_from`.
     """
     studied = studied_of(system)
     categories: dict[str, list[dict[str, Any]]] = {}
@@ -53,12 +61,15 @@ def summary(system: System, seeds: int, cells: Sequence[Cell]) -> dict[str, Any]
         categories.setdefault(cell.category or "all", []).append(_row(cell))
     return {
         "system": system.id,
+        "seed": seed,
         "seeds": seeds,
         "choosing": studied.choosing_is,
         "lower_is_better": studied.lower_is_better,
         "judging": studied.judging_is,
+        "judging_lower_is_better": studied.judging in JUDGED_LOWER,
         "tests": studied.tests_are,
         "categories": categories,
+        "made_from": made_from,
     }
 
 
@@ -72,43 +83,11 @@ def _row(cell: Cell) -> dict[str, Any]:
         "trained": seeds,
         "choosing": spread([one["choosing"] for one in trained]),
     }
-    if not cell.setting.changed:
+    if not trained and not cell.setting.changed:
+        return {**row, "promoted": 0, "judging": spread([]), "test": {}}
+    if trained and "judging" in trained[0]:
         row["promoted"] = sum(one["promoted"] for one in trained)
         row["judging"] = spread([one["judging"] for one in trained if one["judging"] is not None])
-        keys = trained[0]["tests"] if trained else {}
-        row["test"] = {key: spread([one["tests"][key] for one in trained]) for key in keys}
+    if trained and "tests" in trained[0]:
+        row["test"] = {key: spread([one["tests"][key] for one in trained]) for key in trained[0]["tests"]}
     return row
-
-
-def tables(found: Mapping[str, Any]) -> "list[Table]":
-    """Of each category the choosing figures of every setting; then, of params.yaml's, what is judged and tested."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    made = []
-    for category, rows in found["categories"].items():
-        less = ", less is better" if found["lower_is_better"] else ""
-        title = f"{category}: {found['choosing']}{less}; {found['seeds']} seeds. This alone may choose a setting."
-        table = Table("setting", *HEADS, title=title)
-        for row in rows:
-            trained = len(row["trained"])
-            few = "" if trained == found["seeds"] else f" ({trained} of {found['seeds']} trained)"
-            table.add_row(escape(row["setting"]) + few, *_cells(row["choosing"]))
-        made.append(table)
-        for row in rows:
-            if row["is_params_yaml"]:
-                promoted = f"{row['promoted']} of {found['seeds']} promoted"
-                kept = Table("figure", *HEADS, title=f"{category}: the setting of params.yaml, {promoted}")
-                kept.add_row(found["judging"], *_cells(row["judging"]))
-                for key, own in row["test"].items():
-                    kept.add_row(f"{key}: {found['tests']}", *_cells(own))
-                made.append(kept)
-    return made
-
-
-def _cells(own: Mapping[str, Any]) -> list[str]:
-    def shown(value: float | None) -> str:
-        return "-" if value is None else f"{value:.4f}"
-
-    span = f"{shown(own['low'])} to {shown(own['high'])}"
-    return [*(shown(own[name]) for name in ("mean", "sd", "median")), span, " ".join(map(shown, own["each"]))]

@@ -9,6 +9,8 @@ from cachezoo.io import read_json, write_json
 from cachezoo.stage import die_with_parent, heed_interrupts, settle_environment
 
 JOB, DONE, LOG = "job.json", "done.json", "log.txt"
+# What is asked of a trained model: the figure that may choose; with the verdict's; with those of the test traces too.
+CHOOSING, JUDGED, WHOLE = "choosing", "judged", "whole"
 
 
 def main(folder: Path, root: Path) -> None:
@@ -38,8 +40,10 @@ def main(folder: Path, root: Path) -> None:
     figures: dict[str, object] = {"trained": trained.trained, "promoted": trained.promoted, "reason": trained.reason}
     if trained.trained:
         figures["choosing"] = studied.choosing(model)
-        if job["whole"]:
-            figures |= {"judging": trained.validation.get(studied.judging), "tests": studied.tests(params, *keys)}
+        if job["depth"] != CHOOSING:
+            figures["judging"] = trained.validation.get(studied.judging)
+        if job["depth"] == WHOLE:
+            figures["tests"] = studied.tests(params, *keys)
     write_json(Path(DONE), figures)
 
 

@@ -10,8 +10,6 @@ from cachezoo.trace_report.terms import TERMS
 from cachezoo.trace_report.units import seconds, share, significant, size
 from cachezoo.view import Drawing, Section, Table, number
 
-LONGEST_NOTE = 160
-
 
 def facts(found: Characteristics) -> list[tuple[str, str]]:
     """The trace in a few numbers."""
@@ -66,7 +64,7 @@ def _patterns(found: Characteristics) -> Section:
     own = found.patterns.runs
     run = (
         f"{share(own.continues_share)} of the requests begin where their volume's last one ended; a run has "
-        f"{significant(own.mean_requests)} requests and {size(own.mean_bytes)} on average, the longest "
+        f"{significant(own.mean_requests, 3)} requests and {size(own.mean_bytes)} on average, the longest "
         f"{number(own.longest_requests)} requests."
     )
     drawing = plots.patterns_drawing(found.patterns)
@@ -111,11 +109,8 @@ def _how(found: Characteristics) -> Section:
         )
     if len(texts) == 1:
         texts = ["Everything is counted over the whole trace; nothing is sampled."]
-    notes = [
-        f"{name}: {text if len(text) <= LONGEST_NOTE else text[: LONGEST_NOTE - 1] + '…'}"
-        for name, text in found.summary.notes.items()
-    ]
-    texts += ["What the source or its reader says:", *notes] if notes else []
+    told = [line[:1].upper() + line[1:] for line in found.summary.remarks]
+    texts += [f"How the file was read: {'; '.join(told)}."] if told else []
     return Section("how", "How this was made", texts, folded=True)
 
 
@@ -158,4 +153,6 @@ def trace_page(found: Characteristics) -> str:
     """The HTML of a trace's page; its bytes depend on the characteristics alone."""
     with settings():
         own = sections(found)
-    return render(Page(f"Trace {found.summary.trace_id}", sentences.lead(found), facts(found), own, TERMS))
+    doubts = [f"Warning: {warning}" for warning in found.summary.warnings]
+    lead = [*doubts, *sentences.lead(found)]
+    return render(Page(f"Trace {found.summary.trace_id}", lead, facts(found), own, TERMS))

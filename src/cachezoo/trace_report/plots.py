@@ -11,7 +11,7 @@ from cachezoo.characteristics.latency import Latency
 from cachezoo.characteristics.patterns import Patterns
 from cachezoo.characteristics.places import HeatMap, WorkingSet
 from cachezoo.characteristics.popularity import Popularity
-from cachezoo.characteristics.reuse import Reuse
+from cachezoo.characteristics.reuse import Reuse, Times
 from cachezoo.characteristics.sizes import Sizes
 from cachezoo.characteristics.values import F64
 from cachezoo.characteristics.whole import OPTIMUM
@@ -31,7 +31,7 @@ HEIGHT = 2.9
 POLICY_COLOURS = {LRU: BLUE, "arc": GREEN, "s3fifo": PINK, OPTIMUM: BLACK}
 NAMES = {OPTIMUM: "optimum"}
 KIND_COLOURS = {"overlapped": BLUE, "sequential": GREEN, "strided": SKY, "random": GREY}
-TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 604_800.0)
+TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 864_000.0)
 MOST_TICKS = 6
 
 
@@ -52,11 +52,18 @@ def _finish(axes: "Axes", title: str, legend: bool = True, **labels: Any) -> Non
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.975), ncols=4, handlelength=1.1, columnspacing=0.8)
 
 
+def _size_ticks(axes: "Axes") -> None:
+    """A logarithmic axis of bytes with so few labels that half a figure's width holds them."""
+    size_ticks(axes)
+    locator: Any = axes.xaxis.get_major_locator()
+    locator.set_params(numticks=MOST_TICKS)
+
+
 def _time_ticks(axes: "Axes") -> None:
     """A logarithmic axis of seconds with labels in ms, s, min, h and days."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
-    ticks = [tick for tick in TICKS_S if low <= tick <= high]
+    ticks = [tick for tick in TICKS_S if low <= tick <= high] or [float(np.sqrt(low * high))]
     step = -(-len(ticks) // MOST_TICKS)
     axes.set_xticks(ticks[::step], [seconds(tick) for tick in ticks[::step]])
     axes.minorticks_off()
@@ -67,7 +74,7 @@ def _time_axis(window_s: float | None, windows: int) -> tuple[F64, str]:
     if window_s is None:
         return np.linspace(0, 100, windows + 1), "% of the trace"
     scale, unit = axis_unit(window_s * windows)
-    return np.arange(windows + 1) * (window_s / scale), unit
+    return np.arange(windows + 1, dtype=np.float64) * (window_s / scale), unit
 
 
 def curves_drawing(curves: Sequence[Curve]) -> Drawing:
@@ -154,7 +161,8 @@ def sizes_drawing(sizes: dict[str, Sizes | None]) -> Drawing:
     octaves = np.unique(np.concatenate([np.log2(own.histogram_from_bytes) for _, own, _ in present])).astype(int)
     step = -(-len(octaves) // 7)
     left.set_xticks(octaves[::step], [size(2.0**octave) for octave in octaves[::step]])
-    size_ticks(right)
+    left.set_xlim(octaves[0] - 1, octaves[-1] + 1)
+    _size_ticks(right)
     _finish(left, "sizes", xlabel="from, up to twice that", ylabel="% of each")
     _finish(right, "sizes, cumulative", xlabel="at most", ylabel="% of each")
     alt = "Sizes: " + "; ".join(f"half of the {name} have at most {size(own.median_bytes)}" for name, own, _ in present)
@@ -175,8 +183,8 @@ def heat_drawing(heat: HeatMap) -> Drawing:
         norm=LogNorm(1, max(2, int(heat.requests.max()))),
     )  # fmt: skip
     axes.grid(visible=False)
-    canvas.colorbar(image, ax=axes, label="requests", pad=0.015, fraction=0.05)
-    _finish(axes, "where requests go", xlabel=unit, ylabel="addresses touched, MiB")
+    canvas.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
+    _finish(axes, "where requests go; colour: how many", xlabel=unit, ylabel="addresses touched, MiB")
     alt = f"Requests by address and time; the busiest tenth of the addresses get {100 * heat.busiest_share:.0f} %."
     caption = (
         f"Volumes one above the other, by regions of {size(heat.region_bytes)}; regions that no request began in are "
@@ -202,34 +210,35 @@ def working_drawing(own: WorkingSet) -> Drawing:
     return Drawing(svg(canvas), alt, f"In {width}. Where the right curve is level, the trace touches nothing new.")
 
 
+def _times_panel(axes: "Axes", times: Times, total: float) -> None:
+    """Times since the last use, as shares of all page accesses."""
+    ends = np.append(times.from_s[1:], 1.19 * max(float(times.from_s[-1]), 1e-6))
+    axes.step(np.maximum(ends, 1e-6), 100 * np.cumsum(times.accesses) / total, where="post", color=VERMILION)
+    axes.set_ylim(bottom=0)
+    _time_ticks(axes)
+    _finish(axes, "time since the last use", xlabel="at most", ylabel="% of page accesses")
+
+
 def reuse_drawing(own: Reuse) -> Drawing | None:
     """How soon pages come again; None where none does."""
     if not own.distances.below_bytes:
         return None
-    canvas, (left, right) = _panels(2)
+    canvas, (left, *further) = _panels(1 if own.times is None else 2)
     distances = own.distances
     total = distances.accesses.sum() / own.again.share
     ends = np.append(distances.from_bytes[1:], 2 * max(float(distances.from_bytes[-1]), PAGE_BYTES))
     shares = 100 * np.cumsum(distances.accesses) / total
     left.step(np.maximum(ends, PAGE_BYTES), shares, where="post", color=BLUE)
     left.set_ylim(bottom=0)
-    size_ticks(left)
+    _size_ticks(left)
     _finish(left, "reuse distance", xlabel="other pages since, at most", ylabel="% of page accesses")
     if own.times is not None:
-        edges = np.append(own.times.from_s[1:], 1.19 * max(float(own.times.from_s[-1]), 1e-6))
-        right.step(np.maximum(edges, 1e-6), 100 * np.cumsum(own.times.accesses) / total, where="post", color=VERMILION)
-        right.set_ylim(bottom=0)
-        _time_ticks(right)
-        _finish(right, "time since the last use", xlabel="at most", ylabel="% of page accesses")
-    else:
-        right.set_axis_off()
-        right.text(0.5, 0.5, "no clock: no times", ha="center", va="center", transform=right.transAxes)
+        _times_panel(further[0], own.times, total)
     half = f"half of the uses again come within {size(distances.below_bytes['50%'])} of other pages"
     how = "Cumulative; the rest up to 100 % are first accesses."
     if distances.error is not None:
-        how += (
-            f" Distances from {100 * distances.rate:.2g} % of the pages, standard error {100 * distances.error:.2g} %."
-        )
+        rate, error = 100 * distances.rate, 100 * distances.error
+        how += f" Distances from {rate:.2g} % of the pages, standard error {error:.2g} points."
     return Drawing(svg(canvas), f"Reuse distances and times since the last use: {half}.", how)
 
 

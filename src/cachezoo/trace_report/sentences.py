@@ -24,7 +24,7 @@ BURSTY, UNEVEN = 10.0, 3.0
 LASTING = 0.65  # Hurst's exponent from which busy stretches last at all scales
 DAILY = 3.0
 CONCENTRATED, HALF, SPREAD = 0.5, 0.5, 0.3
-GROWING = 0.2
+WARM, GROWING = 0.05, 0.2
 GOOD_FIT, FAIR_FIT = 0.05, 0.1
 ONE_SENDER = 0.8
 NO_CLOCK = "The trace has no clock (all times are equal, or are row numbers): nothing is said of load or of times."
@@ -55,8 +55,8 @@ def curve_sentence(found: Characteristics) -> str:
     at = int(np.argmax(lead))
     told = (
         f"LRU needs {size(enough * PAGE_BYTES)} ({share(enough / int(lru.capacities[-1]))} of the footprint) for hits "
-        f"on {share(float(lru.hit_ratio[lru.capacities == enough][0]))} of the page accesses, nine tenths of the "
-        f"{share(best)} that any size can get it"
+        f"on {share(float(lru.hit_ratio[lru.capacities == enough][0]))} of the page accesses, at least nine tenths "
+        f"of the {share(best)} that any size can get it"
     )
     if lead[at] < FEW_POINTS:
         return f"{told}; no other policy can win {significant(100 * FEW_POINTS)} points more, so keep LRU."
@@ -116,7 +116,7 @@ def load_sentence(found: Characteristics) -> str:
     if scale is None:
         return "The trace is too short to tell bursts from chance."
     ratio = scale.peak_to_mean
-    busiest = f"the busiest {seconds(scale.window_s)} have {significant(ratio)} times the mean load"
+    busiest = f"the busiest {seconds(scale.window_s)} has {significant(ratio)} times the mean load"
     if ratio >= BURSTY:
         told = f"Bursty: {busiest}, so size for peaks, not for the mean"
     elif ratio >= UNEVEN:
@@ -155,6 +155,8 @@ def working_sentence(found: Characteristics) -> str:
     told = f"{window} the trace typically touches {size(typical)}, in all {size(total)}"
     if late >= GROWING:
         return f"{told}; near its end {share(late)} of the accesses are still to new pages, so no cache holds it all."
+    if late >= WARM:
+        return f"{told}; near its end {share(late)} of the accesses are to new pages, which any cache misses."
     return f"{told}; near its end only {share(late)} of the accesses are to new pages, so a warm cache stays warm."
 
 

@@ -29,7 +29,8 @@ def seconds(value: float) -> str:
     if value <= 0:
         return f"0{UNIT_SPACE}s"
     size, unit = next((entry for entry in SHORT if value >= entry[0] * 0.9995), SHORT[-1])
-    return f"{significant(value / size)}{UNIT_SPACE}{unit}"
+    text = significant(value / size)
+    return f"{text}{UNIT_SPACE}{'day' if (text, unit) == ('1', 'days') else unit}"
 
 
 def size(n_bytes: float) -> str:
@@ -43,4 +44,4 @@ def share(value: float) -> str:
         return f"less than 0.1{UNIT_SPACE}%"
     if 0.995 <= value < 1:
         return f"{number(math.floor(1000 * value) / 10, 1)}{UNIT_SPACE}%"
-    return percent(value, 0 if value == 0 or round(value, 3) >= 0.1 else 1)
+    return percent(value, 0 if round(value, 3) >= 0.1 or round(1000 * value) % 10 == 0 else 1)

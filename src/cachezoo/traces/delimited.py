@@ -8,7 +8,7 @@ comment becomes a row or a bad row; `_File.convert` holds readers to that.
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,11 +57,13 @@ class Column:
         kind: ``int``, ``hex`` (0x…), ``float``, ``text``, or ``skip`` for what is not read.
         optional: an empty field is allowed (numbers read as the least int64, or NaN); at the rows' end the column
             may be missing altogether.
+        words: of a text, what it says, in small letters; used to explain why a file is of another format.
     """
 
     name: str
     kind: str
     optional: bool = False
+    words: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def ingest(
         advance: told the share of the files read.
 
     Returns:
-        What `cachezoo.traces.stats` says of it.
+        What `cachezoo.traces.stats` says of it, and `warnings` on what is implausible, which standard error has too.
 
     Raises:
         TraceError: as `cachezoo.traces.read.read_files`, or an unsorted trace cannot be spilled beside the output.
@@ -62,7 +62,7 @@ def ingest(
         ):
             figures = _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
     given.warn()
-    return figures
+    return {**figures, "warnings": given.warnings()}
 
 
 def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, An
     for group in _groups(given.chunks()):
         sink.add(stitcher.piece(group, 0))
     given.warn()
-    return sink.close(given.meta())
+    return {**sink.close(given.meta()), "warnings": given.warnings()}
 
 
 def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:

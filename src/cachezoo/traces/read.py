@@ -1,6 +1,6 @@
 """Foreign traces read whole into memory: recognised, read in chunks, sorted only if unsorted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -11,9 +11,12 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import format_of, options_of, recognise
+from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
+from cachezoo.traces.glance import Glance
+from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import read_meta
 from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
@@ -61,10 +64,13 @@ class OpenTrace:
             raise TraceError(message)
         for source in self.sources:
             _ = source.compression  # a missing file is named before anything is read
-        self.format: Format = recognise(self.sources[0]) if files.fmt == "auto" else format_of(files.fmt)
-        self.options: Options = options_of(self.format, files.options)
+        self.choice = choose(self.sources[0], files.fmt, files.options)
+        self.format: Format = self.choice.format
+        self.options: Options = options_of(self.format, self.choice.options)
         self.reading = Reading(self.sources, files.skip_bad_rows)
         self.backwards = 0
+        self.glance = Glance()
+        self.one_volume = False
 
     def chunks(self) -> Iterator[Chunk]:
         """A pass over the files; what an earlier pass skipped is forgotten.
@@ -73,6 +79,7 @@ class OpenTrace:
             TraceError: what the reader says, or there is no request.
         """
         self.reading, self.backwards = Reading(self.sources, self.files.skip_bad_rows), 0
+        self.glance = Glance()
         total, last_us, rows = sum(source.size for source in self.sources), BAD_TIME, 0
         for chunk in self.format.read(self.reading, self.options):
             if len(chunk):
@@ -80,6 +87,8 @@ class OpenTrace:
                 self.backwards += int(np.count_nonzero(time_us[1:] < time_us[:-1])) + int(time_us[0] < last_us)
                 last_us = int(time_us[-1])
                 rows += len(chunk)
+                self.glance.add(time_us, chunk.op, chunk.offset, chunk.size)
+                self.one_volume = "volume" not in chunk.coded
                 yield chunk
             done = sum(source.consumed for source in self.sources)
             self.advance(done / max(total, 1))
@@ -108,6 +117,10 @@ class OpenTrace:
     def _extra(self) -> dict[str, str]:
         """What the pass found out, as metadata."""
         said = dict(self.reading.notes)
+        if self.choice.inferred:
+            said["inferred"] = self.choice.inferred
+        if self.one_volume:
+            said["one_volume"] = "the file names none"
         said |= {f"left_out.{kind}": str(count) for kind, count in sorted(self.reading.left_out.items()) if count}
         if self.reading.skipped:
             said["skipped_rows"] = str(len(self.reading.skipped))
@@ -120,8 +133,14 @@ class OpenTrace:
             said["first_time_jump"] = f"{file}row {jump.row}: {jump.years:.1f} years {way}"
         return said
 
+    def warnings(self) -> list[str]:
+        """After a pass, what of the trace's sizes, addresses and times no disk can have done."""
+        return warnings_of(self.glance, self.meta())
+
     def warn(self) -> None:
-        """Say on standard error, after a pass, what the trace's times make doubtful."""
+        """Say on standard error, after a pass, what the trace's times, sizes and addresses make doubtful."""
+        for warning in self.warnings():
+            err().print(f"warning: {self.sources[0].path}: {warning}", soft_wrap=True, markup=False)
         if jump := self.reading.first_jump:
             said = f"{jump.years:.1f} years {'before' if jump.step_us < 0 else 'after'} the last row's"
             more = f", and there are {self.reading.jumps} jumps of more than a year" if self.reading.jumps > 1 else ""
@@ -177,6 +196,8 @@ def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
     given = OpenTrace(files, advance)
     chunks = list(given.chunks())
     given.warn()
+    if given.choice.inferred:
+        err().print(f"{files.paths[0]}: read as {given.choice.inferred}", soft_wrap=True, markup=False)
     origin_us = min(int(chunk.time_us.min()) for chunk in chunks) if given.counts_anew() else 0
     trace = Stitcher(given.meta()).piece(chunks, origin_us)
     if given.backwards:
@@ -184,6 +205,8 @@ def read_files(files: TraceFiles, advance: Advance = silent) -> Trace:
     return validate(trace, str(given.sources[0].path))
 
 
-def read_any(path: Path, fmt: str = "auto", category: str = "unknown") -> Trace:
-    """Read one file whole into memory, see `read_files`."""
-    return read_files(TraceFiles([path], fmt, category))
+def read_any(
+    path: Path, fmt: str = "auto", category: str = "unknown", options: Mapping[str, str] | None = None
+) -> Trace:
+    """Read one file whole into memory, see `read_files`; what is doubtful of it is said on standard error, once."""
+    return read_files(TraceFiles([path], fmt, category, options=dict(options or {})))

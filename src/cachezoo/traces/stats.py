@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
 MAX_LATENCY_US = 2**32 - 1
@@ -41,7 +42,10 @@ class Statistics:
             self._latencies.append(np.minimum(known, MAX_LATENCY_US).astype(np.uint32))
 
     def result(self, meta: TraceMeta) -> dict[str, Any]:
-        """The figures as JSON values, units in the keys; then what the trace's source said of itself."""
+        """The figures as JSON values, units in the keys; then what the trace's source said of itself.
+
+        Last come lines on what its reader left out, sorted, inferred or joined.
+        """
         counts = self._counts
         span_us = self._last_us - (self._first_us or 0)
         known = np.concatenate([np.empty(0, np.uint32), *self._latencies])
@@ -66,6 +70,7 @@ class Statistics:
             "requests_per_s": counts["requests"] / (span_us / 1e6) if span_us else None,
             "median_latency_us": float(np.median(known)) if len(known) else None,
             **meta.extra,
+            "remarks": remarks_of(meta.extra),
         }
 
 

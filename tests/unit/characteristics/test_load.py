@@ -59,6 +59,15 @@ def test_the_address_span_is_of_each_volume():
     assert span == (31 + 501) * PAGE
 
 
+def test_volumes_may_be_very_long():
+    n = 40
+    offset = np.tile([0, 2**61], n // 2)
+    volume = Coded((np.arange(n) // 2).astype(np.int32), tuple(f"v{k}" for k in range(n // 2)))
+    trace = made(n, offset=offset, volume=volume)
+    span = footprint(trace, uses(trace, expand_pages(trace))).address_span_bytes
+    assert span == n // 2 * (2**61 + PAGE)
+
+
 def test_a_volume_without_a_request_has_no_span():
     volume = Coded(np.ones(2, np.int32), ("never", "used", "either"))
     trace = made(2, volume=volume)

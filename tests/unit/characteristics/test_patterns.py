@@ -18,7 +18,7 @@ from cachezoo.characteristics.whole import characterise
 from cachezoo.coded import Coded
 from cachezoo.serving.requests import batch_of
 from cachezoo.traces.pages import expand_pages
-from tests.characteristics_data import PAGE, made, zipf_trace
+from tests.characteristics_data import EDGES, PAGE, made, zipf_trace
 from tests.oracles.characteristics import naive_runs, naive_twsd
 from tests.page_data import seeded_trace
 
@@ -184,20 +184,6 @@ def test_rc_rnns_row_of_reads_alone():
     trace = made(5)
     assert rc_rnn_row(summary(trace, expand_pages(trace))).read_write_ratio is None
     assert row_of(trace) is None
-
-
-EDGES = {
-    "one request": made(1),
-    "all at time 0": made(500, time_us=np.zeros(500, np.int64)),
-    "row numbers": made(500, time_us=np.arange(500)),
-    "one page": made(300, offset=np.zeros(300, np.int64), size=np.full(300, 512)),
-    "huge requests": made(3, size=np.full(3, 1 << 30), offset=np.array([0, 1 << 40, 1 << 61])),
-    "no reads": made(300, op=np.ones(300, np.uint8)),
-    "writes at one time": made(300, op=np.ones(300, np.uint8), time_us=np.append(np.zeros(299, np.int64), 10**9)),
-    "centuries": made(300, time_us=np.arange(300) * 10**13),
-    "unknown latency": made(300, latency_us=np.full(300, -1)),
-    "unknown users": made(300, user=Coded(np.full(300, -1, np.int32), ())),
-}
 
 
 @pytest.mark.parametrize("name", EDGES)

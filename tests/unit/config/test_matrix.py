@@ -144,7 +144,7 @@ def test_a_refusal_is_one_line_and_changes_nothing(project, monkeypatch, changes
     ("content", "message"),
     [
         (b"", "the trace is empty"),
-        (b"hello\nworld\n", "row 1 fits none of"),
+        (b"hello\nworld\n", "is no trace of a known format"),
         (CSV.encode() + b"7,X,0,4096\n", "row 3: op is 'X'"),
         (CSV.split("\n", 1)[0].encode() + b"\n", "the trace is empty"),
         (gzip.compress(random.Random(0).randbytes(9000) + CSV.encode())[:4000], "damaged or cut short"),

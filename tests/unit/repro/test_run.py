@@ -123,12 +123,46 @@ def test_stages_that_need_each_other_in_time_run_at_once(project):
     assert all(entry["ran"] and entry["status"] == 0 and entry["start"] < entry["end"] for entry in ends)
     assert (project / "c").read_text() == "raw\nraw\n"
     assert out.splitlines() == [
-        "repro: 0 of 3 stages are up to date, less than a minute to go at most",
-        "repro: b ended; 1 of 3 stages are up to date, less than a minute to go at most",
-        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go at most",
+        "repro: 0 of 3 stages are up to date, less than a minute to go",
+        "repro: b ended; 1 of 3 stages are up to date, less than a minute to go",
+        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go",
         "3 of 3 stages are up to date; 3 of them ran",
     ]
     assert (project / "dvc.lock").read_bytes() == sequential(project, there=["a.here", "b.here"])
+
+
+def estimates(project, seconds):
+    """The times to go that a run says, of stages with these times."""
+    folder = project / ".cache/repro"
+    (project / ".cache").mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    (folder / "seconds.json").write_text(json.dumps(seconds))
+    out, _ = run(project)
+    return [line.split("up to date, ")[1] for line in out.splitlines() if line.startswith("repro: ")]
+
+
+def test_the_time_to_go_is_of_stages_whose_own_sources_have_changed(project):
+    (project / "code").write_text("1 2")
+    lists = {"sources": {
+        "cmd": "mkdir -p data/sources; for s in a b; do cp code.$s data/sources/$s.json; done",
+        "deps": ["code"], "outs": ["data/sources"],
+    }}  # fmt: skip
+    (project / "code.a").write_text("1")
+    (project / "code.b").write_text("1")
+    reads = {
+        name: {"cmd": f"cat {' '.join(deps)} > {name}", "deps": deps, "outs": [name]}
+        for name, *deps in (("a", "data/sources/a.json"), ("b", "data/sources/b.json"), ("c", "b"))
+    }
+    write(project, lists, reads)
+    run(project)
+    seconds = {"sources": 1, "a": 6000, "b": 600, "c": 300}
+    (project / "code").write_text("1 3")
+    assert estimates(project, seconds) == ["less than a minute to go", "less than a minute to go"]
+    (project / "code").write_text("1 4")
+    (project / "code.b").write_text("4")
+    assert estimates(project, seconds) == ["less than a minute to go", "about 15 min to go", "about 5 min to go"]
+    (project / "a").unlink()
+    assert estimates(project, seconds)[0] == "about 1 h 40 min to go"
 
 
 def test_no_more_run_at_once_than_jobs(project):
@@ -158,10 +192,10 @@ def test_a_second_run_does_nothing_and_one_after_a_change_what_depends_on_it(pro
     write(project, stage("a", "raw", command="true; "), stage("b", "a"), stage("c", "raw"))
     out, _ = run(project, "-v")
     assert out.splitlines() == [
-        "repro: 1 of 3 stages are up to date, less than a minute to go at most",
+        "repro: 1 of 3 stages are up to date, less than a minute to go",
         "a | Running stage 'a':",
         "a | > true; cat raw > a",
-        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go at most",
+        "repro: a ended; 2 of 3 stages are up to date, less than a minute to go",
         "b | Stage 'b' didn't change, skipping",
         "3 of 3 stages are up to date; 1 of them ran",
     ]

@@ -88,14 +88,14 @@ def test_only_what_the_fit_or_the_judge_alone_reads_is_studied(system: str, chan
 
 
 def test_systems_and_categories_that_there_are_not_are_named() -> None:
-    settings = grid(ROOT, [])
+    params = grid(ROOT, [])[0].params
     caching, workload = studied_system("caching"), studied_system("workload")
-    assert studied_categories(caching, ["web", "web"], settings) == ["web"]
-    assert studied_categories(caching, [], settings) == ["database", "fileserver", "mail", "web"]
-    assert studied_categories(workload, [], settings) == [""]
+    assert studied_categories(caching, ["web", "web"], params) == ["web"]
+    assert studied_categories(caching, [], params) == ["database", "fileserver", "mail", "web"]
+    assert studied_categories(workload, [], params) == [""]
     with pytest.raises(ConfigError, match="--category blob: caching has models of database"):
-        studied_categories(caching, ["blob"], settings)
+        studied_categories(caching, ["blob"], params)
     with pytest.raises(ConfigError, match="of all categories; leave it out"):
-        studied_categories(workload, ["web"], settings)
+        studied_categories(workload, ["web"], params)
     with pytest.raises(ConfigError, match="--system heating: cannot be studied; caching, reuse, admission"):
         studied_system("heating")

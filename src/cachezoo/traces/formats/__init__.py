@@ -1,4 +1,4 @@
-"""The registered trace formats, and how a file's format is recognised by its content."""
+"""The registered trace formats, and how well a file's content fits each."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from cachezoo.traces.formats import (
     blkparse,
     blktrace,
     canonical,
+    columns,
     disksim,
     disksim_validate,
     etw,
@@ -68,6 +69,7 @@ FORMATS = _registered(
     lis.FORMAT,
     tectonic.FORMAT,
     fio.FORMAT,
+    columns.FORMAT,
 )
 
 
@@ -93,24 +95,6 @@ def fits_of(source: Source) -> dict[str, Fit]:
     head = head_of(source)
     fits = {name: fit for name, entry in FORMATS.items() if (fit := entry.recognise(head)) > Fit.NO}
     return dict(sorted(fits.items(), key=lambda item: -item[1]))
-
-
-def recognise(source: Source) -> Format:
-    """Recognise a file's format by its content.
-
-    Raises:
-        TraceError: the file cannot be read, no format fits, or several fit equally well.
-    """
-    fits = fits_of(source)
-    best = max(fits.values(), default=Fit.NO)
-    first = [name for name, fit in fits.items() if fit == best]
-    if not first:
-        message = f"{source.path}: row 1 fits none of {', '.join(FORMATS)}; use --format, or see docs/traces.md"
-        raise TraceError(message)
-    if len(first) > 1:
-        message = f"{source.path}: could be {' or '.join(first)}; say which with --format"
-        raise TraceError(message)
-    return FORMATS[first[0]]
 
 
 def format_of(name: str) -> Format:

@@ -13,7 +13,7 @@ from cachezoo.traces.reading import READ_OR_WRITE, Chunk, Reading, microseconds
 LAYOUT = Layout(
     (
         Column("device_id", "text"),
-        Column("opcode", "text"),
+        Column("opcode", "text", words=READ_OR_WRITE),
         Column("offset", "int"),
         Column("length", "int"),
         Column("timestamp", "int"),
@@ -56,4 +56,7 @@ FORMAT = Format(
     title="Alibaba block traces CSV (microseconds, bytes)",
     recognise=recognise,
     read=read,
+    layout=LAYOUT,
+    needs="the second column is R or W, the last a time of 16 digits",
+    name="alibaba|io_traces",
 )

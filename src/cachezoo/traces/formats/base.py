@@ -1,15 +1,16 @@
 """What a trace format is: how it is recognised, read and written."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.delimited import Layout
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading
 from cachezoo.traces.source import line_feeds
 from cachezoo.traces.table import CODED_COLUMNS, Trace
 
@@ -71,6 +72,37 @@ class Head:
         return [[field.strip() for field in line.split(delimiter)] for line in lines]
 
 
+class Way(NamedTuple):
+    """A way to read files of a format.
+
+    Attributes:
+        options: what it sets that the file and the user leave open.
+        doubt: how unusual it is, before the requests are looked at: 0 as the format is meant, 1 a tenth as usual …
+        said: what it was inferred from; empty where it is the format's own default.
+    """
+
+    options: Mapping[str, str]
+    doubt: float = 0.0
+    said: str = ""
+
+
+BYTES_DOUBT = 1.5  # of a file that counts bytes where its format counts sectors
+
+
+def one_way(head: Head, given: Mapping[str, str]) -> list[Way]:
+    """The format as it is meant."""
+    del head, given
+    return [Way({})]
+
+
+def unit_ways(head: Head, given: Mapping[str, str]) -> list[Way]:
+    """Sectors, or bytes."""
+    del head
+    if "unit_bytes" in given:
+        return [Way({})]
+    return [Way({}), Way({"unit_bytes": "1"}, BYTES_DOUBT)]
+
+
 @dataclass(frozen=True)
 class Format:
     """A registered format.
@@ -82,6 +114,13 @@ class Format:
         read: requests of the files of a `Reading`, in the files' order, bad rows already out; takes the format's
             options.
         options: schema of those options.
+        layout: the columns, of delimited text that has always the same.
+        needs: what a file of the format has, to say why another is none.
+        name: a pattern of such files' usual names, in lower case and without suffixes of compression.
+        ways: how a file may be meant, as it leaves open, by its beginning and the options given.
+        sectors: which of ``offset`` and ``size`` are in sectors unless an option says otherwise.
+        clock: whether it has times.
+        large: whether requests of MiB, and addresses beyond a disk, are usual.
         keeps: columns it has besides time, op, offset, size and volume.
         has_clock: False where times are as stored since the trace's start, and are not counted anew from the first.
         write: writes a trace in this format to a path, if the format can be written, whole or not at all; takes the
@@ -94,10 +133,25 @@ class Format:
     recognise: Callable[[Head], Fit]
     read: Callable[[Reading, Any], Iterator[Chunk]]
     options: type[Options] = Options
+    layout: Layout | None = None
+    needs: str = ""
+    name: str = ""
+    ways: Callable[[Head, Mapping[str, str]], list[Way]] = one_way
+    sectors: frozenset[str] = field(default=frozenset())
+    clock: bool = True
+    large: bool = False
     keeps: tuple[str, ...] = ()
     has_clock: bool = True
     write: Callable[[Trace, Path, Any], dict[str, int]] | None = None
     write_options: type[Options] = Options
+
+    def in_sectors(self, options: Mapping[str, str]) -> frozenset[str]:
+        """Which of ``offset`` and ``size`` some options leave in sectors of 512 bytes."""
+        return self.sectors if options.get("unit_bytes", str(SECTOR_BYTES)) == str(SECTOR_BYTES) else frozenset()
+
+
+BOTH = frozenset({"offset", "size"})
+OFFSET = frozenset({"offset"})
 
 
 def lost_columns(trace: Trace) -> dict[str, int]:

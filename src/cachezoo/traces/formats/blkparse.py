@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from cachezoo.traces.event_text import Line
-from cachezoo.traces.formats.base import Fit, Format, Head
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head
 from cachezoo.traces.formats.event_requests import EventOptions, Judge, read_text
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import Source
@@ -56,6 +56,9 @@ FORMAT = Format(
     title="blkparse text (seconds with 9 digits, 512-byte sectors)",
     recognise=recognise,
     read=read,
+    needs="lines such as '8,0 1 1 0.000000000 101 Q R 8 + 8 [dd]'",
+    name="blkparse|blktrace",
+    sectors=BOTH,
     options=EventOptions,
     keeps=("latency_us", "user", "flags"),
 )

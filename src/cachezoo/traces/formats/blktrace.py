@@ -16,7 +16,7 @@ from cachezoo.coded import Coded
 from cachezoo.kernels import blktrace as kernel
 from cachezoo.traces.delimited import merged
 from cachezoo.traces.events import Events, Room, concatenated, process_name, sound
-from cachezoo.traces.formats.base import Fit, Format, Head
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head
 from cachezoo.traces.formats.event_requests import EventOptions, request_chunks
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Names, Reading
 from cachezoo.traces.source import READ_BYTES, Source
@@ -177,6 +177,9 @@ FORMAT = Format(
     title="blktrace binary, versions 7 and 8 (ns, 512-byte sectors)",
     recognise=recognise,
     read=read,
+    needs="blktrace's binary records, of versions 7 or 8",
+    name=r"\.blktrace\.\d+",
+    sectors=BOTH,
     options=EventOptions,
     keeps=("latency_us", "user", "flags"),
 )

@@ -5,42 +5,66 @@ milliseconds, with a fraction, but traces with other units are about; a sixth co
 last column is 1 for a read and 0 for a write, and its times are whole nanoseconds unless its configuration says
 otherwise. Sources: DiskSim 4.0's reader, MQSim's README.
 
-Nothing in a file says the unit, so `time_unit=auto` infers it from the first file's first `HEAD_BYTES`: a time with a
-fraction means milliseconds; else the unit of s, ms, us, ns whose request rate there is the nearest to
-`USUAL_RATE` a second, in logarithm; milliseconds where no time passes. Rates of a fast device's trace may mislead it by
-a factor of a thousand: the metadata's `time_unit` says what was inferred.
+Nothing in a file says the unit, so it is inferred from the first file's beginning. A time with a fraction means
+milliseconds, as in DiskSim's own traces; whole numbers are seldom seconds or milliseconds. A unit is as doubtful as
+the powers of ten between its request rate and the usual ones, `USUAL_RATE` a second or `FREE_DECADES` more or less,
+and twice so beyond `FAST_RATE`. Rows that could be MQSim's speak for its nanoseconds, as do times that are all whole
+thousands: a clock of microseconds, written in nanoseconds. Where two units are about as likely, nothing is inferred:
+the user has to say. Some converters write bytes instead of sectors, which the sizes show.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from cachezoo.coded import Coded
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
+from cachezoo.traces.formats.base import (
+    BOTH,
+    Fit,
+    Format,
+    Head,
+    Options,
+    Way,
+    is_int,
+    is_number,
+    most_fit,
+    unit_ways,
+)
 from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
-from cachezoo.traces.source import HEAD_BYTES, line_feeds
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
 USUAL_RATE = 300.0
+FREE_DECADES = 1.5
+FAST_RATE = 1e5
 UNITS = ("s", "ms", "us", "ns")
 READ_BIT = 1
 MQSIM_OPS = {"0": OP_WRITE, "1": OP_READ}
+# Of times with a fraction, by DiskSim's manual and what is about.
+FRACTION_DOUBTS = {"ms": 0.0, "s": 2.0, "us": 2.5, "ns": 6.0}
+WHOLE_DOUBTS = {"s": 0.25, "ms": 0.25, "us": 0.0, "ns": 0.0}
+NO_TIME_DOUBTS = {"ms": 0.0, "us": 1.0, "s": 2.0, "ns": 2.0}
+MQSIM_CREDIT = 0.5
+THOUSANDS_CREDIT = 1.0
+FEW_TIMES = 20
 
 
 class DiskSimOptions(Options):
-    """`time_unit`: of the first column; `auto` infers it."""
+    """`time_unit`: of the first column; `auto` infers it. `unit_bytes`: bytes that lba and size count."""
 
     time_unit: Literal["auto", "s", "ms", "us", "ns"] = "auto"
+    unit_bytes: int = Field(default=SECTOR_BYTES, ge=1, le=2**30)
 
 
 class MQSimOptions(Options):
-    """`time_unit`: of the first column; `auto` infers it."""
+    """`time_unit`: of the first column; `auto` infers it. `unit_bytes`: bytes that lba and size count."""
 
     time_unit: Literal["auto", "s", "ms", "us", "ns"] = "ns"
+    unit_bytes: int = Field(default=SECTOR_BYTES, ge=1, le=2**30)
 
 
 def _layout(time: str) -> Layout:
@@ -71,59 +95,78 @@ def _flags(text: str) -> int | None:
     return int(digits, 16) if digits.isascii() and digits.isalnum() and not digits.strip("0123456789abcdef") else None
 
 
-def inferred_unit(data: bytes, whole: bool) -> str:
-    """The unit of time, as the module says.
+def time_doubts(head: Head, mqsim: bool) -> dict[str, float]:
+    """How doubtful each unit of time is, as the module says.
 
     Args:
-        data: the file's first bytes, with line feeds alone.
-        whole: whether they are the whole file; else the last line is cut short and not looked at.
+        head: the file's beginning.
+        mqsim: whether the rows are taken as MQSim's.
     """
-    lines = data.decode("utf-8", "replace").split("\n")
-    rows = [line.split() for line in (lines if whole else lines[:-1])]
+    lines = (head.text or "").split("\n")
+    rows = [line.split() for line in (lines if head.whole else lines[:-1]) if not line.startswith("#")]
     times = [row[0] for row in rows if len(row) in (5, 6) and _row_fits(row)]
-    if any("." in time for time in times):
-        return "ms"
-    numbers = [int(time) for time in times]
+    fractions = any("." in time for time in times)
+    numbers = [float(time) if fractions else int(time) for time in times]
     span = max(numbers, default=0) - min(numbers, default=0)
     if span == 0:
-        return "ms"
+        return NO_TIME_DOUBTS
+    usual = FRACTION_DOUBTS if fractions else WHOLE_DOUBTS
+    rates = {unit: (len(numbers) - 1) / (span * PER_UNIT_US[unit] / 1e6) for unit in UNITS}
+    doubts = {unit: usual[unit] + _rate_doubt(rate) for unit, rate in rates.items()}
+    if mqsim:
+        thousands = len(numbers) >= FEW_TIMES and not any(number % 1000 for number in numbers)
+        doubts["ns"] -= MQSIM_CREDIT + THOUSANDS_CREDIT * thousands
+    return doubts
 
-    def strangeness(unit: str) -> float:
-        rate = (len(numbers) - 1) / (span * PER_UNIT_US[unit] / 1e6)
-        return abs(math.log(rate / USUAL_RATE))
 
-    return min(UNITS, key=strangeness)
+def _rate_doubt(rate: float) -> float:
+    """How unusual a rate is, in powers of ten."""
+    decades = abs(math.log10(rate / USUAL_RATE))
+    return max(0.0, decades - FREE_DECADES) + max(0.0, math.log10(rate / FAST_RATE))
 
 
-def _recognise(head: Head) -> str | None:
-    """The inferred unit where rows have the shape of both formats."""
-    rows = head.rows(None)
-    if not most_fit([row[:5] if len(row) in (5, 6) else [] for row in rows], 5, _row_fits):
-        return None
-    return inferred_unit(head.plain, head.whole)
+def _ways(head: Head, given: Mapping[str, str], mqsim: bool) -> list[Way]:
+    """Units of time and of addresses."""
+    asked = given.get("time_unit", "ns" if mqsim else "auto")
+    doubts = time_doubts(head, mqsim)
+    units = {asked: 0.0 if "time_unit" in given else doubts[asked]} if asked != "auto" else doubts
+    said = "" if len(units) == 1 else "the unit of time by fractions, rate and round numbers"
+    return [
+        Way({"time_unit": unit, **way.options}, doubt + way.doubt, said)
+        for unit, doubt in units.items()
+        for way in unit_ways(head, given)
+    ]
+
+
+def disksim_ways(head: Head, given: Mapping[str, str]) -> list[Way]:
+    """Any unit of time, sectors or bytes."""
+    return _ways(head, given, mqsim=False)
+
+
+def mqsim_ways(head: Head, given: Mapping[str, str]) -> list[Way]:
+    """Nanoseconds, unless asked to infer the unit; sectors or bytes."""
+    return _ways(head, given, mqsim=True)
 
 
 def recognise_disksim(head: Head) -> Fit:
-    """Five or six such numbers; whole numbers that are nanoseconds by their rate are rather MQSim's."""
-    unit = _recognise(head)
-    return Fit.NO if unit is None else Fit.POSSIBLE if unit == "ns" else Fit.LIKELY
+    """Five or six such numbers."""
+    rows = [row[:5] if len(row) in (5, 6) else [] for row in head.rows(None)]
+    return Fit.LIKELY if most_fit(rows, 5, _row_fits) else Fit.NO
 
 
 def recognise_mqsim(head: Head) -> Fit:
-    """Five whole numbers, the last 0 or 1, that are nanoseconds by their rate."""
-    unit = _recognise(head)
-    if unit is None or not most_fit(head.rows(None), 5, lambda row: is_int(row[0]) and row[4] in MQSIM_OPS):
-        return Fit.NO
-    return Fit.LIKELY if unit == "ns" else Fit.POSSIBLE
+    """Five whole numbers, the last 0 or 1."""
+
+    def fits(row: list[str]) -> bool:
+        return _row_fits(row) and is_int(row[0]) and row[4] in MQSIM_OPS
+
+    return Fit.LIKELY if most_fit(head.rows(None), 5, fits) else Fit.NO
 
 
-def _unit(reading: Reading, asked: str) -> str:
-    if asked == "auto":
-        data = reading.sources[0].head()
-        unit = inferred_unit(line_feeds(data), len(data) < HEAD_BYTES)
-    else:
-        unit = asked
-    reading.notes["time_unit"] = unit
+def _unit(reading: Reading, options: DiskSimOptions | MQSimOptions, usual: str) -> str:
+    """The unit of time; what recognises the file has inferred an ``auto``, so that here it is the usual one."""
+    unit = usual if options.time_unit == "auto" else options.time_unit
+    reading.notes |= {"time_unit": unit, "unit_bytes": str(options.unit_bytes)}
     return unit
 
 
@@ -142,15 +185,15 @@ def _op(flags: Coded, ops: dict[str, int] | None) -> npt.NDArray[np.uint8]:
 
 def read_disksim(reading: Reading, options: DiskSimOptions) -> Iterator[Chunk]:
     """Requests in the files' order; `volume` is the device, `flags` as in the file."""
-    unit = _unit(reading, options.time_unit)
+    unit = _unit(reading, options, "ms")
     for rows in delimited(reading, DISKSIM):
         flags = rows.coded("flags")
         chunk = Chunk(
             row=rows.row,
             time_us=microseconds(rows.floats("time"), unit),
             op=_op(flags, None),
-            offset=bytes_of(rows.ints("lba"), SECTOR_BYTES),
-            size=bytes_of(rows.ints("size"), SECTOR_BYTES),
+            offset=bytes_of(rows.ints("lba"), options.unit_bytes),
+            size=bytes_of(rows.ints("size"), options.unit_bytes),
             coded={"volume": rows.coded("device"), "flags": flags},
             op_text=flags,
         )
@@ -159,15 +202,15 @@ def read_disksim(reading: Reading, options: DiskSimOptions) -> Iterator[Chunk]:
 
 def read_mqsim(reading: Reading, options: MQSimOptions) -> Iterator[Chunk]:
     """Requests in the files' order; `volume` is the device."""
-    unit = _unit(reading, options.time_unit)
+    unit = _unit(reading, options, "ns")
     for rows in delimited(reading, MQSIM):
         text = rows.coded("flags")
         chunk = Chunk(
             row=rows.row,
             time_us=microseconds(rows.ints("time"), unit),
             op=_op(text, MQSIM_OPS),
-            offset=bytes_of(rows.ints("lba"), SECTOR_BYTES),
-            size=bytes_of(rows.ints("size"), SECTOR_BYTES),
+            offset=bytes_of(rows.ints("lba"), options.unit_bytes),
+            size=bytes_of(rows.ints("size"), options.unit_bytes),
             coded={"volume": rows.coded("device")},
             op_text=text,
         )
@@ -180,6 +223,11 @@ DISKSIM_FORMAT = Format(
     recognise=recognise_disksim,
     read=read_disksim,
     options=DiskSimOptions,
+    layout=DISKSIM,
+    needs="five or six fields at blanks: a time, three whole numbers, hexadecimal flags",
+    name="disksim",
+    ways=disksim_ways,
+    sectors=BOTH,
     keeps=("flags",),
 )
 MQSIM_FORMAT = Format(
@@ -188,4 +236,9 @@ MQSIM_FORMAT = Format(
     recognise=recognise_mqsim,
     read=read_mqsim,
     options=MQSimOptions,
+    layout=MQSIM,
+    needs="five whole numbers at blanks, the last 0 or 1",
+    name=r"mqsim|\.trace\b",
+    ways=mqsim_ways,
+    sectors=BOTH,
 )

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
-from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, is_number, most_fit
+from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
     (
-        Column("op", "text"),
+        Column("op", "text", words=READ_OR_WRITE),
         Column("buffer action", "skip"),
         Column("lba", "int"),
         Column("size", "int"),
@@ -65,5 +65,9 @@ FORMAT = Format(
     title="DiskSim validate: service and inter-arrival times (microseconds, 512-byte sectors)",
     recognise=recognise,
     read=read,
+    layout=LAYOUT,
+    needs="R or W, a word, two whole numbers and two times",
+    name="validate|atlas|barracuda|cheetah9|ibm18|hp_c3323",
+    sectors=BOTH,
     keeps=("latency_us",),
 )

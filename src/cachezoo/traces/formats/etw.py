@@ -136,5 +136,7 @@ FORMAT = Format(
     title="Microsoft ETW CSV, disk events (microseconds, bytes)",
     recognise=recognise,
     read=read,
+    needs="rows that begin with DiskRead or DiskWrite, perhaps after BeginHeader … EndHeader",
+    name=r"\betw|\.csv\.csv",
     keeps=("latency_us", "user", "flags"),
 )

@@ -73,6 +73,8 @@ def request_chunks(reading: Reading, events: Events, options: EventOptions, room
             reading.left_out[kind] += count
         elif count:
             reading.notes[kind] = str(count)
+    if matched := int(np.count_nonzero(requests.latency_us >= 0)):
+        reading.notes["matched"] = str(matched)
     numbers, codes = np.unique(requests.device, return_inverse=True)
     volume = Coded(codes.astype(np.int32), tuple(device_name(number) for number in numbers.tolist()))
     for start in range(0, len(requests), CHUNK_ROWS):

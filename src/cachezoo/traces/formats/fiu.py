@@ -9,8 +9,8 @@ Source: Koller and Rangaswami, "I/O Deduplication" (FAST '10), and the collectio
 from collections.abc import Iterator
 
 from cachezoo.traces.delimited import Column, Layout, delimited, joined
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
     (
@@ -19,7 +19,7 @@ LAYOUT = Layout(
         Column("process", "text"),
         Column("lba", "int"),
         Column("size", "int"),
-        Column("op", "text"),
+        Column("op", "text", words=READ_OR_WRITE),
         Column("major", "text"),
         Column("minor", "text"),
     ),
@@ -62,5 +62,9 @@ FORMAT = Format(
     title="FIU IODedup and SRCMap (nanoseconds, 512-byte sectors)",
     recognise=recognise,
     read=read,
+    layout=LAYOUT,
+    needs="eight or nine fields at blanks, numbers but for the process, W or R, and a digest",
+    name=r"\.blkparse\b|\bfiu|cheetah|homes|webmail",
+    sectors=BOTH,
     keeps=("user",),
 )

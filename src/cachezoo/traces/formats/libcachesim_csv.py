@@ -217,6 +217,8 @@ FORMAT = Format(
     title="libCacheSim CSV, columns named by options (seconds by default, bytes, ids)",
     recognise=recognise,
     read=read,
+    needs="a header that names obj_id, or columns given by options",
+    name="libcachesim",
     options=CsvOptions,
     keeps=("namespace",),
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
+from pydantic import Field
 
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
@@ -26,6 +27,12 @@ LAYOUT = Layout(
     ),
     delimiter=" ",
 )
+
+
+class LisOptions(Options):
+    """`unit_bytes`: bytes of a block that start and count stand for."""
+
+    unit_bytes: int = Field(default=PAGE_BYTES, ge=1, le=2**30)
 
 
 def _row_fits(row: list[str]) -> bool:
@@ -45,10 +52,11 @@ def recognise(head: Head) -> Fit:
     return Fit.LIKELY if told else Fit.NO
 
 
-def read(reading: Reading, options: Options) -> Iterator[Chunk]:
+def read(reading: Reading, options: LisOptions) -> Iterator[Chunk]:
     """Requests in the files' order; rows of a further file go on from those of the file before."""
-    del options
+    unit = options.unit_bytes
     reading.notes |= {"op": "all reads: the format has none", "time": "row numbers in microseconds"}
+    reading.notes["unit_bytes"] = str(unit)
     before, last = 0, 0
     at: Source | None = None
     for rows in delimited(reading, LAYOUT):
@@ -59,8 +67,8 @@ def read(reading: Reading, options: Options) -> Iterator[Chunk]:
             row=rows.row,
             time_us=before + rows.row - 1,
             op=np.full(len(rows.row), OP_READ, np.uint8),
-            offset=bytes_of(rows.ints("start"), PAGE_BYTES),
-            size=bytes_of(rows.ints("count"), PAGE_BYTES),
+            offset=bytes_of(rows.ints("start"), unit),
+            size=bytes_of(rows.ints("count"), unit),
         )
         yield reading.checked(rows.source, chunk)
 
@@ -70,4 +78,9 @@ FORMAT = Format(
     title="ARC .lis (pages of 4,096 bytes, no clock)",
     recognise=recognise,
     read=read,
+    options=LisOptions,
+    layout=LAYOUT,
+    needs="four whole numbers at blanks, of which the third or the fourth is 0 or counts the rows",
+    name=r"\.lis\b",
+    clock=False,
 )

@@ -15,7 +15,7 @@ LAYOUT = Layout(
         Column("Timestamp", "int"),
         Column("Hostname", "text"),
         Column("DiskNumber", "text"),
-        Column("Type", "text"),
+        Column("Type", "text", words=READ_OR_WRITE),
         Column("Offset", "int"),
         Column("Size", "int"),
         Column("ResponseTime", "int"),
@@ -61,5 +61,8 @@ FORMAT = Format(
     title="MSR-Cambridge CSV (100-ns ticks, bytes)",
     recognise=recognise,
     read=read,
+    layout=LAYOUT,
+    needs="the first column is a FILETIME of 18 digits, the fourth Read or Write",
+    name=r"(hm|mds|prn|proj|prxy|rsrch|src1|src2|stg|ts|usr|wdev|web)_\d\b|\bmsr",
     keeps=("latency_us", "host"),
 )

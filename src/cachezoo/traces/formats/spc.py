@@ -8,20 +8,28 @@ the block to the trace, and in Financial1 `0,303567,3584,…` is followed by `0,
 
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number, most_fit
-from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_int, is_number, most_fit, unit_ways
+from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
     (
         Column("ASU", "text"),
         Column("LBA", "int"),
         Column("Size", "int"),
-        Column("Opcode", "text"),
+        Column("Opcode", "text", words=READ_OR_WRITE),
         Column("Timestamp", "float"),
     ),
     ragged=True,
 )
+
+
+class SpcOptions(Options):
+    """`unit_bytes`: bytes of a block that LBA counts, which the specification leaves to the trace."""
+
+    unit_bytes: int = Field(default=SECTOR_BYTES, ge=1, le=2**30)
 
 
 def _row_fits(row: list[str]) -> bool:
@@ -33,16 +41,16 @@ def recognise(head: Head) -> Fit:
     return Fit.LIKELY if most_fit([row[:5] for row in head.rows()], 5, _row_fits) else Fit.NO
 
 
-def read(reading: Reading, options: Options) -> Iterator[Chunk]:
+def read(reading: Reading, options: SpcOptions) -> Iterator[Chunk]:
     """Requests in the files' order; `volume` is the ASU."""
-    del options
+    reading.notes["unit_bytes"] = str(options.unit_bytes)
     for rows in delimited(reading, LAYOUT):
         op, text = rows.op("Opcode")
         chunk = Chunk(
             row=rows.row,
             time_us=microseconds(rows.floats("Timestamp"), "s"),
             op=op,
-            offset=bytes_of(rows.ints("LBA"), SECTOR_BYTES),
+            offset=bytes_of(rows.ints("LBA"), options.unit_bytes),
             size=rows.ints("Size"),
             coded={"volume": rows.coded("ASU")},
             op_text=text,
@@ -55,4 +63,10 @@ FORMAT = Format(
     title="SPC ASCII, UMass Financial and WebSearch (seconds, 512-byte blocks, sizes in bytes)",
     recognise=recognise,
     read=read,
+    options=SpcOptions,
+    layout=LAYOUT,
+    needs="three whole numbers, R or W, and seconds",
+    name=r"\.spc\b|financial\d|websearch\d",
+    ways=unit_ways,
+    sectors=OFFSET,
 )

@@ -17,9 +17,12 @@ five columns of DiskSim's ASCII format.
 """
 
 from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, most_fit, unit_ways
 from cachezoo.traces.reading import READ_OR_WRITE, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
@@ -28,13 +31,20 @@ LAYOUT = Layout(
         Column("time", "int"),
         Column("third", "skip"),
         Column("device", "text"),
-        Column("op", "text"),
+        Column("op", "text", words=READ_OR_WRITE),
         Column("sector", "int"),
         Column("sectors", "int"),
         Column("eighth", "skip"),
     ),
     delimiter="\t",
 )
+
+
+class SpcPagesOptions(Options):
+    """`time_unit` of the second column; `unit_bytes`: bytes that the sixth and the seventh count."""
+
+    time_unit: Literal["s", "ms", "us", "ns"] = "ns"
+    unit_bytes: int = Field(default=SECTOR_BYTES, ge=1, le=2**30)
 
 
 def _row_fits(row: list[str]) -> bool:
@@ -46,17 +56,18 @@ def recognise(head: Head) -> Fit:
     return Fit.SURE if most_fit(head.rows("\t"), 8, _row_fits) else Fit.NO
 
 
-def read(reading: Reading, options: Options) -> Iterator[Chunk]:
+def read(reading: Reading, options: SpcPagesOptions) -> Iterator[Chunk]:
     """Requests in the files' order; `volume` is the device."""
-    del options
+    unit = options.unit_bytes
+    reading.notes |= {"time_unit": options.time_unit, "unit_bytes": str(unit)}
     for rows in delimited(reading, LAYOUT):
         op, text = rows.op("op")
         chunk = Chunk(
             row=rows.row,
-            time_us=microseconds(rows.ints("time"), "ns"),
+            time_us=microseconds(rows.ints("time"), options.time_unit),
             op=op,
-            offset=bytes_of(rows.ints("sector"), SECTOR_BYTES),
-            size=bytes_of(rows.ints("sectors"), SECTOR_BYTES),
+            offset=bytes_of(rows.ints("sector"), unit),
+            size=bytes_of(rows.ints("sectors"), unit),
             coded={"volume": rows.coded("device")},
             op_text=text,
         )
@@ -68,4 +79,10 @@ FORMAT = Format(
     title="UMass Financial1 aligned to 8-KiB pages, 8 columns between tabs (nanoseconds, 512-byte sectors)",
     recognise=recognise,
     read=read,
+    options=SpcPagesOptions,
+    layout=LAYOUT,
+    needs="eight fields between tabs, the fifth Read or Write, the others whole numbers",
+    name=r"fin\d|financial",
+    ways=unit_ways,
+    sectors=BOTH,
 )

@@ -19,7 +19,7 @@ LAYOUT = Layout(
     (
         Column("Timestamp", "float"),
         Column("Response", "float", optional=True),
-        Column("IOType", "text"),
+        Column("IOType", "text", words=READ_OR_WRITE),
         Column("LUN", "text"),
         Column("Offset", "int"),
         Column("Size", "int"),
@@ -64,5 +64,8 @@ FORMAT = Format(
     title="SYSTOR '17 CSV (seconds, bytes)",
     recognise=recognise,
     read=read,
+    layout=LAYOUT,
+    needs="the header Timestamp,Response,IOType,LUN,Offset,Size, or such columns with seconds as fractions",
+    name=r"lun\d|systor",
     keeps=("latency_us",),
 )

@@ -205,6 +205,9 @@ FORMAT = Format(
     title="Baleen/Tectonic (seconds, bytes in blocks of 8 MiB)",
     recognise=recognise,
     read=read,
+    needs="7 to 10 fields at blanks: block, offset, size, time, an op from 1 to 6 …",
+    name=r"tectonic|full_\d|\bregion\d",
+    large=True,
     options=TectonicOptions,
     keeps=("count", "namespace", "user", "host", "flags"),
 )

@@ -6,13 +6,13 @@ writes. Source: Zhang et al., "OSCA" (USENIX ATC '20), and the collection's READ
 """
 
 from collections.abc import Iterator
-from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from cachezoo.traces.delimited import Column, Layout, delimited
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head, Options, is_int, most_fit, unit_ways
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 
 LAYOUT = Layout(
     (
@@ -28,7 +28,7 @@ LAYOUT = Layout(
 class TencentOptions(Options):
     """`unit_bytes`: bytes that offset and size count."""
 
-    unit_bytes: Literal["1", "512"] = "512"
+    unit_bytes: int = Field(default=SECTOR_BYTES, ge=1, le=2**30)
 
 
 def recognise(head: Head) -> Fit:
@@ -42,8 +42,8 @@ def recognise(head: Head) -> Fit:
 
 def read(reading: Reading, options: TencentOptions) -> Iterator[Chunk]:
     """Requests in the files' order."""
-    unit = int(options.unit_bytes)
-    reading.notes["unit_bytes"] = options.unit_bytes
+    unit = options.unit_bytes
+    reading.notes["unit_bytes"] = str(unit)
     for rows in delimited(reading, LAYOUT):
         chunk = Chunk(
             row=rows.row,
@@ -62,4 +62,9 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     options=TencentOptions,
+    layout=LAYOUT,
+    needs="the first column is a time of 10 digits in seconds, the fourth 0 or 1",
+    name=r"tencent|\bcbs|^2018-10-\d\d",
+    ways=unit_ways,
+    sectors=BOTH,
 )

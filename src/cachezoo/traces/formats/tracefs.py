@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from cachezoo.traces.event_text import Line
-from cachezoo.traces.formats.base import Fit, Format, Head
+from cachezoo.traces.formats.base import BOTH, Fit, Format, Head
 from cachezoo.traces.formats.event_requests import EventOptions, Judge, read_text
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import Source
@@ -48,6 +48,9 @@ FORMAT = Format(
     title="Linux block events as trace text (seconds, 512-byte sectors)",
     recognise=recognise,
     read=read,
+    needs="lines with block_rq_issue, block_rq_complete or block_bio events",
+    name="trace_pipe|ftrace|perf",
+    sectors=BOTH,
     options=EventOptions,
     keeps=("latency_us", "user", "flags"),
 )

@@ -7,17 +7,18 @@ Source: Waldspurger et al., "Efficient MRC Construction with SHARDS" (FAST '15),
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.binary import records, whole_number
 from cachezoo.traces.delimited import Column, Layout, delimited
 from cachezoo.traces.formats import scsi
-from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, most_fit
-from cachezoo.traces.reading import BAD_OP, SECTOR_BYTES, Chunk, Reading, bytes_of
+from cachezoo.traces.formats.base import OFFSET, Fit, Format, Head, Options, is_int, most_fit, unit_ways
+from cachezoo.traces.reading import BAD_OP, SECTOR_BYTES, Chunk, Reading, bytes_of, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import I64, U8, UNKNOWN_LATENCY
 
@@ -126,18 +127,25 @@ def recognise_csv(head: Head) -> Fit:
     return Fit.LIKELY if most_fit(head.rows(), 5, _row_fits) else Fit.NO
 
 
-def read_csv(reading: Reading, options: Options) -> Iterator[Chunk]:
+class VscsiCsvOptions(Options):
+    """`time_unit` of the second column; `unit_bytes`: bytes of a block that lbn counts."""
+
+    time_unit: Literal["s", "ms", "us", "ns"] = "us"
+    unit_bytes: int = Field(default=SECTOR_BYTES, ge=1, le=2**30)
+
+
+def read_csv(reading: Reading, options: VscsiCsvOptions) -> Iterator[Chunk]:
     """Requests in the files' order; commands that move no data are counted."""
-    del options
+    reading.notes |= {"time_unit": options.time_unit, "unit_bytes": str(options.unit_bytes)}
     for rows in delimited(reading, CSV_LAYOUT):
         text = rows.coded("op")
         commands = np.array([_command(name) for name in text.names], np.int64)[text.codes]
         op: U8 = np.where(commands < 0, BAD_OP, scsi.OPS[commands & 255]).astype(np.uint8)
         chunk = Chunk(
             row=rows.row,
-            time_us=rows.ints("time"),
+            time_us=microseconds(rows.ints("time"), options.time_unit),
             op=op,
-            offset=bytes_of(rows.ints("lbn"), SECTOR_BYTES),
+            offset=bytes_of(rows.ints("lbn"), options.unit_bytes),
             size=rows.ints("size"),
             op_text=text,
         )
@@ -153,6 +161,9 @@ FORMAT = Format(
     title="CloudPhysics vSCSI records of version 1 or 2 (microseconds, bytes, 512-byte blocks)",
     recognise=recognise,
     read=read,
+    needs="records of 32 or 40 bytes that say version 1 or 2",
+    name=r"\.vscsi|cloudphysics",
+    sectors=OFFSET,
     keeps=("latency_us",),
 )
 CSV = Format(
@@ -160,4 +171,10 @@ CSV = Format(
     title="CloudPhysics vSCSI as CSV (microseconds, bytes, 512-byte blocks)",
     recognise=recognise_csv,
     read=read_csv,
+    options=VscsiCsvOptions,
+    layout=CSV_LAYOUT,
+    needs="the header version,time,op,size,lbn, or such columns with 28 or 2a for the op",
+    name="cloudphysics|vscsi",
+    ways=unit_ways,
+    sectors=OFFSET,
 )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import recognise
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+from cachezoo.traces.recognise import recognise
 from cachezoo.traces.source import Source
 from tests.oracles.event_text import blkparse_events, naive_requests
 from tests.trace_data import read, sample, texts
@@ -75,6 +75,7 @@ def test_every_shape_of_line(tmp_path):
     assert texts(trace.flags) == ["RA", "FWFS"]
     assert trace.meta.extra == {
         "event": "issue",
+        "matched": "2",
         "requeued": "1",
         "left_out.flush": "1",
         "left_out.discard": "1",

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import recognise
 from cachezoo.traces.formats.blktrace import rwbs
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+from cachezoo.traces.recognise import recognise
 from cachezoo.traces.source import Source
 from tests import block_records as b
 from tests.block_records import Records

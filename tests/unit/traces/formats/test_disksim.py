@@ -5,7 +5,9 @@ from decimal import ROUND_HALF_EVEN, Decimal
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats.disksim import inferred_unit
+from cachezoo.traces.formats.base import Head
+from cachezoo.traces.formats.disksim import time_doubts
+from cachezoo.traces.recognise import UnclearTrace
 from tests.trace_data import read, sample, texts
 
 FACTORS = {"s": 10**6, "ms": 1000, "us": 1, "ns": Decimal("0.001")}
@@ -62,19 +64,39 @@ def test_the_unit_can_be_given(tmp_path, fmt, unit, us):
     assert (trace.time_us.tolist(), trace.meta.extra["time_unit"]) == ([0, us], unit)
 
 
-@pytest.mark.parametrize(("step", "unit"), [(3, "ms"), (3000, "us"), (3_000_000, "ns"), (40_000, "us"), (40, "ms")])
+@pytest.mark.parametrize(("step", "unit"), [(3, "ms"), (3001, "us"), (3_000_000, "ns"), (40_000, "ns"), (31, "ms")])
 def test_whole_numbers_take_the_unit_of_the_likeliest_rate(tmp_path, step, unit):
+    """40,000 is a whole number of thousands: 25,000 requests a second of nanoseconds rather than 25 of microseconds."""
     content = "".join(f"{k * step} 0 {8 * k} 8 1\n" for k in range(500)).encode()
-    trace = read(made(tmp_path, content))
+    path = tmp_path / "t"
+    path.write_bytes(content)
+    if step == 31:  # 32 requests a second, or 32,000
+        with pytest.raises(UnclearTrace, match=r"--option time_unit=ms .*--option time_unit=us "):
+            read(path)
+        return
+    trace = read(path)
     assert (trace.meta.source_format, trace.meta.extra["time_unit"]) == ("mqsim" if unit == "ns" else "disksim", unit)
     assert trace.time_us[-1] == 499 * step * FACTORS[unit]
 
 
+def doubts(content, mqsim=False, whole=True):
+    return time_doubts(Head(content, whole, None), mqsim)
+
+
 def test_the_rule_passes_over_what_is_no_row():
-    assert inferred_unit(b"0 0 8 8 1\nfield\n3000 0 8 8 1\n999999999 0 8", whole=False) == "us"
-    assert inferred_unit(b"0 0 8 8 1\n3 0 8 8 1", whole=True) == "ms"
-    assert inferred_unit(b"5 0 8 8 1\n5 0 16 8 1\n", whole=True) == "ms"
-    assert inferred_unit(b"", whole=True) == "ms"
+    found = doubts(b"0 0 8 8 1\nfield\n3000 0 8 8 1\n999999999 0 8", whole=False)
+    assert min(found, key=found.get) == "us"
+    for content in (b"0 0 8 8 1\n3 0 8 8 1", b"5 0 8 8 1\n5 0 16 8 1\n", b""):
+        found = doubts(content)
+        assert min(found, key=found.get) == "ms"
+
+
+def test_rows_of_mqsim_and_whole_thousands_speak_for_nanoseconds():
+    rows = [f"{1000 * k * k} 0 8 8 1\n" for k in range(1, 60)]
+    plain, thousands = doubts("".join(rows).encode()), doubts("".join(rows).encode(), mqsim=True)
+    assert thousands["ns"] == pytest.approx(plain["ns"] - 1.5)
+    odd = doubts("".join([*rows, "3600001 0 8 8 1\n"]).encode(), mqsim=True)
+    assert odd["ns"] == pytest.approx(plain["ns"] - 0.5, abs=0.01)
 
 
 def test_seconds_one_a_row(tmp_path):
@@ -106,7 +128,7 @@ def test_a_damaged_row_is_named_or_skipped(tmp_path, row, said):
 
 def test_an_mqsim_type_is_0_or_1(tmp_path):
     with pytest.raises(TraceError, match=r"row 3: op is '2'"):
-        read(made(tmp_path, MQSIM + b"9999999 0 8 1 2\n"))
+        read(made(tmp_path, MQSIM + b"9999999 0 8 1 2\n"), fmt="mqsim")
 
 
 def test_random_rows_against_a_loop_over_lines(tmp_path):

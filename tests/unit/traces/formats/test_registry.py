@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import FORMATS, fits_of, recognise
+from cachezoo.traces.formats import FORMATS, fits_of
+from cachezoo.traces.recognise import recognise
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import CODED_COLUMNS
 
@@ -47,7 +48,9 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other"
     path.write_bytes(content * 3)
     assert fits_of(Source(path)) == {}
-    with pytest.raises(TraceError, match=r"other: row 1 fits none of parquet, csv, .*; use --format, or see docs"):
+    with pytest.raises(
+        TraceError, match=r"other: is no trace of a known format.*; the nearest: (\w+: .*; ){2}\w+: .*\. Fix: "
+    ):
         recognise(Source(path))
 
 

@@ -30,5 +30,7 @@ def test_units_and_bad_ops(tmp_path) -> None:
     assert read(path, skip_bad_rows=1).offset.tolist() == [4096, 4096]
     trace = read(path, skip_bad_rows=1, unit_bytes="1")
     assert (trace.offset.tolist(), trace.size.tolist()) == ([8, 8], [16, 16])
-    with pytest.raises(TraceError, match="format tencent: option unit_bytes: Input should be '1' or '512'"):
-        read(path, unit_bytes="4096")
+    with pytest.raises(
+        TraceError, match="format tencent: option unit_bytes: Input should be greater than or equal to 1"
+    ):
+        read(path, unit_bytes="0")

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from cachezoo.errors import TraceError
-from cachezoo.traces.formats import recognise
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+from cachezoo.traces.recognise import recognise
 from cachezoo.traces.source import Source
 from tests.oracles.event_text import naive_requests, tracefs_events
 from tests.trace_data import read, texts

@@ -119,7 +119,9 @@ def test_csv_ops_are_hexadecimal(tmp_path):
     path.write_text("version,time,op,size,lbn\n1,10,28,512,1\n1,20,8a,1024,2\n1,30,35,0,0\n1,40,0x88,512,3\n")
     trace = read(path)
     assert trace.op.tolist() == [0, 1, 0] and trace.offset.tolist() == [512, 1024, 1536]
-    assert trace.time_us.tolist() == [0, 10, 30] and trace.meta.extra == {"left_out.synchronize cache": "1"}
+    assert trace.time_us.tolist() == [0, 10, 30] and trace.meta.extra["left_out.synchronize cache"] == "1"
+    assert read(path, unit_bytes="1", time_unit="ms").offset.tolist() == [1, 2, 3]
+    assert read(path, time_unit="ms").time_us.tolist() == [0, 10_000, 30_000]
 
 
 def test_csv_without_a_header_is_likely(tmp_path):

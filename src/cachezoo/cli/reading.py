@@ -1,0 +1,221 @@
+"""What every command that reads a raw trace shares: format, options and columns, asked for at a terminal."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cachezoo.errors import ConfigError, TraceError
+
+if TYPE_CHECKING:
+    from cachezoo.traces.formats.columns import Table
+    from cachezoo.traces.read import TraceFiles
+    from cachezoo.traces.recognise import UnclearTrace
+    from cachezoo.traces.table import Trace
+
+FormatName = Annotated[str, typer.Option("--format", help="auto, or an id of `cachezoo trace formats`.")]
+FormatOptions = Annotated[
+    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Of the format, repeatable.")
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="ROLE=COLUMN,…",
+        help="Of any delimited text: time=ts:ms,offset=lba:512,size=len,op=rw.",
+    ),
+]
+SHOWN_ROWS = 5
+WIDTH = 140
+SHOWN_COLUMNS = 12
+TRIES = 3
+ASKED = {
+    "time": "time, with its unit (ns, 100ns, us, ms, s), such as #1:ms; row:us numbers the rows",
+    "offset": "offset, with the bytes it counts, such as #2:512 for sectors or #2:1 for bytes",
+    "size": "size, with the bytes it counts, such as #3:1; 4096B for a constant",
+    "op": "op, or read or write if all are; own values such as #4:1/0 (read/write)",
+}
+
+
+def options_of(given: list[str] | None) -> dict[str, str]:
+    """KEY=VALUE pairs as a dictionary."""
+    pairs = [text.partition("=") for text in given or []]
+    wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
+    if wrong is not None:
+        message = f"option {wrong[:60]!r}: write KEY=VALUE"
+        raise ConfigError(message)
+    return {key: value for key, _, value in pairs}
+
+
+def chosen(fmt: str, option: list[str] | None, columns: str | None) -> tuple[str, dict[str, str]]:
+    """Format and options, of `--format`, `--option` and `--columns` together.
+
+    Raises:
+        ConfigError: an option is no KEY=VALUE, or columns are given for another format.
+        TraceError: the columns are none.
+    """
+    options = options_of(option)
+    if columns is None:
+        return fmt, options
+    from cachezoo.traces.formats.columns import parsed
+
+    if fmt not in ("auto", "columns"):
+        message = f"--columns: format {fmt} has columns of its own; leave --format or --columns out"
+        raise ConfigError(message)
+    return "columns", {**parsed(columns), **options}
+
+
+def given_files(
+    paths: Sequence[Path],
+    fmt: str = "auto",
+    option: list[str] | None = None,
+    columns: str | None = None,
+    *,
+    category: str = "unknown",
+    trace_id: str | None = None,
+    skip_bad_rows: int = 0,
+    ask: bool = True,
+) -> "TraceFiles":
+    """The files of a trace as the command line gives them; a person at a terminal is asked what they leave open.
+
+    Args:
+        paths: the files.
+        fmt: ``auto`` or a format's id (`--format`).
+        option: KEY=VALUE of the format, each (`--option`).
+        columns: ROLE=COLUMN,… of any delimited text (`--columns`).
+        category: as in `TraceFiles`, as are `trace_id` and `skip_bad_rows`.
+        trace_id: see there.
+        skip_bad_rows: see there.
+        ask: whether to ask; False under `--json`.
+
+    Raises:
+        ConfigError, TraceError: as `chosen`, or what recognises the file says.
+    """
+    from cachezoo.traces.read import TraceFiles
+
+    name, options = chosen(fmt, option, columns)
+    if ask and paths and paths[0].is_file() and _at_terminal():
+        name, options = _settled(paths[0], name, options)
+    return TraceFiles(list(paths), name, category, trace_id, options, skip_bad_rows)
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def read_given(
+    path: Path, fmt: str = "auto", option: list[str] | None = None, columns: str | None = None, *, ask: bool = True
+) -> "Trace":
+    """A trace read whole into memory, as the command line gives it, see `given_files`."""
+    from cachezoo.traces.read import read_files
+
+    return read_files(given_files([path], fmt, option, columns, ask=ask))
+
+
+def _settled(path: Path, fmt: str, options: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """Format and options after asking, where content leaves them open."""
+    from cachezoo.traces.recognise import UnclearTrace, UnknownTrace, choose
+    from cachezoo.traces.source import Source
+
+    try:
+        choose(Source(path), fmt, options)
+    except UnclearTrace as error:
+        return _pick(path, error)
+    except UnknownTrace as error:
+        return _ask_columns(path, error)
+    return fmt, options
+
+
+def _pick(path: Path, error: "UnclearTrace") -> tuple[str, dict[str, str]]:
+    """One of several readings, by its number."""
+    from cachezoo.console import err
+
+    show_rows(error.rows)
+    number = 0
+    while not 1 <= number <= len(error.candidates):
+        number = typer.prompt(f"Which is it? (1 to {len(error.candidates)})", type=int, err=True)
+    candidate = error.candidates[number - 1]
+    err().print(f"without asking: {shlex.quote(str(path))} {candidate.asks}", soft_wrap=True, markup=False)
+    return candidate.format.id, dict(candidate.options)
+
+
+def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
+    """The columns of a delimited file of no known format.
+
+    Raises:
+        TraceError: it is not delimited, or no columns were named that fit.
+    """
+    from cachezoo.console import err
+    from cachezoo.traces.formats.base import Head
+    from cachezoo.traces.formats.columns import ColumnsOptions, parsed, table_of
+    from cachezoo.traces.nearest import looks_like
+    from cachezoo.traces.recognise import choose
+    from cachezoo.traces.source import HEAD_BYTES, Source
+
+    data = Source(path).head()
+    head = Head(data, len(data) < HEAD_BYTES, None)
+    table = table_of(head.lines, ColumnsOptions())
+    if table.width < 2 or looks_like(head):
+        raise error
+    err().print(f"{path}: no known format; its first rows:", soft_wrap=True, markup=False)
+    _show_table(table)
+    for attempt in range(TRIES):
+        answers = {role: typer.prompt(said, err=True) for role, said in ASKED.items()}
+        text = ",".join(f"{role}={answer.strip()}" for role, answer in answers.items())
+        try:
+            options = parsed(text)
+            _check(path, options)
+        except TraceError as wrong:
+            if attempt == TRIES - 1:
+                raise
+            err().print(str(wrong), soft_wrap=True, markup=False)
+            continue
+        err().print(f"without asking: {path} --columns {shlex.quote(text)}", soft_wrap=True, markup=False)
+        return choose(Source(path), "columns", options).format.id, options
+    raise error
+
+
+def _check(path: Path, options: dict[str, str]) -> None:
+    """Read the first rows by some columns.
+
+    Raises:
+        TraceError: they cannot be read so.
+    """
+    from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+
+    next(OpenTrace(TraceFiles([path], "columns", options=options), silent).chunks())
+
+
+def _show_table(table: "Table") -> None:
+    from rich.markup import escape
+    from rich.table import Table as Drawn
+
+    from cachezoo.console import err
+
+    drawn = Drawn()
+    for place in range(min(table.width, SHOWN_COLUMNS)):
+        name = table.header[place] if place < len(table.header) else ""
+        drawn.add_column(escape(f"#{place + 1} {name}".rstrip()))
+    for row in table.rows[:SHOWN_ROWS]:
+        drawn.add_row(*(escape(value[:40]) for value in row[:SHOWN_COLUMNS]))
+    err().print(drawn)
+
+
+def show_rows(rows: Sequence[dict[str, str]]) -> None:
+    """A table on standard error, of an error that has one; wide where there is no terminal."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table as Drawn
+
+    from cachezoo.console import err
+
+    console = err() if err().is_terminal else Console(stderr=True, highlight=False, width=WIDTH)
+    drawn = Drawn()
+    for name in rows[0]:
+        drawn.add_column(escape(name), overflow="fold")
+    for row in rows:
+        drawn.add_row(*(escape(value) for value in row.values()))
+    console.print(drawn)

@@ -1,0 +1,159 @@
+"""`cachezoo recommend`: from a trace to a policy and a size, as a line, a table and a page."""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cachezoo.cli.common import Json
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.trace import refuse_same
+from cachezoo.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cachezoo.recommend.recommendation import Recommendation
+
+app = typer.Typer()
+MOST_ROWS = 9
+TB = {"tbw": 1.0, "pbw": 1000.0}
+
+
+def endurance(text: str) -> float:
+    """Terabytes written, from `600TBW` or `1.2PBW`.
+
+    Raises:
+        ConfigError: neither.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(TBW|PBW)\s*", text, re.IGNORECASE)
+    if match is None:
+        message = f"endurance {text[:24]!r}: give the writes that the SSD's data sheet allows, such as 600TBW"
+        raise ConfigError(message)
+    return float(match[1]) * TB[match[2].lower()]
+
+
+@app.command()
+def recommend(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
+    budget: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="The most cache that you would buy: 64GiB, 10% or 4096p.")
+    ] = None,
+    target_hit: Annotated[float | None, typer.Option(help="The hit ratio to reach, such as 0.8.")] = None,
+    target_ms: Annotated[float | None, typer.Option(help="The mean response time to reach, in milliseconds.")] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE", help="Disk and SSD (YAML, or a name in conf/device) that times are modelled on."
+        ),
+    ] = None,
+    endure: Annotated[
+        str, typer.Option("--endurance", metavar="TBW", help="Writes that the SSD's data sheet allows.")
+    ] = "1200TBW",
+    models: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Bundles of models; default models/bundles.")
+    ] = None,
+    no_models: Annotated[bool, typer.Option("--no-models", help="Ask no models.")] = False,
+    try_model: Annotated[bool, typer.Option("--try", help="Run the zoo's page cache on the trace too; slow.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PAGE", help="The HTML page; default TRACE.recommend.html here."),
+    ] = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """Say which policy to run and with how much cache, and why.
+
+    Without an aim the size is the knee of the curve. The page holds the curve, what each size brings, how sure it is,
+    and what was assumed. With --json a page is written only if -o names it.
+    """
+    from cachezoo.console import progress
+    from cachezoo.io import atomic_file, check_file
+    from cachezoo.recommend.device import bundles_folder, models_of
+    from cachezoo.recommend.recommendation import Asked
+    from cachezoo.recommend.recommendation import recommend as run
+    from cachezoo.sizes import Size
+
+    if no_models and (models is not None or try_model):
+        message = "--no-models: leave it out beside --models or --try"
+        raise ConfigError(message)
+    size = Size.parse(budget, "budget") if budget is not None else None
+    asked = Asked(size, target_hit, target_ms, device, endurance(endure))
+    profile, folder = models_of(device), None if no_models else bundles_folder(models)
+    page = output or (None if as_json else Path(f"{trace.name.split('.')[0]}.recommend.html"))
+    if page is not None:
+        refuse_same([trace], page)
+        check_file(page)
+    requests = read_given(trace, fmt, option, columns, ask=not as_json)
+    with progress(f"recommending for {trace.name}", 1.0) as advance:
+        found = run(str(trace), requests, profile, asked, folder, try_model=try_model, advance=advance)
+        if page is not None:
+            from cachezoo.recommend.page import page_of
+
+            advance(0.95, "page")
+            with atomic_file(page) as temporary:
+                temporary.write_text(page_of(found), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(found.values(), allow_nan=False))
+        return
+    _print(found, page)
+
+
+def _print(found: "Recommendation", page: Path | None) -> None:
+    from rich.text import Text
+
+    from cachezoo.console import out
+    from cachezoo.recommend import words
+
+    def say(text: str, style: str = "") -> None:
+        out().print(Text(text, style=style))
+
+    say(words.headline(found), "bold")
+    out().print(_table(found))
+    reasons = (words.why_size(found), words.why_policy(found)) if found.picked.why != "useless" else ()
+    for line in (*reasons, words.how_sure(found), *words.notes(found), *words.model_words(found)):
+        say(line)
+    if page is not None:
+        out().print(f"page: {page}", soft_wrap=True, markup=False)
+    out().print(f"next: {words.commands(found)[0]}", soft_wrap=True, markup=False)
+
+
+def _years(years: float | None) -> str:
+    if years is None:
+        return "-"
+    return ">100 y" if years > 100 else f"{years:.1f} y"
+
+
+def _table(found: "Recommendation") -> "Table":
+    """What each size brings; of many sizes those about the recommended one."""
+    from rich import box
+    from rich.table import Table
+
+    from cachezoo.recommend import words
+    from cachezoo.recommend.ladder import shown
+    from cachezoo.sizes import human
+
+    rows, place = found.picked.rows, found.picked.place
+    first = max(0, min(place - MOST_ROWS // 2, len(rows) - MOST_ROWS))
+    caption = f"hits, LRU in %; more in points; counted after {found.bench.half:,} page accesses"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
+    table.add_column("cache", no_wrap=True)
+    table.add_column("policy", no_wrap=True)
+    for title in ("hits", "more", "LRU", "ms", "SSD a day", "lasts"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for k in range(first, min(first + MOST_ROWS, len(rows))):
+        row, ran = rows[k], rows[k].ran
+        chosen = k == place and found.picked.why != "useless"
+        more = words.points(ran.hit_ratio - rows[k - 1].ran.hit_ratio) if k else ""
+        written = human(row.ssd_bytes_a_day) if row.ssd_bytes_a_day is not None else "-"
+        table.add_row(
+            ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
+            f"{100 * ran.hit_ratio:.1f}", more, f"{100 * row.lru:.1f}", f"{ran.response_us / 1e3:.2f}", written,
+            _years(row.years),
+            style="bold" if chosen else "",
+        )  # fmt: skip
+    return table

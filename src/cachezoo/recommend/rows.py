@@ -1,0 +1,148 @@
+"""What each size brings: the policy chosen for it, held against LRU on time blocks that did not choose it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.measures.serial import Interval
+from cachezoo.policies.accounting import Simulation
+from cachezoo.recommend.bench import Bench, Ran, interval_of
+from cachezoo.recommend.candidates import ADMISSION, LEAST_LEAD, SIMPLEST
+from cachezoo.recommend.ladder import between
+from cachezoo.traces.table import PAGE_BYTES
+
+F64 = npt.NDArray[np.float64]
+TERABYTE = 1e12
+DAYS_A_YEAR = 365.25
+
+
+@dataclass(frozen=True)
+class Against:
+    """A policy beside LRU of the same size, on the second half's time blocks.
+
+    Attributes:
+        policy: the one that was chosen on the first half.
+        lead: its hit ratio less LRU's.
+        interval: 90 % of it; None where the trace is too short.
+        won: time blocks in which it had more hits.
+        blocks: time blocks.
+        leads: float64[B] lead in each.
+    """
+
+    policy: str
+    lead: float
+    interval: Interval | None
+    won: int
+    blocks: int
+    leads: F64
+
+    @property
+    def clear(self) -> bool:
+        """Whether the lead is worth another policy than LRU: above chance, and not a trifle."""
+        return self.interval is not None and self.interval[0] > 0 and self.lead >= LEAST_LEAD
+
+
+@dataclass(frozen=True)
+class Row:
+    """A size.
+
+    Attributes:
+        ran: the policy recommended at this size.
+        lru: hit ratio of LRU.
+        against: the policy chosen on the first half beside LRU; the one recommended, if its lead is clear.
+        optimum: hit ratio of the cache that knows the future; None where it was not run at this size.
+        ssd_bytes_a_day: None where the trace has no clock.
+        years: how long the SSD's endurance lasts so; None likewise, or where nothing is written.
+    """
+
+    ran: Ran
+    lru: float
+    against: Against
+    optimum: float | None
+    ssd_bytes_a_day: float | None
+    years: float | None
+
+    @property
+    def capacity(self) -> int:
+        """Pages."""
+        return self.ran.capacity
+
+    def values(self) -> dict[str, Any]:
+        """As JSON values, units in the keys."""
+        ran, against = self.ran, self.against
+        return {
+            "capacity_pages": ran.capacity,
+            "capacity_bytes": ran.capacity * PAGE_BYTES,
+            "policy": ran.policy,
+            "hit_ratio": ran.hit_ratio,
+            "hit_ratio_interval": ran.interval,
+            "request_hit_ratio": ran.request_hit_ratio,
+            "lru_hit_ratio": self.lru,
+            "optimum_hit_ratio": self.optimum,
+            "chosen_on_first_half": against.policy,
+            "lead_over_lru": against.lead,
+            "lead_interval": against.interval,
+            "blocks_won": against.won,
+            "blocks": against.blocks,
+            "mean_response_us": ran.response_us,
+            "mean_response_waiting_us": ran.response_waiting_us,
+            "ssd_pages_written": ran.ssd_pages,
+            "disk_pages_written": ran.disk_pages,
+            "ssd_bytes_a_day": self.ssd_bytes_a_day,
+            "ssd_lifetime_years": self.years,
+        }
+
+
+class Rows:
+    """Makes rows of a trace.
+
+    Attributes:
+        bench: the trace.
+        endurance_tb: terabytes (10**12 bytes) that may be written to the SSD.
+    """
+
+    def __init__(self, bench: Bench, endurance_tb: float) -> None:
+        self.bench, self.endurance_tb = bench, endurance_tb
+
+    def row(self, policy_id: str, capacity: int, optimum: float | None = None) -> Row:
+        """The chosen policy at a size, or LRU where that does not clearly hit less."""
+        lru_hits = self.bench.lru_hits(capacity)
+        ran = self.bench.run(policy_id, capacity)
+        leads = ran.blocks - self.bench.block_means(lru_hits)
+        lru = float(lru_hits[self.bench.half :].mean())
+        won = int((leads > 0).sum())
+        against = Against(policy_id, ran.hit_ratio - lru, interval_of(leads), won, len(leads), leads)
+        if policy_id != SIMPLEST and not against.clear:
+            ran = self.bench.run(SIMPLEST, capacity)
+        return self._of(ran, lru, against, optimum)
+
+    def admitted(self, row: Row) -> Row | None:
+        """The same behind RejectX, which writes less to the SSD; None where the row's policy is behind it already."""
+        if row.ran.policy.startswith(f"{ADMISSION}+"):
+            return None
+        return self._of(self.bench.run(f"{ADMISSION}+{row.ran.policy}", row.capacity), row.lru, row.against, None)
+
+    def beside(self, found: Simulation, row: Row) -> Row:
+        """Another cache's run at a row's size, held against LRU as the row is."""
+        ran = self.bench.ran(found)
+        leads = ran.blocks - self.bench.block_means(self.bench.lru_hits(row.capacity))
+        won = int((leads > 0).sum())
+        against = Against(ran.policy, ran.hit_ratio - row.lru, interval_of(leads), won, len(leads), leads)
+        return self._of(ran, row.lru, against, row.optimum)
+
+    def years(self, bytes_a_day: float | None) -> float | None:
+        """How long the endurance lasts; None where writes are unknown, or there are none."""
+        return self.endurance_tb * TERABYTE / bytes_a_day / DAYS_A_YEAR if bytes_a_day else None
+
+    def _of(self, ran: Ran, lru: float, against: Against, optimum: float | None) -> Row:
+        written = self.bench.ssd_bytes_a_day(ran)
+        return Row(ran, lru, against, optimum, written, self.years(written))
+
+    def refined(self, rows: Sequence[Row], place: int) -> list[Row]:
+        """Rows between one and the one below it, with the upper one's chosen policy."""
+        low = rows[place - 1].capacity if place else 0
+        sizes = between(low, rows[place].capacity)
+        return [self.row(rows[place].against.policy, size) for size in sizes]

@@ -1,0 +1,240 @@
+"""A recommendation in plain words: one line, why, how sure, what was assumed, and what to run next."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+from cachezoo.flash.load import TIME_SCALE_KEY
+from cachezoo.recommend.candidates import LEAST_LEAD, SIMPLEST, name_of
+from cachezoo.recommend.device import DEFAULT, DEFAULT_IS
+from cachezoo.recommend.ladder import typed
+from cachezoo.recommend.likeness import Likeness
+from cachezoo.recommend.rows import Row
+from cachezoo.sizes import human
+from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
+
+if TYPE_CHECKING:
+    from cachezoo.recommend.recommendation import Recommendation
+
+LONG_LIFE_YEARS = 100
+NO_GAIN = 0.02
+
+
+def share(value: float, digits: int = 0) -> str:
+    """`41 %`."""
+    return f"{100 * value:.{digits}f} %"
+
+
+def points(value: float, signed: bool = True) -> str:
+    """A difference of hit ratios in points of 0.01."""
+    text = f"{100 * value:{'+' if signed else ''}.1f}"
+    return text.lstrip("+-") if text.strip("+-") == "0.0" else text
+
+
+def ms(us: float) -> str:
+    """Microseconds as `3.12 ms`."""
+    return f"{us / 1e3:.2f} ms" if us < 1e5 else f"{us / 1e3:,.0f} ms"
+
+
+def life(years: float | None) -> str:
+    """`4.2 years`."""
+    if years is None:
+        return "unknown"
+    return f"over {LONG_LIFE_YEARS} years" if years > LONG_LIFE_YEARS else f"{years:.1f} years"
+
+
+def size(found: "Recommendation", row: Row) -> str:
+    """A row's size in words."""
+    whole = row.capacity >= found.bench.pages.n_pages
+    return human(row.capacity * PAGE_BYTES) + (", all pages of the trace" if whole else "")
+
+
+def headline(found: "Recommendation") -> str:
+    """The recommendation in one line."""
+    row, why, asked = found.row, found.picked.why, found.asked
+    name, how_much = name_of(row.ran.policy), size(found, row)
+    if why == "useless":
+        once = share(found.bench.first_share)
+        return (
+            f"A cache will not help: {once} of the page accesses are the page's first, and no size hits {share(0.02)}."
+        )
+    hits = f"{share(row.ran.hit_ratio)} of page accesses hit"
+    waits = f"a request takes {ms(row.ran.response_us)} instead of {ms(found.bench.no_cache_us)}"
+    if why == "unreachable":
+        if asked.hit is not None:
+            once, most = share(found.bench.first_share, 1), share(row.ran.hit_ratio, 1)
+            return (
+                f"A hit ratio of {asked.hit:g} cannot be reached: {most} is the most, with {name} and {how_much}; "
+                f"{once} of page accesses are the page's first."
+            )
+        return (
+            f"{asked.ms:g} ms cannot be reached on these devices: the least is {ms(row.ran.response_us)}, with {name} "
+            f"and {how_much}."
+        )
+    if why == "on average":
+        hits = f"{share(row.ran.hit_ratio, 1)} of page accesses hit on average, though not in every stretch"
+    return f"Run {name} with {how_much}: {hits}, {waits} without a cache."
+
+
+def why_size(found: "Recommendation") -> str:
+    """Why this size."""
+    picked, row, asked = found.picked, found.row, found.asked
+    bend = picked.rows[picked.knee]
+    if picked.why == "knee":
+        if row.capacity >= found.bench.pages.n_pages:
+            return "The curve has no knee: every further MiB is worth it, until all pages of the trace are in."
+        return (
+            "The size is the knee of the curve: beyond it a further MiB brings less than half of what the average "
+            "MiB does."
+        )
+    if picked.why == "budget":
+        if asked.budget is not None and row.capacity < min(
+            asked.budget.pages(found.bench.pages.n_pages), found.bench.pages.n_pages
+        ):
+            return f"Of the budget of {asked.budget}, this is enough: the rest brings less than half a point of hits."
+        return f"It is the whole budget; the knee of the curve is at {human(bend.capacity * PAGE_BYTES)}."
+    if picked.why == "reached":
+        aim = f"a hit ratio of {asked.hit:g} with 90 % confidence" if asked.hit else f"{asked.ms:g} ms"
+        return f"It is the least size tried that reaches {aim}; the knee is at {human(bend.capacity * PAGE_BYTES)}."
+    if picked.why == "on average":
+        return f"No size reaches {asked.hit:g} with 90 % confidence; the hit ratio changes too much over time."
+    return f"The knee of the curve is at {human(bend.capacity * PAGE_BYTES)}."
+
+
+def why_policy(found: "Recommendation") -> str:
+    """Why this policy: how it did beside LRU on blocks of time that did not choose it."""
+    row = found.row
+    against = row.against
+    if row.capacity >= found.bench.pages.n_pages:
+        return "LRU, the simplest: where nothing is evicted, all policies are alike."
+    if against.interval is None:
+        return "LRU, the simplest, for want of time blocks to compare policies on."
+    low, high = against.interval
+    lead = f"{points(against.lead)} points, 90 % interval [{points(low)}, {points(high)}]"
+    name = name_of(against.policy)
+    if row.ran.policy == against.policy != SIMPLEST:
+        return f"In {against.won} of {against.blocks} time blocks {name} hit more than LRU; lead {lead}."
+    if against.policy == SIMPLEST:
+        return "LRU had the most hits of the candidates on the first half of the trace."
+    trifle = "" if low <= 0 else f", which is under {points(LEAST_LEAD, False)} points"
+    return f"LRU, the simplest: {name}, chosen on the first half, has no clear lead on the second ({lead}{trifle})."
+
+
+def how_sure(found: "Recommendation") -> str:
+    """The confidence, with what speaks against it."""
+    own = found.confidence
+    doubts = f": {'; '.join(own.reasons)}" if own.reasons else ""
+    return f"Confidence: {own.level}{doubts}."
+
+
+def notes(found: "Recommendation") -> list[str]:
+    """What an operator has to know besides; sentences."""
+    bench, row, said = found.bench, found.row, []
+    if (bench.trace.op == OP_WRITE).all():
+        said.append("All requests are writes: a cache helps only if it may hold writes back from the disk.")
+    if found.picked.why == "useless":
+        return said
+    if row.ran.response_us > (1 - NO_GAIN) * bench.no_cache_us:
+        said.append("Response times hardly change: what hits is what the disk serves fast anyway, or waits for misses.")
+    if row.years is not None and found.admitted is not None:
+        other = found.admitted
+        cost = points(other.ran.hit_ratio - row.ran.hit_ratio)
+        said.append(
+            f"The SSD lasts {life(row.years)} only. With {other.ran.policy}, which lets a page in at its second miss, "
+            f"it lasts {life(other.years)}, at {cost} points of hit ratio."
+        )
+    elif row.years is not None and row.years < 3:
+        said.append(f"The SSD lasts {life(row.years)} only, though the policy writes little already.")
+    days = bench.span_days
+    if days is None:
+        said.append(f"{bench.no_span}: SSD writes a day and the SSD's lifetime are unknown.")
+    elif days < 1:
+        hours = f"{24 * days:.1f} hours" if days > 1 / 24 else f"{86_400 * days:,.0f} s"
+        said.append(f"SSD writes a day are extrapolated from {hours}.")
+    return said
+
+
+def model_words(found: "Recommendation") -> list[str]:
+    """What the zoo's models have to say; sentences, none where they were not asked."""
+    like = found.likeness
+    if like is None:
+        return []
+    said = [_looked(like)]
+    if found.tried is not None:
+        ours, row = found.tried, found.row
+        lead = points(ours.ran.hit_ratio - row.ran.hit_ratio)
+        said.append(
+            f"Tried here at the same size, {ours.ran.policy} hits {share(ours.ran.hit_ratio, 1)}, {lead} points beside "
+            f"{name_of(row.ran.policy)}; a request takes {ms(ours.ran.response_us)}, and the time of its decision."
+        )
+    elif like.page_cache is not None and like.category is not None:
+        said.append(
+            "That is what the zoo's page cache learned from: worth a try (--try). Here it has not been measured."
+        )
+    elif like.page_cache is not None and like.stretches:
+        said.append(
+            "The zoo's page cache learned from other workloads: hardly worth a try unless trained on traces of yours."
+        )
+    return said
+
+
+def _looked(like: Likeness) -> str:
+    if not like.stretches:
+        reason = "the trace is shorter than a stretch" if like.stretch else "there is no workload classifier"
+        return f"Whether the trace is like what the zoo's models learned from is unknown: {reason}."
+    parts = [f"{share(part)} {name}" for name, part in like.shares.items()]
+    looked = f"{like.stretches} stretches of {like.stretch:,} requests"
+    return f"The zoo's workload classifier looked at {looked}: {', '.join(parts)}."
+
+
+def elsewhere(like: Likeness) -> str:
+    """What the page cache gained where it was measured; empty where its bundle does not say."""
+    if like.home is None or like.away is None:
+        return ""
+    away = f"{share(abs(like.away))} of that way {'short of' if like.away < 0 else 'beyond'} the best classic"
+    return (
+        f"Where it was measured: on test traces of the workloads that it learned from, the page cache got "
+        f"{share(like.home)} of the way from the best classic policy in hindsight to the optimum; on programs that it "
+        f"never saw it ended {away}."
+    )
+
+
+def assumptions(found: "Recommendation") -> list[str]:
+    """What the figures rest on; sentences."""
+    bench, contest = found.bench, found.contest
+    device = f"{DEFAULT}, {DEFAULT_IS}" if found.device == DEFAULT else found.device
+    said = [
+        f"Pages of 4 KiB, write-back. The first half of the page accesses (to {bench.half:,}) warms the caches and "
+        "chooses the policy; every figure is of the second half.",
+        f"Response times are a model's, not measured: service times of {device}, one request at a time, without "
+        "queues. A request with all pages in the cache takes the SSD's time; otherwise its missing part costs one disk "
+        "I/O. Changed pages are written back in the background.",
+        f"The SSD takes {found.asked.endurance_tb:,.0f} TB of writes in its life. What the drive moves within itself "
+        "comes on top, and is not counted.",
+    ]
+    scale = bench.trace.meta.extra.get(TIME_SCALE_KEY)
+    if scale is not None:
+        said.append(f"A second of the trace stands for {float(scale):g} seconds, as its metadata say.")
+    if contest.rate < 1:
+        said.append(
+            f"Policies were compared on {share(contest.rate, 1)} of the pages, drawn by a hash, in as small a part of "
+            "each size; the figures in the table are of the whole trace."
+        )
+    return said
+
+
+def commands(found: "Recommendation") -> list[str]:
+    """Commands to run next: the first repeats the recommended row."""
+    if found.picked.why == "useless":
+        return [f"cachezoo trace info {shlex.quote(found.name)}"]
+    row, trace = found.row, shlex.quote(found.name)
+    policy = shlex.quote(row.ran.policy)
+    device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
+    whole = row.capacity >= found.bench.pages.n_pages
+    again = f"--capacity {'100%' if whole else typed(row.capacity)} --warmup {found.bench.half}"
+    lines = [
+        f"cachezoo simulate {trace} --policy {policy} {again}{device}",
+        f"cachezoo compare {trace} {again}{device}",
+    ]
+    if found.likeness is not None and found.likeness.page_cache and found.tried is None:
+        lines.append(f"cachezoo recommend {trace} --try")
+    return lines

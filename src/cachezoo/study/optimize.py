@@ -1,0 +1,277 @@
+"""A search for a setting: Optuna proposes, trainings answer, and seeds that the search never saw have the say.
+
+Trials are trained with few seeds. The best few of them then get the seeds that the other settings of a study get, and
+the best mean of these chooses. What was chosen among many for its figure owes some of it to luck, so that figure is
+never the result: the chosen setting and that of params.yaml are trained anew, with seeds that no trial had.
+
+The proposals are Optuna's tree-structured Parzen estimator (Bergstra et al., "Algorithms for hyper-parameter
+optimization", NeurIPS 2011), with a seed made from what is asked. Nothing of Optuna's is stored: a study that goes on
+asks for the same trials again, and takes their answers from the trainings that are done.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.seeds import derive_seed
+from cachezoo.study.grid import Setting, Settings
+from cachezoo.study.paired import difference
+from cachezoo.study.run import Planner, Runs, check_keys, check_seeds, runs, studied_categories, studied_system
+from cachezoo.study.space import Axis, corners, drawn, here, space
+from cachezoo.study.summary import Cell, summary
+from cachezoo.study.training import CHOOSING, JUDGED, WHOLE
+from cachezoo.systems.base import System, studied_of
+
+if TYPE_CHECKING:
+    import optuna
+
+# Trials drawn at random before the estimator has enough to learn from; then those that are proposed at once.
+STARTUP, ROUND = 10, 2
+# Trials that get all seeds.
+KEEP = 3
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a search trains.
+
+    Attributes:
+        trials: settings tried.
+        trial_seeds: trainings of each.
+        seeds: trainings of each of the best, and of the final figures.
+    """
+
+    trials: int
+    trial_seeds: int
+    seeds: int
+
+    def check(self) -> None:
+        """Refuse what chooses nothing.
+
+        Raises:
+            ConfigError: the option is named.
+        """
+        if self.trials < 2:
+            message = f"--trials {self.trials}: a search takes two at least"
+            raise ConfigError(message)
+        check_seeds(self.seeds)
+        if not 1 <= self.trial_seeds <= self.seeds:
+            message = f"--trial-seeds {self.trial_seeds}: is to be from 1 to --seeds {self.seeds}"
+            raise ConfigError(message)
+
+    @property
+    def trainings(self) -> int:
+        """All trainings of the search, and of the final figures of two settings."""
+        return self.trials * self.trial_seeds + min(KEEP, self.trials) * self.seeds + 2 * self.seeds
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting that was tried.
+
+    Attributes:
+        number: from 0.
+        setting: its values.
+        each: the figure that chooses, by seed; None where the training failed.
+    """
+
+    number: int
+    setting: Setting
+    each: tuple[float | None, ...]
+
+    @property
+    def mean(self) -> float | None:
+        """Over the seeds; None where one of them did not train, for then the setting is not to be relied on."""
+        values = [value for value in self.each if value is not None]
+        return float(np.mean(values)) if len(values) == len(self.each) else None
+
+    def said(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "number": self.number, "setting": self.setting.name, "set": dict(self.setting.values),
+            "mean": self.mean, "each": list(self.each),
+        }  # fmt: skip
+
+
+Answer = Callable[[Sequence[Setting]], list[tuple[float | None, ...]]]
+
+
+def optimize(
+    root: Path, system: str, categories: Sequence[str], texts: Sequence[str], budget: Budget, jobs: int
+) -> dict[str, Any]:
+    """Search for a setting of a system, and compare what is found with params.yaml.
+
+    Args:
+        root: the project, with the outputs of the stages before the system's fit.
+        system: its id.
+        categories: the one that is searched for; none for a system of all categories.
+        texts: what may be chosen, see `cachezoo.study.space.space`.
+        budget: how much is trained.
+        jobs: processes at a time.
+
+    Returns:
+        `cachezoo.study.summary.summary` of the settings of params.yaml and of the chosen one, with fresh seeds, and
+        under `search` the trials.
+
+    Raises:
+        ConfigError: what is asked for cannot be searched, or an earlier stage's output is missing.
+        CachezooError: a training failed, or no trial trained with all its seeds.
+    """
+    budget.check()
+    known, settings = studied_system(system), Settings(root)
+    axes, planner = space(settings, texts, budget.trials), Planner(root, known)
+    category = _category(known, categories, settings)
+    for corner in corners(settings, axes):
+        check_keys(planner.pipeline, known, category, corner)
+    with runs(root.resolve(), jobs, budget.trainings) as running:
+        search = _Search(settings, known, planner, category, running)
+        seed = derive_seed(settings.params.seed, "study", system, category, *texts)
+        trials = propose(
+            axes, settings, budget.trials, seed, search.answers(budget.trial_seeds), studied_of(known).lower_is_better
+        )
+        kept = search.best(trials, budget.seeds)
+        found = search.final(kept[0], budget.seeds)
+    found["search"] = {
+        "trials_asked": budget.trials, "trial_seeds": budget.trial_seeds, "axes": [own.said() for own in axes],
+        "trials": [trial.said() for trial in trials], "kept": [trial.said() for trial in kept],
+        "chosen": kept[0].number, **differences(found),
+    }  # fmt: skip
+    return found
+
+
+def _category(system: System, asked: Sequence[str], settings: Settings) -> str:
+    names = studied_categories(system, asked, settings.params)
+    if len(names) > 1:
+        message = f"--optimize: searches for one category at a time; give --category with one of {', '.join(names)}"
+        raise ConfigError(message)
+    return names[0]
+
+
+def propose(
+    axes: Sequence[Axis], settings: Settings, trials: int, seed: int, answer: Answer, lower_is_better: bool
+) -> list[Trial]:
+    """Ask for trials and have them answered, that of params.yaml first if it is among what may be chosen.
+
+    The first trials of a longer search are those of a shorter one.
+
+    Args:
+        axes: what may be chosen.
+        settings: of the project.
+        trials: how many.
+        seed: of the proposals.
+        answer: (settings) to the figures of each, by seed.
+        lower_is_better: of the figures.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP, multivariate=True, constant_liar=True)
+    study = optuna.create_study(sampler=sampler, direction="minimize" if lower_is_better else "maximize")
+    as_it_is = here(axes)
+    if as_it_is is not None:
+        study.enqueue_trial(as_it_is)
+    distributions = {own.key: own.distribution() for own in axes}
+    found: list[Trial] = []
+    while len(found) < trials:
+        count = min(trials - len(found), ROUND if len(found) >= STARTUP else STARTUP)
+        asked = [study.ask(distributions) for _ in range(count)]
+        wanted = [settings.of(drawn(axes, one.params)) for one in asked]
+        for one, setting, each in zip(asked, wanted, answer(wanted), strict=True):
+            found.append(Trial(one.number, setting, each))
+            _tell(study, one, found[-1])
+    return found
+
+
+def _tell(study: "optuna.Study", asked: "optuna.Trial", trial: Trial) -> None:
+    """Tell Optuna a trial's mean; one that did not train counts as worse than all that did."""
+    import optuna
+
+    if trial.mean is None:
+        study.tell(asked, state=optuna.trial.TrialState.PRUNED)
+    else:
+        study.tell(asked, trial.mean)
+
+
+class _Search:
+    """Trains what a search asks for."""
+
+    def __init__(self, settings: Settings, system: System, planner: Planner, category: str, running: Runs) -> None:
+        self._settings, self._system, self._planner = settings, system, planner
+        self._category, self._running = category, running
+
+    def _trained(self, settings: Sequence[Setting], first: int, count: int, depths: Sequence[str]) -> list[Cell]:
+        """Cells of some settings, with the seeds from `first` on."""
+        plans = [
+            [self._planner.trainings(self._category, setting, first + k, depth) for k in range(count)]
+            for setting, depth in zip(settings, depths, strict=True)
+        ]
+        self._running.run([chain for chains in plans for chain in chains])
+        return [
+            Cell(self._category, setting, [judging.figures() for _, judging in chains])
+            for setting, chains in zip(settings, plans, strict=True)
+        ]
+
+    def answers(self, seeds: int) -> Answer:
+        """What trials are answered with: the figure that chooses, of as many seeds."""
+
+        def answer(settings: Sequence[Setting]) -> list[tuple[float | None, ...]]:
+            cells = self._trained(settings, 0, seeds, [CHOOSING] * len(settings))
+            return [tuple(one.get("choosing") for one in cell.found) for cell in cells]
+
+        return answer
+
+    def best(self, trials: Sequence[Trial], seeds: int) -> list[Trial]:
+        """The best trials with all seeds, the one that they choose first.
+
+        Raises:
+            CachezooError: there is none that trained with all its seeds.
+        """
+        kept: dict[tuple[str, ...], Trial] = {}
+        for trial in self._ranked(trials):
+            kept.setdefault(tuple(trial.setting.values.values()), trial)
+        few = list(kept.values())[:KEEP]
+        self._running.skip((min(KEEP, len(trials)) - len(few)) * seeds)
+        answered = self.answers(seeds)([trial.setting for trial in few])
+        whole = [Trial(trial.number, trial.setting, each) for trial, each in zip(few, answered, strict=True)]
+        found = self._ranked(whole)
+        if not found:
+            message = "--optimize: no setting trained with all its seeds; give ranges in which trainings do not diverge"
+            raise CachezooError(message)
+        return found
+
+    def _ranked(self, trials: Sequence[Trial]) -> list[Trial]:
+        sign = 1 if studied_of(self._system).lower_is_better else -1
+        able = [(sign * trial.mean, trial.number, trial) for trial in trials if trial.mean is not None]
+        return [trial for _, _, trial in sorted(able, key=lambda own: own[:2])]
+
+    def final(self, chosen: Trial, seeds: int) -> dict[str, Any]:
+        """What seeds that no trial had say of params.yaml and of the chosen setting, if it is another one."""
+        as_it_is = Setting({}, self._settings.params, frozenset())
+        settings = [as_it_is, *([chosen.setting] if chosen.setting.changed else [])]
+        self._running.skip((2 - len(settings)) * seeds)
+        cells = self._trained(settings, seeds, seeds, [WHOLE, JUDGED][: len(settings)])
+        made_from = self._planner.made_from([self._category], self._settings.params)
+        return summary(self._system, self._settings.params.seed + seeds, seeds, cells, made_from)
+
+
+def differences(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The chosen setting less that of params.yaml, in the figure that chooses and in that of the verdict.
+
+    Args:
+        found: a summary with one category, of params.yaml's setting and the chosen one, if it is another.
+    """
+    ((kept, *others),) = found["categories"].values()
+    return {
+        f"{name}_difference": difference(_by_seed(kept, name), _by_seed(others[0], name)) if others else None
+        for name in ("choosing", "judging")
+    }
+
+
+def _by_seed(row: Mapping[str, Any], name: str) -> dict[int, float]:
+    """A figure of a row of a study by seed; nothing where some seed has none."""
+    each = row[name]["each"]
+    return dict(zip(row["trained"], each, strict=True)) if len(each) == len(row["trained"]) else {}

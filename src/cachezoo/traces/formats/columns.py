@@ -1,0 +1,387 @@
+"""Any delimited text whose columns are named: `--columns time=ts:ms,offset=lba:512,size=len,op=rw`.
+
+A column is the name that the header (a first line, or a comment above the rows) gives it, or `#3`, the third. After a
+colon stands what its values count: of a time or latency ns, 100ns, us, ms or s; of an offset or size so many bytes;
+of an op the values that mean a read and those that mean a write, `1/0` or `28|88/2a|8a`. What a file lacks is said
+with a constant: `op=read`, `op=write`, `size=4096B`, `time=row:us` (rows are one such unit apart).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from cachezoo.coded import Coded
+from cachezoo.errors import TraceError
+from cachezoo.traces.delimited import NUMBERS, Column, Layout, Rows, delimited, split_line
+from cachezoo.traces.formats.base import Fit, Format, Head, Options
+from cachezoo.traces.reading import BAD_OP, PER_UNIT_US, Chunk, Reading, bytes_of, microseconds
+from cachezoo.traces.source import HEAD_BYTES, Source
+from cachezoo.traces.table import I64, OP_NAMES, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY
+
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
+CODED = ("volume", "user", "host", "namespace", "flags")
+ROLES = ("time", "offset", "size", "op", "latency", *CODED)
+REQUIRED = ("time", "offset", "size", "op")
+ROW = "row"
+READS = ("r", "read", "reads", "rd", "get", "load")
+WRITES = ("w", "write", "writes", "wr", "put", "set", "store")
+SPELLINGS = {**dict.fromkeys(READS, OP_READ), **dict.fromkeys(WRITES, OP_WRITE)}
+# Letters of the kernel's rwbs: read or write, then what kind of one.
+RWBS = re.compile(r"f?([rw])[asmf]*")
+NO_DATA = ("flush", "fsync", "sync", "datasync", "trim", "discard", "unmap", "d", "f", "fn", "open", "close", "nop")
+SIZE = re.compile(r"([0-9]+)(B|KiB|MiB)")
+SIZE_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+MOST_UNIT = 1 << 30
+EXACT = 2**53  # whole numbers from here on are no floats
+
+
+class ColumnsOptions(Options):
+    """Which column is what, as the module says.
+
+    Attributes:
+        time, offset, size, op: required; a column, or a constant.
+        latency, volume, user, host, namespace, flags: optional columns.
+        delimiter: one character, a name in `DELIMITERS`, or ``auto``: what splits the first lines alike.
+        has_header: whether the first line names columns; ``auto``: where it names one that is asked for, or no field of
+            it is a number.
+    """
+
+    time: str = Field(default="", max_length=200)
+    offset: str = Field(default="", max_length=200)
+    size: str = Field(default="", max_length=200)
+    op: str = Field(default="", max_length=200)
+    latency: str = Field(default="", max_length=200)
+    volume: str = Field(default="", max_length=200)
+    user: str = Field(default="", max_length=200)
+    host: str = Field(default="", max_length=200)
+    namespace: str = Field(default="", max_length=200)
+    flags: str = Field(default="", max_length=200)
+    delimiter: str = Field(default="auto", pattern=f"^(.|auto|{'|'.join(DELIMITERS)})$")
+    has_header: Literal["auto", "true", "false"] = "auto"
+
+
+def parsed(text: str) -> dict[str, str]:
+    """The options that `--columns ROLE=COLUMN,…` stands for.
+
+    Raises:
+        TraceError: a part is no ROLE=COLUMN, a role is unknown, said twice, or a required one is missing.
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        role, sign, column = (word.strip() for word in part.partition("="))
+        if not sign or not column or role not in ROLES or role in found:
+            said = "is said twice" if role in found else f"write ROLE=COLUMN with a role of {', '.join(ROLES)}"
+            message = f"--columns: {part.strip()[:60]!r}: {said}"
+            raise TraceError(message)
+        found[role] = column
+    missing = [role for role in REQUIRED if role not in found]
+    if missing:
+        message = f"--columns: no column for {' and '.join(missing)}; {', '.join(map(lacking, missing))}"
+        raise TraceError(message)
+    return found
+
+
+def lacking(role: str) -> str:
+    """What to write for a required role that a file has no column of."""
+    constants = {"time": "time=row:us numbers the rows", "size": "size=4096B is constant", "op": "op=read is constant"}
+    return constants.get(role, f"write {role}=NAME or {role}=#NUMBER")
+
+
+def sniffed(lines: Sequence[str]) -> str:
+    """The delimiter that splits most of some lines into equally many fields, at least two; a blank last of all."""
+
+    def alike(sign: str) -> tuple[bool, int]:
+        widths = [len(fields_of(line, sign)) for line in lines]
+        most = max(set(widths), key=lambda width: (widths.count(width), width), default=0)
+        good = most > 1 and 10 * widths.count(most) >= 9 * len(widths)
+        return good, most if good else 0
+
+    signs = list(DELIMITERS.values())
+    return max(signs, key=lambda sign: (alike(sign)[0], sign != " ", alike(sign)[1], -signs.index(sign)))
+
+
+def fields_of(line: str, delimiter: str) -> list[str]:
+    """The fields of a line."""
+    return line.split() if delimiter == " " else split_line(line, delimiter)[0]
+
+
+def _is_number(text: str) -> bool:
+    return any(NUMBERS[kind][0].fullmatch(text) for kind in ("float", "hex"))
+
+
+@dataclass(frozen=True)
+class Table:
+    """The beginning of a delimited file.
+
+    Attributes:
+        delimiter: one character.
+        header: names of its columns; empty where it has none.
+        headed: whether the first line that is no comment is the header.
+        rows: the fields of the first rows.
+    """
+
+    delimiter: str
+    header: list[str]
+    headed: bool
+    rows: list[list[str]]
+
+    @property
+    def width(self) -> int:
+        """How many columns it has."""
+        widths = [len(row) for row in self.rows] or [len(self.header)]
+        return max(set(widths), key=lambda width: (widths.count(width), width))
+
+
+def table_of(lines: Sequence[str], options: ColumnsOptions) -> Table:
+    """The table that a file's first whole lines show."""
+    rows = [line for line in lines if not line.startswith("#")]
+    if not rows:
+        return Table(",", [], False, [])
+    sign = DELIMITERS.get(options.delimiter, options.delimiter)
+    sign = sniffed(rows[:50]) if sign == "auto" else sign
+    first = fields_of(rows[0], sign)
+    asked = {_plain(getattr(options, role).partition(":")[0]) for role in ROLES} - {""}
+    named = bool(asked & set(map(_plain, first))) or not any(map(_is_number, first))
+    headed = options.has_header == "true" or (options.has_header == "auto" and named)
+    body = [fields_of(line, sign) for line in rows[headed:]]
+    comments = [fields_of(line.lstrip("# \t"), sign) for line in lines if line.startswith("#")]
+    above = next((names for names in comments if body and len(names) == len(body[0])), [])
+    return Table(sign, first if headed else above, headed, body)
+
+
+def _plain(name: str) -> str:
+    return name.strip().strip('"').lower()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where one role's values come from.
+
+    Attributes:
+        place: index of its column; None for a constant.
+        unit: what follows the colon.
+        constant: the constant.
+    """
+
+    place: int | None
+    unit: str = ""
+    constant: str = ""
+
+
+def _part(source: Source, role: str, said: str, table: Table) -> Part:
+    """One role's column or constant.
+
+    Raises:
+        TraceError: the file has no such column, or the unit is none.
+    """
+    name, _, unit = said.partition(":")
+    names = [_plain(text) for text in table.header]
+    exact = [text.strip().strip('"') for text in table.header]
+    whole = {exact.index(said): ""} if said in exact else {}  # a name with a colon in it
+    if whole:
+        place, unit = next(iter(whole.items()))
+    elif name in exact or _plain(name) in names:
+        place = exact.index(name) if name in exact else names.index(_plain(name))
+    elif re.fullmatch("#[0-9]{1,4}", name) and 1 <= int(name[1:]) <= table.width:
+        place = int(name[1:]) - 1
+    elif constant := _constant(role, name):
+        return Part(None, _unit(source, role, unit), constant)
+    else:
+        names_of = f" or {', '.join(table.header)}"[:300] if table.header else " (it has no header)"
+        has = f"#1 to #{table.width}{names_of}"
+        constants = f"; {lacking(role)}" if role in ("time", "size", "op") else ""
+        message = f"{source.path}: columns: {role}={name[:60]}: no such column; its columns are {has}{constants}"
+        raise TraceError(message)
+    return Part(place, _unit(source, role, unit))
+
+
+def _constant(role: str, name: str) -> str:
+    if role == "op" and name.lower() in OP_NAMES:
+        return name.lower()
+    if role == "time" and name == ROW:
+        return ROW
+    return name if role == "size" and SIZE.fullmatch(name) else ""
+
+
+def _unit(source: Source, role: str, unit: str) -> str:
+    """A role's unit, where it is one.
+
+    Raises:
+        TraceError: it is none.
+    """
+    if role in ("time", "latency"):
+        unit, wanted = unit or "us", f"one of {', '.join(PER_UNIT_US)}"
+        good = unit in PER_UNIT_US
+    elif role in ("offset", "size"):
+        unit, wanted = unit or "1", f"a number of bytes from 1 to {MOST_UNIT}"
+        good = unit.isascii() and unit.isdigit() and 1 <= int(unit[:20]) <= MOST_UNIT
+    elif role == "op":
+        reads, _, writes = unit.partition("/")
+        wanted = "values that mean a read, a slash, values that mean a write, such as 1/0 or 28|88/2a|8a"
+        good = not unit or (bool(reads.strip("|")) and bool(writes.strip("|")) and not _values(reads) & _values(writes))
+    else:
+        wanted, good = "nothing", not unit
+    if not good:
+        message = f"{source.path}: columns: {role}: {unit[:60]!r} after the colon; write {wanted}"
+        raise TraceError(message)
+    return unit
+
+
+def _values(text: str) -> set[str]:
+    return {value.strip().lower() for value in text.split("|") if value.strip()}
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How one file is read: its layout, and each role's part."""
+
+    layout: Layout
+    parts: dict[str, Part]
+
+    def said(self) -> str:
+        """What is read from where, for the metadata."""
+        words = []
+        for role, part in self.parts.items():
+            where = part.constant or f"#{part.place + 1 if part.place is not None else 0}"
+            words.append(f"{role}={where}{':' + part.unit if part.unit and part.unit != '1' else ''}")
+        return ",".join(words)
+
+
+def _plan(source: Source, head: Head, options: ColumnsOptions) -> _Plan:
+    """How a file is read.
+
+    Raises:
+        TraceError: a required role is missing, a column is not there, or serves twice.
+    """
+    missing = [role for role in REQUIRED if not getattr(options, role)]
+    if missing:
+        message = f"{source.path}: columns: none for {' and '.join(missing)}; {', '.join(map(lacking, missing))}"
+        raise TraceError(message)
+    table = table_of(head.lines, options)
+    parts = {role: _part(source, role, said, table) for role in ROLES if (said := getattr(options, role))}
+    places = [part.place for part in parts.values() if part.place is not None]
+    if len(set(places)) < len(places):
+        twice = next(place for place in places if places.count(place) > 1)
+        shared = [role for role, part in parts.items() if part.place == twice]
+        message = f"{source.path}: columns: {' and '.join(shared)} are both column #{twice + 1}; give each its own"
+        raise TraceError(message)
+    roles = {part.place: role for role, part in parts.items()}
+    columns = tuple(
+        Column(roles[place], _kind(roles[place], place, table), optional=roles[place] == "latency")
+        if place in roles
+        else Column(f"unread_{place + 1}", "skip")
+        for place in range(table.width)
+    )
+    layout = Layout(columns, table.delimiter, quoted=table.delimiter != " ", header=lambda _: table.headed)
+    return _Plan(layout, parts)
+
+
+def _kind(role: str, place: int, table: Table) -> str:
+    """A column's kind, by the first rows: times are floats, unless they are whole and floats would lose digits."""
+    if role in ("op", *CODED):
+        return "text"
+    values = [row[place] for row in table.rows if len(row) > place]
+    if role in ("time", "latency"):
+        whole = [int(value) for value in values if len(value) < 20 and NUMBERS["int"][0].fullmatch(value)]
+        return "int" if len(whole) == len(values) and any(abs(value) >= EXACT // 8 for value in whole) else "float"
+    return "hex" if values and all(NUMBERS["hex"][0].fullmatch(value) for value in values) else "int"
+
+
+class _Reader:
+    """One pass over the files."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading, self.before = reading, 0
+
+    def chunk(self, rows: Rows, parts: dict[str, Part]) -> Chunk:
+        """Requests of some rows; ops that move no data are counted."""
+        op, text = self._op(rows, parts["op"])
+        latency = self._time(rows, "latency", parts["latency"]) if "latency" in parts else None
+        chunk = Chunk(
+            row=rows.row,
+            time_us=self._time(rows, "time", parts["time"]),
+            op=op,
+            offset=self._bytes(rows, "offset", parts["offset"]),
+            size=self._bytes(rows, "size", parts["size"]),
+            latency_us=None if latency is None else np.maximum(latency, UNKNOWN_LATENCY),
+            coded={name: rows.coded(name) for name in CODED if name in parts},
+            op_text=text,
+        )
+        return chunk if text is None else self._data(chunk, text)
+
+    def _time(self, rows: Rows, role: str, part: Part) -> I64:
+        if part.constant:
+            return microseconds(self.before + rows.row - 1, part.unit)
+        kind = rows.table.schema.field(role).type
+        return microseconds(rows.floats(role) if str(kind) == "double" else rows.ints(role), part.unit)
+
+    def _bytes(self, rows: Rows, role: str, part: Part) -> I64:
+        if part.constant:
+            number, unit = SIZE.fullmatch(part.constant).groups()  # type: ignore[union-attr]
+            return np.full(len(rows.row), min(int(number[:12]) * SIZE_UNITS[unit], 2**40), np.int64)
+        return bytes_of(rows.ints(role), int(part.unit))
+
+    def _op(self, rows: Rows, part: Part) -> tuple[U8, Coded | None]:
+        if part.constant:
+            return np.full(len(rows.row), OP_NAMES.index(part.constant), np.uint8), None
+        text = rows.coded("op")
+        codes = np.array([_op_of(name.lower(), part.unit) for name in text.names], np.uint8)
+        return codes[text.codes], text
+
+    def _data(self, chunk: Chunk, text: Coded) -> Chunk:
+        if not (chunk.op == BAD_OP).any():
+            return chunk
+        kept = np.ones(len(chunk), bool)
+        for code in np.unique(text.codes[chunk.op == BAD_OP]).tolist():
+            if text.names[code].lower() in NO_DATA:
+                other = text.codes == code
+                self.reading.left_out[text.names[code].lower()] += int(np.count_nonzero(other))
+                kept &= ~other
+        return chunk.where(kept)
+
+
+def _op_of(name: str, unit: str) -> int:
+    """Read, write, or `BAD_OP`, by the values after the colon or the usual spellings."""
+    if unit:
+        reads, _, writes = unit.partition("/")
+        return OP_READ if name in _values(reads) else OP_WRITE if name in _values(writes) else BAD_OP
+    letters = RWBS.fullmatch(name)
+    return SPELLINGS.get(name, SPELLINGS[letters[1]] if letters else BAD_OP)
+
+
+def recognise(head: Head) -> Fit:
+    """Never: columns have to be named."""
+    del head
+    return Fit.NO
+
+
+def read(reading: Reading, options: ColumnsOptions) -> Iterator[Chunk]:
+    """Requests in the files' order.
+
+    Raises:
+        TraceError: a file has no such column, or a role has none.
+    """
+    reader = _Reader(reading)
+    for source in reading.sources:
+        data = source.head()
+        plan = _plan(source, Head(data, len(data) < HEAD_BYTES, None), options)
+        reading.notes["columns"] = plan.said()
+        last = 0
+        for rows in delimited(reading, plan.layout, [source]):
+            last = int(rows.row[-1])
+            yield reading.checked(source, reader.chunk(rows, plan.parts))
+        reader.before += last
+
+
+FORMAT = Format(
+    id="columns",
+    title="any delimited text, its columns named with --columns",
+    recognise=recognise,
+    read=read,
+    options=ColumnsOptions,
+    keeps=("latency_us", *CODED[1:]),
+)

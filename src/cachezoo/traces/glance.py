@@ -1,0 +1,181 @@
+"""What requests amount to at a glance, and what of it no disk can have done: how a misread unit is noticed."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from cachezoo.traces.reading import SECTOR_BYTES, Chunk
+from cachezoo.traces.table import I64, OP_READ, PAGE_BYTES, U8
+
+MIB, PIB = 1 << 20, 1 << 50
+DAY_S, YEAR_S = 86_400.0, 365 * 86_400.0
+MOST_MEAN_BYTES = MIB
+FAR_MEAN_BYTES = 64 * MIB
+MOST_END_BYTES = PIB
+FAST_RATE, MOST_RATE = 1e6, 1e7
+SLOW_RATE = 1e-3
+MOST_SPAN_S = 10 * YEAR_S
+FEW = 20  # requests from which a rule over all of them says something
+WIDE_BYTES = SECTOR_BYTES * SECTOR_BYTES
+
+
+class Doubt(NamedTuple):
+    """Something implausible.
+
+    Attributes:
+        weight: how implausible: 1 unusual, 2 seldom true, 6 never.
+        said: what, with the figure.
+        hint: what may be the cause: ``bytes``, ``time`` or ``address``.
+    """
+
+    weight: float
+    said: str
+    hint: str
+
+
+class Glance:
+    """Sums over requests: adding a million takes some milliseconds."""
+
+    def __init__(self) -> None:
+        self.requests = self.reads = self.bytes = self.end = 0
+        self.first_us: int | None = None
+        self.last_us = 0
+        self.wide_sizes = self.wide_offsets = self.whole_sectors = True
+        self.offsets_move = False
+
+    def add(self, time_us: I64, op: U8, offset: I64, size: I64) -> None:
+        """Count some requests; they may stand in any order."""
+        if not len(time_us):
+            return
+        first, last = int(time_us.min()), int(time_us.max())
+        self.first_us = first if self.first_us is None else min(first, self.first_us)
+        self.last_us = last if not self.requests else max(last, self.last_us)
+        self.requests += len(time_us)
+        self.reads += int(np.count_nonzero(op == OP_READ))
+        self.bytes += int(size.sum())
+        self.end = max(self.end, int((offset + size).max()))
+        self.wide_sizes = self.wide_sizes and not (size % WIDE_BYTES).any()
+        self.wide_offsets = self.wide_offsets and not (offset % WIDE_BYTES).any()
+        self.whole_sectors = self.whole_sectors and not ((size | offset) % SECTOR_BYTES).any()
+        self.offsets_move = self.offsets_move or bool(offset.any())
+
+    @property
+    def span_s(self) -> float:
+        """Seconds from the first to the last request."""
+        return (self.last_us - (self.first_us or 0)) / 1e6
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second; None where no time passes."""
+        return self.requests / self.span_s if self.span_s > 0 else None
+
+    @property
+    def mean_bytes(self) -> float:
+        """Mean size of a request."""
+        return self.bytes / max(self.requests, 1)
+
+    def doubts(self, sectors: frozenset[str], clock: bool = True, large: bool = False) -> list[Doubt]:
+        """What is implausible of the requests, the worst first.
+
+        Args:
+            sectors: which of ``offset`` and ``size`` were multiplied by 512 on the way in.
+            clock: whether the format has times.
+            large: whether requests of MiB, and addresses of more than a disk, are usual in the format.
+        """
+        found = [*self._sizes(sectors, large), *self._addresses(sectors, large), *(self._times() if clock else [])]
+        return sorted(found, key=lambda doubt: -doubt.weight)
+
+    def _sizes(self, sectors: frozenset[str], large: bool) -> list[Doubt]:
+        found = []
+        if self.mean_bytes > MOST_MEAN_BYTES and not large:
+            weight = 6.0 if self.mean_bytes > FAR_MEAN_BYTES else 2.0
+            found.append(Doubt(weight, f"the mean request is {self.mean_bytes / MIB:,.1f} MiB", "bytes"))
+        if self.requests >= FEW and "size" in sectors and self.wide_sizes and self.wide_offsets:
+            said = "every size and offset in the file is divisible by 512, as bytes are, but read as sectors"
+            found.append(Doubt(2.0, said, "bytes"))
+        elif self.requests >= FEW and "size" in sectors and self.wide_sizes:
+            said = "every size in the file is divisible by 512, as bytes are, but read as sectors"
+            found.append(Doubt(1.0, said, "bytes"))
+        elif self.requests >= FEW and "offset" in sectors and self.wide_offsets and self.offsets_move:
+            said = "every offset in the file is divisible by 512, as bytes are, but read as sectors"
+            found.append(Doubt(3.0, said, "bytes"))
+        return found
+
+    def _addresses(self, sectors: frozenset[str], large: bool) -> list[Doubt]:
+        if large or self.end <= MOST_END_BYTES:
+            return []
+        hint = "bytes" if "offset" in sectors else "address"
+        return [Doubt(6.0, f"the last address is {self.end / PIB:,.1f} PiB, beyond any disk", hint)]
+
+    def _times(self) -> list[Doubt]:
+        found = []
+        rate = self.rate
+        if rate is not None and self.requests >= FEW:
+            if rate > FAST_RATE:
+                weight, what = (6.0, "no device serves") if rate > MOST_RATE else (1.5, "few devices serve")
+                found.append(Doubt(weight, f"{rate:,.0f} requests a second, which {what}", "time"))
+            if rate < SLOW_RATE:
+                found.append(Doubt(2.0, f"a request every {1 / rate / 3600:,.1f} hours", "time"))
+        if self.span_s > MOST_SPAN_S:
+            found.append(Doubt(2.0, f"it spans {self.span_s / YEAR_S:,.1f} years", "time"))
+        return found
+
+
+def _pages(offset: I64, size: I64) -> int:
+    """Distinct pages that requests touch on one volume, counted without being listed."""
+    order = np.argsort(offset, kind="stable")
+    first, last = offset[order] // PAGE_BYTES, (offset[order] + size[order] - 1) // PAGE_BYTES
+    # What lies before the furthest end so far was counted already.
+    before = np.concatenate([[-1], np.maximum.accumulate(last)[:-1]])
+    return int(np.maximum(last - np.maximum(first, before + 1) + 1, 0).sum())
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a reading of a file's beginning would mean, for a table.
+
+    Attributes:
+        requests: how many were looked at.
+        bad_rows: how many rows no trace can have.
+        span_s: seconds.
+        rate: requests a second; None where no time passes.
+        median_bytes, mean_bytes: of a request.
+        footprint_bytes: distinct pages of 4 KiB.
+        end_bytes: the end of the last address.
+        read_share: of the requests.
+    """
+
+    requests: int
+    bad_rows: int
+    span_s: float
+    rate: float | None
+    median_bytes: float
+    mean_bytes: float
+    footprint_bytes: int
+    end_bytes: int
+    read_share: float
+
+    @property
+    def rate_said(self) -> str:
+        """The rate in words."""
+        if self.rate is None:
+            return "no time passes"
+        return f"{self.rate:,.0f} requests/s" if self.rate >= 10 else f"{self.rate:,.2g} requests/s"
+
+
+def means_of(chunk: Chunk, glance: Glance, bad_rows: int) -> Means:
+    """What some requests mean; pages of very large requests are counted without being listed."""
+    volume = chunk.coded["volume"].codes
+    pages = sum(_pages(chunk.offset[volume == code], chunk.size[volume == code]) for code in np.unique(volume))
+    return Means(
+        requests=len(chunk),
+        bad_rows=bad_rows,
+        span_s=glance.span_s,
+        rate=glance.rate,
+        median_bytes=float(np.median(chunk.size)),
+        mean_bytes=glance.mean_bytes,
+        footprint_bytes=pages * PAGE_BYTES,
+        end_bytes=glance.end,
+        read_share=glance.reads / max(glance.requests, 1),
+    )

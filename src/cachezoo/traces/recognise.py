@@ -1,0 +1,355 @@
+"""How a trace's file is to be read: its format by content, what that leaves open by what each reading would mean.
+
+The beginning is read in every way that its content allows. Each way has doubts, as powers of ten: how unusual it is,
+and what of the result no disk can have done. The file's name takes `NAME_CREDIT` off, and so decides where content does
+not. The least doubtful way is taken, and said; where another that means something else is within
+`MARGIN`, none is.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import BytesIO
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from cachezoo.coded import Coded
+from cachezoo.errors import TraceError
+from cachezoo.traces.formats import FORMATS, fits_of, format_of, head_of, options_of
+from cachezoo.traces.formats.base import Fit, Format, Head, Way, one_way
+from cachezoo.traces.glance import Doubt, Glance, Means, means_of
+from cachezoo.traces.nearest import refusal
+from cachezoo.traces.reading import Chunk, Reading
+from cachezoo.traces.source import SUFFIXES, Source
+
+NAME_CREDIT = 1.0
+MARGIN = 1.0
+UNREADABLE = 12.0
+MOST_BAD = 0.1
+BAD_ROWS_DOUBT = 6.0
+MOST_LISTED = 2
+ABSURD = 6.0
+BRIEF = ("", "read as", "span", "rate", "mean size", "footprint", "reads")
+ANY_ROWS = 1 << 40
+
+
+@dataclass
+class Beginning(Source):
+    """A file's beginning as if it were the whole."""
+
+    data: bytes = b""
+
+    @contextmanager
+    def _stream(self) -> Iterator[BinaryIO]:
+        yield cast(BinaryIO, BytesIO(self.data))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to read a file.
+
+    Attributes:
+        format: the format.
+        options: of the format, as text: those given, and those that the way sets.
+        way: the way.
+        named: whether the file's name is one of the format's.
+        beginning: the file's beginning, in whole rows; None where it cannot be read apart from the file.
+    """
+
+    format: Format
+    options: Mapping[str, str]
+    way: Way
+    named: bool
+    beginning: Beginning | None
+
+    @cached_property
+    def _read(self) -> tuple[Chunk, Glance, int] | TraceError | None:
+        """The requests of the beginning and how many rows are bad, or why there are none."""
+        if self.beginning is None:
+            return None
+        reading = Reading([self.beginning], ANY_ROWS)
+        try:
+            options = options_of(self.format, dict(self.options))
+            chunks = [part for part in self.format.read(reading, options) if len(part)]
+        except TraceError as error:
+            return error
+        if not chunks:
+            return TraceError(f"{self.beginning.path}: the trace is empty; give a file with at least one request")
+        glance = Glance()
+        for part in chunks:
+            glance.add(part.time_us, part.op, part.offset, part.size)
+        return _joined(chunks), glance, len(reading.skipped)
+
+    @property
+    def means(self) -> Means | None:
+        """What the beginning means read so; None where it cannot be."""
+        return means_of(*self._read) if isinstance(self._read, tuple) else None
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        """What of it is implausible."""
+        if isinstance(self._read, TraceError):
+            return [Doubt(UNREADABLE, "it cannot be read so", "")]
+        if self._read is None:
+            return []
+        chunk, glance, bad = self._read
+        entry = self.format
+        found = glance.doubts(entry.in_sectors(self.options), entry.clock, entry.large)
+        if self.way.options.get("unit_bytes") == "1" and not glance.whole_sectors:
+            found.append(Doubt(2.0, "sizes and offsets are no multiples of 512 bytes", ""))
+        if bad > MOST_BAD * (len(chunk) + bad):
+            found.append(Doubt(BAD_ROWS_DOUBT, f"{bad} of the first {len(chunk) + bad} rows cannot be read so", ""))
+        return found
+
+    @property
+    def doubt(self) -> float:
+        """Powers of ten against it."""
+        return self.way.doubt - NAME_CREDIT * self.named + sum(doubt.weight for doubt in self.doubts)
+
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """The same for candidates that give the same requests."""
+        if not isinstance(self._read, tuple):
+            return (self.format.id, *sorted(self.options.items()))
+        chunk, glance, _ = self._read
+        # Formats round times differently, by a microsecond: their span tells units apart.
+        return (f"{glance.span_s:.3g}", *(column.tobytes() for column in (chunk.op, chunk.offset, chunk.size)))
+
+    @property
+    def said(self) -> str:
+        """The format and what is said of it: `disksim with time_unit=us`."""
+        words = " ".join(f"{name}={value}" for name, value in sorted(self.options.items()))
+        return f"{self.format.id} with {words}" if words else self.format.id
+
+    @property
+    def asks(self) -> str:
+        """The options of the command line that choose it."""
+        return " ".join([f"--format {self.format.id}", *(f"--option {k}={v}" for k, v in sorted(self.options.items()))])
+
+    @property
+    def brief(self) -> str:
+        """What it would mean, in a few words."""
+        if (means := self.means) is None:
+            return "cannot be read so"
+        return f"{means.rate_said}, mean size {means.mean_bytes / 1024:,.1f} KiB"
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    """The chunks' main columns; the volumes of each are told apart."""
+    names: dict[str, int] = {}
+    codes = []
+    for part in chunks:
+        volume = part.coded.get("volume") or Coded.constant("0", len(part))
+        place = np.array([names.setdefault(name, len(names)) for name in volume.names], np.int32)
+        codes.append(place[volume.codes])
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in chunks])
+        for name in ("row", "time_us", "op", "offset", "size")
+    }
+    return Chunk(**columns, coded={"volume": Coded(np.concatenate(codes), tuple(names))})
+
+
+def row_of(candidate: Candidate) -> dict[str, str]:
+    """A row of a table of readings: what the file's beginning would mean."""
+    means = candidate.means
+    row = dict.fromkeys(
+        ("read as", "span", "rate", "median size", "mean size", "footprint", "last address", "reads"), ""
+    )
+    row["read as"] = candidate.said
+    if means is not None:
+        row |= {
+            "span": _duration(means.span_s),
+            "rate": means.rate_said,
+            "median size": _bytes(means.median_bytes),
+            "mean size": _bytes(means.mean_bytes),
+            "footprint": _bytes(means.footprint_bytes),
+            "last address": _bytes(means.end_bytes),
+            "reads": f"{means.read_share:.0%}",
+        }
+    row["against it"] = "; ".join(doubt.said for doubt in candidate.doubts)
+    return row
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("years", 365 * 86_400.0), ("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.3g} s"
+
+
+def _bytes(count: float) -> str:
+    for unit, length in (("PiB", 2**50), ("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= length:
+            return f"{count / length:,.1f} {unit}"
+    return f"{count:,.0f} B"
+
+
+class UnclearTrace(TraceError):
+    """A file that can be read in several ways, none clearly the likeliest.
+
+    Attributes:
+        candidates: the ways, the likeliest first.
+    """
+
+    def __init__(self, message: str, candidates: list[Candidate]) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+        rows = [{"": str(number), **row_of(one)} for number, one in enumerate(candidates, 1)]
+        # What fits a terminal; the others say the same of all, or nothing.
+        self.rows = [
+            {name: row[name] for name in (*BRIEF, "against it") if any(one[name] for one in rows)} for row in rows
+        ]
+
+
+class UnknownTrace(TraceError):
+    """A file of no known format."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a file is read.
+
+    Attributes:
+        format: the format.
+        options: its options, as text.
+        inferred: what was chosen although neither file nor user say it, with the other readings; empty if nothing.
+    """
+
+    format: Format
+    options: dict[str, str] = field(default_factory=dict)
+    inferred: str = ""
+
+
+def named(source: Source, entry: Format) -> bool:
+    """Whether a file's name is one of a format's usual ones."""
+    name = source.path.name.lower()
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    return bool(entry.name) and re.search(entry.name, name) is not None
+
+
+def _beginning(source: Source, head: Head) -> Beginning:
+    data = head.data
+    if not head.whole and head.text is not None:
+        data = head.plain[: head.plain.rfind(b"\n") + 1]
+    return Beginning(source.path, data)
+
+
+def candidates_of(source: Source, fmt: str, given: Mapping[str, str]) -> list[Candidate]:
+    """The ways to read a file that its content allows, those of the best fitting formats.
+
+    Args:
+        source: the file.
+        fmt: ``auto``, or the one format to think of.
+        given: options that are given.
+
+    Raises:
+        TraceError: the file cannot be read or is empty, or an option is none of the format's.
+        UnknownTrace: no format fits.
+    """
+    if fmt != "auto":
+        entries = [format_of(fmt)]
+    else:
+        fits = _fits(source)
+        entries = [FORMATS[name] for name, fit in fits.items() if fit == max(fits.values())]
+    taken = [entry for entry in entries if set(given) <= set(entry.options.model_fields)] or entries[:1]
+    for entry in taken:
+        options_of(entry, dict(given))
+    if len(taken) == 1 and taken[0].ways is one_way:
+        # What has one way alone is not looked at: it may be damaged, which its reader says better.
+        return [Candidate(taken[0], dict(given), Way({}), named(source, taken[0]), None)]
+    return _ways(source, taken, given)
+
+
+def _fits(source: Source) -> dict[str, Fit]:
+    if fits := fits_of(source):
+        return fits
+    raise UnknownTrace(refusal(source, head_of(source), lambda entry: named(source, entry)))
+
+
+def _ways(source: Source, entries: list[Format], given: Mapping[str, str]) -> list[Candidate]:
+    """The ways of some formats; Parquet's beginning cannot be read without its end."""
+    head = head_of(source)
+    fixed = {name: value for name, value in given.items() if (name, value) != ("time_unit", "auto")}
+    return [
+        Candidate(
+            format=entry,
+            options={**way.options, **fixed},
+            way=way,
+            named=named(source, entry),
+            beginning=None if entry.id == "parquet" else _beginning(source, head),
+        )
+        for entry in entries
+        for way in entry.ways(head, given)
+    ]
+
+
+def readings(source: Source) -> list[Candidate]:
+    """What a file could be, the likeliest first; what means the same stands once, and no absurd reading but the first.
+
+    Raises:
+        TraceError: the file cannot be read or is empty.
+        UnknownTrace: no format fits.
+    """
+    fits = _fits(source)
+    found = _ways(source, [FORMATS[name] for name in fits], {})
+    first, *others = _distinct(sorted(found, key=lambda one: (-fits[one.format.id], one.doubt)))
+    return [first, *(other for other in others if other.doubt < ABSURD)]
+
+
+def _distinct(candidates: list[Candidate]) -> list[Candidate]:
+    """The first of those that mean the same."""
+    first: dict[tuple[object, ...], Candidate] = {}
+    for candidate in candidates:
+        first.setdefault(candidate.meaning, candidate)
+    return list(first.values())
+
+
+def choose(source: Source, fmt: str, given: Mapping[str, str]) -> Choice:
+    """How to read a file, see `candidates_of`.
+
+    Raises:
+        UnclearTrace: several readings are about as likely, and mean different things.
+    """
+    found = candidates_of(source, fmt, given)
+    if len(found) == 1:
+        return Choice(found[0].format, dict(found[0].options))
+    first, *others = _distinct(sorted(found, key=lambda candidate: candidate.doubt))
+    close = [other for other in others if other.doubt - first.doubt < MARGIN]
+    if close:
+        raise UnclearTrace(_unclear(source, [first, *close]), [first, *close])
+    usual = next(candidate for candidate in found if candidate.format is first.format)
+    rivals = any(other.format is not first.format for other in others)
+    open_ = bool(first.way.said) or first is not usual or rivals
+    return Choice(first.format, dict(first.options), _inferred(first, others) if open_ and others else "")
+
+
+def _inferred(first: Candidate, others: list[Candidate]) -> str:
+    """What was taken, why not the others, and how to say otherwise."""
+    against = [f"{other.said} ({_against(other)})" for other in others[:MOST_LISTED]]
+    return f"{first.said} ({first.brief}); less likely: {', '.join(against)}; --format and --option choose another"
+
+
+def _against(other: Candidate) -> str:
+    doubts = other.doubts
+    return doubts[0].said if doubts else other.brief
+
+
+def _unclear(source: Source, close: list[Candidate]) -> str:
+    listed = "; ".join(f"{one.asks} ({one.brief})" for one in close)
+    return (
+        f"{source.path}: can be read in {len(close)} ways that mean different things; say which: {listed}; or name the "
+        "columns and their units with --columns"
+    )
+
+
+def recognise(source: Source) -> Format:
+    """A file's format by its content, and its name where content does not decide.
+
+    Raises:
+        TraceError: as `choose`.
+    """
+    return choose(source, "auto", {}).format

@@ -1,0 +1,408 @@
+"""Recommendations for traces whose right answer is known."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as runs
+from hypothesis import strategies as st
+
+from cachezoo.coded import Coded
+from cachezoo.devices.profile import load_models
+from cachezoo.errors import BundleError, ConfigError, TraceError
+from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.registry import policy
+from cachezoo.policies.simulate import Simulator
+from cachezoo.recommend import words
+from cachezoo.recommend.bench import Bench
+from cachezoo.recommend.candidates import CANDIDATES, chosen, name_of
+from cachezoo.recommend.contest import contest
+from cachezoo.recommend.device import BUILT_IN, DEFAULT, bundles_folder, models_of
+from cachezoo.recommend.ladder import between, knee, ladder, shown, typed
+from cachezoo.recommend.page import page_of
+from cachezoo.recommend.recommendation import Asked, Recommendation, recommend
+from cachezoo.sizes import Size
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.read import read_any
+from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
+from tests.html_page import FETCHED, HtmlPage
+from tests.page_data import seeded_trace
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def trace_of(pages, op=0, step_us: int = 1000, **extra: str) -> Trace:
+    """Reads (or writes) of a page each."""
+    pages = np.asarray(pages, np.int64)
+    n = len(pages)
+    return Trace(
+        time_us=np.arange(n, dtype=np.int64) * step_us,
+        op=np.broadcast_to(np.asarray(op, np.uint8), n).copy(),
+        offset=pages * PAGE_BYTES,
+        size=np.full(n, PAGE_BYTES, np.int64),
+        volume=Coded.constant("sda", n),
+        meta=TraceMeta("made", "unknown", "test", "0" * 64, extra=extra),
+    )
+
+
+def zipf(n: int, pages: int, seed: int = 1):
+    rng = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, pages + 1) ** 1.0
+    return rng.permutation(pages)[rng.choice(pages, n, p=weights / weights.sum())]
+
+
+def rounded(value):
+    """Numbers to nine digits: another CPU may add in another order."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def loop(n: int, pages: int):
+    return np.arange(n) % pages
+
+
+def asked(trace: Trace, **how) -> Recommendation:
+    return recommend("made.csv", trace, BUILT_IN, Asked(**how))
+
+
+def row_at(found: Recommendation, capacity: int):
+    return next(row for row in found.picked.rows if row.capacity == capacity)
+
+
+def test_a_loop_is_recommended_whole_and_resisted_below_its_length():
+    found = asked(trace_of(loop(60_000, 1000)))
+    assert found.row.capacity == 1000
+    assert found.row.ran.hit_ratio == 1.0
+    below = row_at(found, 512)
+    assert below.lru == 0.0
+    assert below.ran.policy != "lru"
+    assert 0.4 < below.ran.hit_ratio <= below.optimum
+    assert below.against.won == below.against.blocks == 20
+
+
+def test_lru_alone_on_a_loop_has_its_knee_at_the_cliff():
+    pages = expand_pages(trace_of(loop(20_000, 777)))
+    sizes = [97, 194, 388, 777, 1554]
+    hits = policy("lru").hits
+    ratios = [float((hits(pages.page_ids, pages.n_pages, size)[10_000:] == HIT).mean()) for size in sizes]
+    assert ratios == [0, 0, 0, 1, 1]
+    assert knee(sizes, ratios) == 3
+
+
+def test_popular_pages_have_a_knee_well_below_all_pages():
+    found = asked(trace_of(zipf(100_000, 8000)))
+    n = found.bench.pages.n_pages
+    assert n / 32 <= found.row.capacity <= n / 4
+    assert found.row.against.clear
+    assert found.confidence.level == "high"
+    assert words.headline(found).startswith(f"Run {name_of(found.row.ran.policy)} with ")
+
+
+@pytest.mark.parametrize("op", [0, 1])
+def test_a_scan_is_not_worth_a_cache(op):
+    found = asked(trace_of(np.arange(30_000), op))
+    assert found.picked.why == "useless"
+    assert found.bench.first_share == 1.0
+    assert words.headline(found).startswith("A cache will not help")
+    values = found.values()
+    assert values["policy"] is values["capacity_bytes"] is None
+    assert "All requests are writes" in " ".join(words.notes(found)) or op == 0
+    assert "will not help" in page_of(found)
+
+
+def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
+    pages = np.concatenate([np.arange(20_000), np.tile(np.arange(20_000), 1)])  # the second half hits, all of it
+    mixed = np.where(np.arange(40_000) % 4 == 0, np.arange(40_000) + 100_000, pages)
+    found = asked(trace_of(mixed), hit=0.9)
+    assert found.picked.why == "unreachable"
+    assert found.row.ran.hit_ratio == max(row.ran.hit_ratio for row in found.picked.rows)
+    assert found.row.ran.hit_ratio == pytest.approx(1 - found.bench.first_share)
+    assert "cannot be reached" in words.headline(found)
+    assert "75.0 % is the most" in words.headline(found)
+    assert "25.0 % of page accesses are the page's first" in words.headline(found)
+    assert "--capacity 100% " in words.commands(found)[0]
+
+
+def test_a_target_in_milliseconds():
+    trace = trace_of(zipf(60_000, 4000))
+    slow = asked(trace, ms=4.0)
+    fast = asked(trace, ms=1.0)
+    never = asked(trace, ms=1e-6)
+    assert (slow.picked.why, fast.picked.why, never.picked.why) == ("reached", "reached", "unreachable")
+    assert slow.row.ran.response_us <= 4000
+    assert fast.row.ran.response_us <= 1000
+    assert slow.row.capacity < fast.row.capacity <= never.row.capacity
+    smaller = [row for row in fast.picked.rows if row.capacity < fast.row.capacity]
+    assert all(row.ran.response_us > 1000 for row in smaller)
+
+
+def test_a_budget_is_not_exceeded_and_not_spent_in_vain():
+    trace = trace_of(zipf(60_000, 4000))
+    for pages in (1, 7, 100, 1000, 3999):
+        assert asked(trace, budget=Size.parse(f"{pages}p")).row.capacity <= pages
+    whole = asked(trace, budget=Size.parse("1TiB"))
+    assert whole.row.capacity <= whole.bench.pages.n_pages
+    # A hundred pages are all that is asked for again: nothing larger helps.
+    few = np.where(np.arange(60_000) % 2 == 0, zipf(60_000, 100), np.arange(60_000) + 1000)
+    spare = asked(trace_of(few), budget=Size.parse("64MiB"))
+    assert spare.row.capacity < 1000
+    assert "this is enough" in words.why_size(spare)
+
+
+@runs(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.lists(st.floats(0.01, 1.0), min_size=2, max_size=4))
+def test_a_higher_target_never_gets_a_smaller_cache(seed, targets):
+    trace = seeded_trace(1500, 300, seed)
+    sizes = [asked(trace, hit=target).row.capacity for target in sorted(targets)]
+    assert sizes == sorted(sizes)
+
+
+@runs(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.lists(st.floats(0.01, 20.0), min_size=2, max_size=4))
+def test_a_shorter_time_never_gets_a_smaller_cache(seed, targets):
+    trace = seeded_trace(1500, 300, seed)
+    sizes = [asked(trace, ms=target).row.capacity for target in sorted(targets, reverse=True)]
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 100])
+@pytest.mark.parametrize("same", [True, False])
+def test_tiny_traces_are_answered_with_low_confidence(n, same):
+    found = asked(trace_of(np.zeros(n) if same else np.arange(n)))
+    assert found.confidence.level == "low"
+    assert found.row.ran.policy == "lru" or found.bench.blocks
+    json.dumps(found.values(), allow_nan=False)
+    HtmlPage(page_of(found))
+
+
+def test_one_request_of_many_pages():
+    trace = trace_of([0])
+    trace = Trace(**{**vars(trace), "size": np.array([1 << 20], np.int64)})
+    found = asked(trace)
+    assert found.bench.half == 0
+    assert found.picked.why == "useless"
+
+
+def test_without_a_clock_writes_a_day_are_unknown():
+    for trace in (trace_of(zipf(5000, 500), step_us=0), trace_of(zipf(5000, 500), time="row numbers in microseconds")):
+        found = asked(trace)
+        assert found.bench.span_days is None
+        assert found.row.ssd_bytes_a_day is found.row.years is None
+        assert found.bench.no_span in " ".join(words.notes(found))
+        json.dumps(found.values(), allow_nan=False)
+        HtmlPage(page_of(found))
+
+
+def test_writes_a_day_heed_what_a_second_stands_for():
+    pages = zipf(20_000, 2000)
+    plain, fast = asked(trace_of(pages)), asked(trace_of(pages, time_scale="100"))
+    assert fast.row.ssd_bytes_a_day == pytest.approx(plain.row.ssd_bytes_a_day / 100)
+    seconds = 10_000 * 1e-3
+    expected = plain.row.ran.ssd_pages * PAGE_BYTES / seconds * 86_400
+    assert plain.row.ssd_bytes_a_day == pytest.approx(expected, rel=1e-3)
+    assert plain.row.years == pytest.approx(1200e12 / plain.row.ssd_bytes_a_day / 365.25)
+    with pytest.raises(TraceError, match="time_scale"):
+        asked(trace_of(pages, time_scale="soon"))
+
+
+def test_a_short_life_shows_what_an_admission_costs():
+    found = asked(trace_of(zipf(40_000, 8000), step_us=10), endurance_tb=1.0)
+    assert found.row.years < 3
+    assert found.admitted is not None
+    assert found.admitted.ran.policy == f"rejectx+{found.row.ran.policy}"
+    assert found.admitted.ran.ssd_pages < found.row.ran.ssd_pages
+    said = " ".join(words.notes(found))
+    assert found.admitted.ran.policy in said
+    assert "points of hit ratio" in said
+    assert asked(trace_of(zipf(40_000, 8000)), endurance_tb=1e6).admitted is None
+
+
+def test_figures_are_those_that_simulate_gives_from_the_middle_on():
+    trace = seeded_trace(8000, 900, 3)
+    found = asked(trace)
+    pages = expand_pages(trace)
+    for row in found.picked.rows:
+        own = Simulator(trace, pages).run(row.ran.policy, row.capacity, found.bench.half)
+        assert (row.ran.hit_ratio, row.ran.ssd_pages) == (own.hit_ratio, own.ssd_writes)
+        assert row.ran.response_us == own.mean_response_us(found.bench.times)
+        lru = Simulator(trace, pages).run("lru", row.capacity, found.bench.half)
+        assert row.lru == pytest.approx(lru.hit_ratio)
+        assert np.mean(row.ran.blocks) == pytest.approx(row.ran.hit_ratio, abs=0.01)
+        assert row.optimum >= row.ran.hit_ratio - 1e-12
+
+
+def test_the_second_half_does_not_choose():
+    """Two traces that are alike up to the middle: the same policies are chosen, whatever comes after."""
+    first = zipf(30_000, 3000)
+    ends = [zipf(30_000, 3000, 2), loop(30_000, 3000)]
+    made = [asked(trace_of(np.concatenate([first, end]))) for end in ends]
+    sizes = [{row.capacity: row.against.policy for row in found.picked.rows} for found in made]
+    common = set(sizes[0]) & set(sizes[1])
+    assert len(common) > 3
+    assert {size: sizes[0][size] for size in common} == {size: sizes[1][size] for size in common}
+
+
+def test_lru_stays_where_no_lead_is_clear():
+    rng = np.random.default_rng(5)
+    found = asked(trace_of(rng.integers(0, 2000, 60_000)))  # every page alike: no policy can know better
+    middle = row_at(found, 1024)
+    assert middle.ran.policy == "lru"
+    if middle.against.policy != "lru":
+        assert "no clear lead" in words.why_policy(
+            Recommendation(**{**vars(found), "picked": type(found.picked)(
+                found.picked.rows, found.picked.rows.index(middle), "knee", found.picked.knee)})
+        )  # fmt: skip
+
+
+def test_a_sample_of_the_pages_ranks_as_the_whole_does():
+    bench = Bench(trace_of(zipf(200_000, 20_000)), expand_pages(trace_of(zipf(200_000, 20_000))), BUILT_IN)
+    sizes = [1250, 2500, 5000, 10_000]
+    whole, part = contest(bench, sizes), contest(bench, sizes, most=50_000)
+    assert whole.rate == 1.0
+    assert part.rate == pytest.approx(0.25, abs=0.02)
+    assert np.abs(whole.judged - part.judged).max() < 0.03
+    assert np.abs(whole.choosing - part.choosing).max() < 0.03
+    assert np.abs(whole.optimum - part.optimum).max() < 0.03
+    few = Bench(trace_of(loop(9000, 30)), expand_pages(trace_of(loop(9000, 30))), BUILT_IN)
+    assert contest(few, [15, 30], most=100).rate == 1.0
+
+
+def test_the_contest_counts_what_the_policies_do():
+    trace = seeded_trace(3000, 400, 8)
+    bench = Bench(trace, expand_pages(trace), BUILT_IN)
+    found = contest(bench, [50, 200])
+    for p, policy_id in enumerate(found.policies):
+        for s, capacity in enumerate(found.capacities):
+            run = Simulator(trace, bench.pages).run(policy_id, capacity, bench.half)
+            assert found.judged[p, s] == pytest.approx(run.hit_ratio)
+            assert found.blocks[p, s].mean() == pytest.approx(run.hit_ratio, abs=0.01)
+    assert found.times_best(found.policies[int(found.judged[:, 0].argmax())], 0) > 0
+
+
+def test_the_same_inputs_give_the_same_bytes():
+    made = [asked(seeded_trace(4000, 500, 2)) for _ in range(2)]
+    assert json.dumps(made[0].values()) == json.dumps(made[1].values())
+    assert page_of(made[0]) == page_of(made[1])
+
+
+def test_the_page_is_whole_and_asks_for_nothing():
+    found = asked(trace_of(zipf(40_000, 8000), step_us=10), endurance_tb=1.0)
+    text = page_of(found)
+    page = HtmlPage(text)
+    assert not FETCHED.search(text)
+    assert "<script" not in text
+    assert {"answer", "sizes", "costs", "sure", "models", "assumed"} <= set(page.ids)
+    assert page.tags["svg"] == 3
+    for word in ("gap_closed", "episode", "SSD has to last"):
+        assert (word in page.said) == (word == "SSD has to last")
+    for row in found.picked.rows:
+        shown_values = page.shown("Counted after", shown(row.capacity, found.bench.pages.n_pages))
+        assert row.ran.hit_ratio in [value for value, _ in shown_values]
+    assert words.commands(found)[0] in page.said
+
+
+def test_a_trace_with_a_hostile_name_is_escaped_and_quoted():
+    found = recommend("a <b>&'x.csv", seeded_trace(500, 60, 1), BUILT_IN, Asked())
+    assert "<b>" not in page_of(found)
+    assert words.commands(found)[0].startswith("cachezoo simulate 'a <b>&'\"'\"'x.csv' ")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"hit": 0.5, "ms": 1.0}, {"hit": 0.0}, {"hit": 1.5}, {"hit": float("nan")}, {"ms": 0.0}, {"ms": float("inf")},
+        {"endurance_tb": 0.0}, {"budget": Size.parse("1GiB"), "hit": 0.5},
+    ],
+)  # fmt: skip
+def test_an_aim_that_cannot_be_is_refused(how):
+    with pytest.raises(ConfigError):
+        Asked(**how)
+
+
+def test_the_knee():
+    assert knee([1, 2, 4, 8, 16], [0.5, 0.6, 0.65, 0.66, 0.66]) == 2
+    assert knee([1, 2, 4, 8], [0.2, 0.21, 0.22, 1.0]) == 3  # a cliff is worth the flat stretch before it
+    assert knee([1, 2, 4, 100], [0.2, 0.21, 0.5, 0.55]) == 2
+    assert knee([1, 2, 4, 8], [0.125, 0.25, 0.5, 1.0]) == 3  # a straight line has none: the whole
+    assert knee([1, 2, 4, 8], [0.0, 0.0, 0.0, 0.0]) == 0
+    assert knee([1, 2, 4, 8], [0.8, 0.7, 0.8, 0.8]) == 0  # what falls is chance
+    assert knee([5], [0.3]) == 0
+
+
+def test_the_sizes():
+    assert ladder(1, lambda _: 0.0) == [1]
+    assert ladder(2, lambda _: 0.0) == [1, 2]
+    assert ladder(9, lambda _: 0.0) == [1, 2, 4, 9]  # 8 would be as good as 9
+    assert ladder(1000, lambda size: float(size == 1000)) == [16, 32, 64, 128, 256, 512, 1000]
+    assert ladder(1000, lambda _: 0.9)[0] == 1  # nearly all hits at the smallest: smaller ones are tried
+    assert ladder(1000, lambda size: float(size == 1000), budget=100)[3] == 100
+    assert ladder(1000, lambda size: float(size == 1000), budget=5000)[-1] == 1000
+    assert between(8, 16) == [10, 11, 13]
+    assert between(1, 2) == between(0, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("pages", "text"),
+    [(1, "4KiB"), (16384, "64MiB"), (262144, "1GiB"), (255, "1020KiB"), (257, "257p"), (12345, "12345p")],
+)
+def test_a_size_can_be_typed_as_it_is_shown(pages, text):
+    assert typed(pages) == text
+    assert Size.parse(text).pages(10**9) == pages
+
+
+@given(st.integers(1, 2**30))
+def test_every_size_can_be_typed(pages):
+    assert Size.parse(typed(pages)).pages(10**9) == pages
+
+
+def test_the_choice_looks_at_neighbouring_sizes():
+    lru, other = [0.1, 0.2, 0.3, 0.4], [0.1, 0.1, 0.5, 0.4]
+    assert chosen(np.array([lru, other])) == [0, 1, 1, 1]
+    assert chosen(np.array([[np.nan, 0.1], [np.nan, 0.5]])) == [0, 0]
+
+
+def test_the_device_built_in_is_the_profile():
+    assert load_models(DEFAULT, ROOT / "conf/device") == BUILT_IN
+
+
+def test_outside_a_project_profiles_are_those_of_the_project_that_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert models_of(None) == models_of(DEFAULT) == BUILT_IN
+    assert models_of("wdredpro2tb_850pro") == load_models("wdredpro2tb_850pro", ROOT / "conf/device")
+    with pytest.raises(ConfigError, match="no such device profile"):
+        models_of("nosuch")
+    with pytest.raises(ConfigError, match="no such folder"):
+        bundles_folder(tmp_path / "none")
+
+
+def test_a_model_cannot_be_tried_where_there_is_none(tmp_path):
+    with pytest.raises(BundleError, match="make repro"):
+        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), tmp_path, try_model=True)
+    with pytest.raises(BundleError, match="make repro"):
+        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), None, try_model=True)
+
+
+def test_an_empty_zoo_says_that_it_knows_nothing(tmp_path):
+    found = recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), tmp_path)
+    assert found.likeness.shares == {}
+    assert "there is no workload classifier" in words.model_words(found)[0]
+
+
+def test_every_candidate_runs():
+    for one in CANDIDATES:
+        assert policy(one.id).id == one.id
+        assert name_of(one.id) == one.name
+    assert name_of("rejectx+arc") == "ARC behind RejectX"
+    assert name_of("follow") == "follow"
+
+
+def test_a_captured_trace():
+    """Figures of a captured trace: what a change of the rules moves, it must be seen to move."""
+    found = recommend("mail", read_any(ROOT / "data/raw/captured/mail_train.parquet"), BUILT_IN, Asked()).values()
+    golden = json.loads((Path(__file__).parent / "mail_train.json").read_text(encoding="utf-8"))
+    assert rounded(json.loads(json.dumps(found))) == golden

@@ -1,0 +1,110 @@
+"""`cachezoo recommend` as people run it: anywhere, on raw files, with clear refusals."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo import cli
+from cachezoo.traces.store import write_trace
+from tests.page_data import seeded_trace
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder that is no project, with a raw trace and the same as Parquet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    rng = np.random.default_rng(1)
+    rows = [f"{k * 700},{'RW'[k % 3 == 0]},{4096 * page},4096\n" for k, page in enumerate(rng.zipf(1.2, 6000) % 900)]
+    Path("raw.csv").write_text("time_us,op,offset,size\n" + "".join(rows))
+    write_trace(seeded_trace(2000, 300, 1), Path("trace.parquet"))
+    return tmp_path
+
+
+def run(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["cachezoo", "recommend", *words])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    said = capsys.readouterr()
+    return int(left.value.code or 0), said.out, said.err
+
+
+def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys):
+    status, said, _ = run(monkeypatch, capsys, "raw.csv", "--no-models")
+    assert status == 0
+    lines = said.splitlines()
+    assert lines[0].startswith("Run ")
+    assert lines[-2] == "page: raw.recommend.html"
+    assert lines[-1].startswith("next: cachezoo simulate raw.csv --policy ")
+    table = [line for line in lines if "iB " in line and " y" in line]
+    assert len(table) >= 5
+    assert max(map(len, table)) <= 80
+    assert sum(line.startswith(" > ") for line in table) == 1
+    assert Path("raw.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet", "raw.recommend.html"}
+
+
+def test_the_next_command_gives_the_recommended_row(folder, monkeypatch, capsys):
+    import shlex
+
+    status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json")
+    assert status == 0
+    found = json.loads(said)
+    row = next(row for row in found["sizes"] if row["capacity_pages"] == found["capacity_pages"])
+    monkeypatch.setattr(sys, "argv", [*shlex.split(found["next"][0]), "--json"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert not left.value.code
+    own = json.loads(capsys.readouterr().out)["runs"][0]
+    assert (own["hit_ratio"], own["ssd_writes"]) == (row["hit_ratio"], row["ssd_pages_written"])
+
+
+def test_json_alone_writes_no_page(folder, monkeypatch, capsys):
+    status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json")
+    assert status == 0
+    assert json.loads(said)["models"] is None
+    assert not list(folder.glob("*.html"))
+    status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json", "-o", "own.html")
+    assert status == 0
+    assert json.loads(said)["trace"] == "trace.parquet"
+    assert Path("own.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--budget", "64"), "64p"),
+        (("--budget", "150%"), "100 %"),
+        (("--budget", "1GiB", "--target-hit", "0.5"), "--budget and --target-hit"),
+        (("--target-hit", "80"), "0.8"),
+        (("--target-ms", "0"), "above 0"),
+        (("--target-ms", "nan"), "above 0"),
+        (("--endurance", "600"), "600TBW"),
+        (("--endurance", "0TBW"), "600TBW"),
+        (("--device", "nosuch"), "no such device profile"),
+        (("--device", "no.yaml"), "no such file"),
+        (("--models", "nowhere"), "no such folder"),
+        (("--no-models", "--try"), "--no-models"),
+        (("--no-models", "--models", "."), "--no-models"),
+        (("-o", "trace.parquet"), "would be replaced"),
+        (("--format", "nosuch"), "nosuch"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(folder, monkeypatch, capsys, words, named):
+    status, said, error = run(monkeypatch, capsys, "trace.parquet", *words)
+    assert status == 1
+    assert said == ""
+    assert len(error.splitlines()) == 1
+    assert named in error
+    assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet"}
+
+
+def test_endurance_in_petabytes(folder, monkeypatch, capsys):
+    lives = []
+    for text in ("2PBW", "2000tbw", "1000TBW"):
+        _, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json", "--endurance", text)
+        lives.append(json.loads(said)["sizes"][0]["ssd_lifetime_years"])
+    assert lives[0] == lives[1] == pytest.approx(2 * lives[2])

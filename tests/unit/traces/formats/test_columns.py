@@ -1,0 +1,166 @@
+"""Any delimited file reads back as the requests it was written from, whatever its units, order, names and delimiter."""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.formats.columns import parsed
+from cachezoo.traces.table import OP_READ
+from tests.trace_data import read, texts
+
+PER_US = {"ns": 1000, "100ns": 10, "us": 1, "ms": 0.001, "s": 1e-6}
+SIGNS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
+OPS = {
+    "": (("R", "W"), ("read", "WRITE"), ("RS", "WSM"), ("Get", "put")),
+    "1/0": (("1", "0"),),
+    "28|88/2a|8a": (("88", "2A"),),
+}
+REQUESTS = st.lists(
+    st.tuples(st.integers(0, 2**40), st.booleans(), st.integers(0, 2**30), st.integers(1, 2**10), st.integers(0, 3)),
+    min_size=1,
+    max_size=40,
+)
+
+
+def columns(path: Path, text: str, **more):
+    return read(path, fmt="columns", skip_bad_rows=more.pop("skip_bad_rows", 0), **parsed(text), **more)
+
+
+def time_text(time_us: int, unit: str) -> str:
+    """The time in a unit, exactly."""
+    if PER_US[unit] >= 1:
+        return str(time_us * int(PER_US[unit]))
+    digits = {"ms": 3, "s": 6}[unit]
+    return f"{time_us // 10**digits}.{time_us % 10**digits:0{digits}d}"
+
+
+@settings(max_examples=120, deadline=None)
+@given(REQUESTS, st.data())
+def test_a_written_table_reads_back_equal(tmp_path_factory, requests, data):
+    draw = lambda options: data.draw(st.sampled_from(sorted(options)))  # noqa: E731
+    unit, sign_name, op_unit = draw(PER_US), draw(SIGNS), draw(OPS)
+    sign, words = SIGNS[sign_name], draw(OPS[op_unit])
+    offset_unit, size_unit = draw((1, 512, 4096)), draw((1, 512))
+    header, commented = data.draw(st.booleans()), data.draw(st.booleans())
+    roles = data.draw(st.permutations(["time", "offset", "size", "op", "volume", "latency", "other"]))
+    names = {role: name for role, name in zip(roles, ("Ts", "b", "c (x)", "dEv", "e:1", "f", "g"), strict=True)}
+    if sign == " ":
+        names = {role: name.replace(" ", "_") for role, name in names.items()}
+    requests = sorted(requests)
+    lines = []
+    for time_us, read_op, offset, size, volume in requests:
+        row = {
+            "time": time_text(time_us, unit),
+            "offset": str(offset),
+            "size": str(size),
+            "op": words[0] if read_op else words[1],
+            "volume": f"v{volume}",
+            "latency": str(volume * 7),
+            "other": "17.5",
+        }
+        lines.append(sign.join(row[role] for role in roles))
+    if header:
+        lines.insert(0, ("# " if commented else "") + sign.join(names[role] for role in roles))
+    path = tmp_path_factory.mktemp("c") / "any.data"
+    path.write_text(data.draw(st.sampled_from(("\n", "\r\n"))).join(lines) + "\n")
+
+    def place(role: str) -> str:
+        number = f"#{roles.index(role) + 1}"
+        return draw((names[role], names[role].upper(), number)) if header and ":" not in names[role] else number
+
+    text = f"time={place('time')}:{unit},offset={place('offset')}:{offset_unit},size={place('size')}:{size_unit}"
+    text += f",op={place('op')}{':' if op_unit else ''}{op_unit},volume={place('volume')},latency={place('latency')}:us"
+    trace = columns(path, text, delimiter=draw(("auto", sign_name)))
+    first = requests[0][0]
+    assert trace.time_us.tolist() == [row[0] - first for row in requests]
+    assert (trace.op == OP_READ).tolist() == [row[1] for row in requests]
+    assert trace.offset.tolist() == [row[2] * offset_unit for row in requests]
+    assert trace.size.tolist() == [row[3] * size_unit for row in requests]
+    assert texts(trace.volume) == [f"v{row[4]}" for row in requests]
+    assert trace.latency_us.tolist() == [row[4] * 7 for row in requests]
+
+
+def test_times_beyond_the_digits_of_a_float_are_exact(tmp_path):
+    path = tmp_path / "t.csv"
+    times = [1_700_000_000_123_456_700 + 1000 * k for k in range(5)]
+    path.write_text("".join(f"{time},{k},1,R\n" for k, time in enumerate(times)))
+    assert columns(path, "time=#1:ns,offset=#2:4096,size=#3:4096,op=#4").time_us.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_a_file_lacks_is_constant_and_rows_are_a_clock_over_all_files(tmp_path):
+    one, two = tmp_path / "a", tmp_path / "b"
+    one.write_text("8\n16\n")
+    two.write_text("24\n")
+    for path in (one, two):
+        path.write_text("".join(f"{line} x\n" for line in path.read_text().split()))
+    trace = read(one, two, fmt="columns", **parsed("time=row:ms,offset=#1:512,size=8KiB,op=write"))
+    assert (trace.time_us.tolist(), trace.op.tolist()) == ([0, 1000, 2000], [1, 1, 1])
+    assert (trace.offset.tolist(), trace.size.tolist()) == ([4096, 8192, 12288], [8192] * 3)
+    assert trace.meta.extra["columns"] == "time=row:ms,offset=#1:512,size=8KiB,op=write"
+    assert trace.meta.extra["one_volume"] == "the file names none"
+
+
+def test_hexadecimal_addresses_and_operations_without_data(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('at,"where, exactly",len,what\n5,0x10,1,read\n6,0xfF,1,WS\n7,0x0,0,Flush\n8,0x0,1,Discard\n')
+    trace = columns(path, "time=at:s,offset=#2:512,size=len:512,op=what")
+    assert (trace.offset.tolist(), trace.op.tolist()) == ([8192, 255 * 512], [0, 1])
+    assert {key: trace.meta.extra[key] for key in trace.meta.extra if "left" in key} == {
+        "left_out.discard": "1",
+        "left_out.flush": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "time=nope,offset=lba,size=len,op=rw",
+            r"time=nope: no such column; its columns are #1 to #4 or ts, lba, len, rw",
+        ),
+        ("time=#5,offset=lba,size=len,op=rw", r"time=#5: no such column; .*time=row:us numbers the rows"),
+        ("time=ts:h,offset=lba,size=len,op=rw", r"time: 'h' after the colon; write one of ns, 100ns, us, ms, s"),
+        ("time=ts,offset=lba:0,size=len,op=rw", r"offset: '0' after the colon; write a number of bytes from 1 to"),
+        ("time=ts,offset=lba,size=lba,op=rw", r"offset and size are both column #2; give each its own"),
+        ("time=ts,offset=lba,size=len,op=rw:1", r"op: '1' after the colon; write values that mean a read, a slash"),
+        ("time=ts,offset=lba,size=len,op=rw:a/a", r"op: 'a/a' after the colon"),
+        ("time=ts,offset=lba,size=len,op=rw,user=lba:3", r"user: '3' after the colon; write nothing"),
+        ("time=ts,offset=lba,size=len,op=rw", r"row 2: op is 'verify'; it says neither read nor write"),
+        ("time=ts,offset=lba,size=big,op=read", r"size=big: no such column; .*; size=4096B is constant"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_with_the_fix(tmp_path, text, said):
+    path = tmp_path / "t.csv"
+    path.write_text("ts,lba,len,rw\n1,8,8,R\n2,8,8,verify\n")
+    with pytest.raises(TraceError, match=rf"t\.csv: .*{said}") as error:
+        columns(path, text)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("time=a", "no column for offset and size and op"),
+        ("time=a,time=b", "'time=b': is said twice"),
+        ("when=a", "'when=a': write ROLE=COLUMN with a role of time, offset"),
+        ("time", "'time': write ROLE=COLUMN"),
+    ],
+)
+def test_a_bad_list_of_columns_is_said(text, said):
+    with pytest.raises(TraceError, match=f"--columns: {said}"):
+        parsed(text)
+
+
+def test_damaged_rows_are_named_or_skipped(tmp_path):
+    rng = random.Random(3)
+    path = tmp_path / "t.tsv"
+    rows = [f"{k}.5\t{rng.randint(0, 99)}\t8\tw" for k in range(30)]
+    rows[7] = "7.5\tx\t8\tw"
+    path.write_text("\n".join(rows))
+    with pytest.raises(TraceError, match=r"t\.tsv: row 8: offset is 'x', not a whole number"):
+        columns(path, "time=#1:s,offset=#2:512,size=#3:512,op=#4")
+    assert len(columns(path, "time=#1:s,offset=#2:512,size=#3:512,op=#4", skip_bad_rows=1)) == 29
