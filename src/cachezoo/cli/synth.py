@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachezoo.cli.common import Json
-from cachezoo.cli.trace import FormatName, FormatOptions, Output, options_of, refuse_same
+from cachezoo.cli.reading import FormatName, FormatOptions, options_of
+from cachezoo.cli.trace import Output, refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
