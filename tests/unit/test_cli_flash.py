@@ -54,6 +54,8 @@ def test_the_plot_has_the_same_bytes_again(trace, tmp_path):
             run("flash", trace, "--write-rate", rates, "--prefetch", "none,next(4)", "--plot", path)
             drawn.append(path.read_bytes())
         assert drawn[0] == drawn[1] and drawn[0].startswith(PNG)
+    run("flash", trace, "--policy", "rejectx", "--plot", tmp_path / "p.svg")
+    assert b"<svg" in (tmp_path / "p.svg").read_bytes()[:600]
 
 
 def test_a_policy_list_runs_these_alone(trace):
@@ -78,7 +80,7 @@ def test_a_policy_list_runs_these_alone(trace):
         (("--segment", "8KiB", "--block", "64KiB", "--bundle", ADMISSION), "leave --segment and --block out"),
         (("--warmup", "a third"), "--warmup 'a third': give a number of requests, or auto"),
         (("--warmup", "2500"), "--warmup 2500: the trace has 2500 requests"),
-        (("--plot", "p.pdf"), "p.pdf: plots are PNG files"),
+        (("--plot", "p.pdf"), "p.pdf: plots are PNG or SVG files"),
         (("--bundle", PREFETCH), "it fetches beside what admission.database.lgbm admits"),
         (("--bundle", STORED / "reuse.follow"), "compare --bundle runs caching and reuse bundles"),
     ],

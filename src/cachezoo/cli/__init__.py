@@ -18,6 +18,7 @@ from cachezoo.cli import (
     results,
     simulation,
     study,
+    synth,
     trace,
     track,
     transform,
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 trace.app.add_typer(transform.app)
 trace.app.add_typer(characteristics.app)
+trace.app.add_typer(synth.app)
 app.add_typer(recommend.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")

@@ -63,7 +63,7 @@ def flash(
         float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
     ] = 1.0,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw disks kept busy over the write rate into this PNG file.")
+        Path | None, typer.Option("--plot", help="Draw disks kept busy over the write rate into this PNG or SVG file.")
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,

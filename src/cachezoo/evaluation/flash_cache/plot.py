@@ -10,7 +10,7 @@ from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import ACCEPT_ALL
 from cachezoo.io import atomic_file
 from cachezoo.sizes import human
-from cachezoo.style import BLACK, DPI, GREY, LIGHT, LINE_COLOURS, WIDTH, settings
+from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ def name_of(row: FlashRow) -> str:
 
 
 def draw_flash(table: FlashTable, title: str, path: Path) -> None:
-    """Write a PNG; its bytes depend on the rows alone.
+    """Write a PNG or SVG; its bytes depend on the rows alone.
 
     Args:
         table: the rows.
@@ -49,7 +49,7 @@ def draw_flash(table: FlashTable, title: str, path: Path) -> None:
         else:
             _bars(axes, table.rows)
         axes.set_title(f"{title}: a flash cache of {cache}" + _at(rates), loc="left")
-        canvas.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+        write(canvas, temporary, path)
 
 
 def _at(rates: Sequence[str]) -> str:
