@@ -182,9 +182,10 @@ def _went_on(
             first += 1
         if stop > edge[of_volume[j]] or last[first] < 0:
             continue
-        apart = abs(log2((held - before(tree, last[first] + 1) + 1.0) / (distance + 1.0))) + LATER * step
-        if even(last[first], last[stop - 1], i) != (whole > 0):
-            apart += OTHERWISE
+        other = OTHERWISE if even(last[first], last[stop - 1], i) != (whole > 0) else 0.0
+        if LATER * step + other >= least:
+            continue
+        apart = abs(log2((held - before(tree, last[first] + 1) + 1.0) / (distance + 1.0))) + LATER * step + other
         if apart < least:
             found, of, least = at, j, apart
         if least <= LATER * step:
