@@ -3,14 +3,15 @@
 import math
 from dataclasses import dataclass, field
 
+from cachezoo.kernels import slots
 from cachezoo.kernels import synth as kernel
 
-PAGE, LAGS = kernel.PAGE, kernel.LAGS
+PAGE, LAGS = slots.PAGE, slots.LAGS
 
 
 def octave(size):
     pages = -(-size // PAGE)
-    return min(kernel.OCTAVES - 1, (pages - 1).bit_length())
+    return min(slots.OCTAVES - 1, (pages - 1).bit_length())
 
 
 def even(slot, end, now):
@@ -18,7 +19,7 @@ def even(slot, end, now):
 
 
 def log2(value):
-    return math.log(value) * kernel.PER_LOG
+    return math.log(value) * slots.PER_LOG
 
 
 def around(middle, most):
@@ -36,13 +37,13 @@ def naive_observe(requests):
             for back in range(1, min(LAGS, i) + 1)
             if requests[i - back][0] == volume
         ]
-        near = [pair for pair in near if 0 <= pair[0] <= kernel.NEAR_BYTES]
+        near = [pair for pair in near if 0 <= pair[0] <= slots.NEAR_BYTES]
         ahead, lag = min(near, default=(0, 0))
         page = pages[i][0]
         if lag and len(pages[i]) > 1 and pages[i - lag][-1] == page:
             page = pages[i][1]
         slot = last.get(page, -1)
-        kind = (kernel.REUSE if not lag else kernel.NEAR_REUSE) if slot >= 0 else kernel.NEAR_COLD if lag else 0
+        kind = (slots.REUSE if not lag else slots.NEAR_REUSE) if slot >= 0 else slots.NEAR_COLD if lag else 0
         distance = sum(own > slot for own in last.values()) if slot >= 0 else -1
         aligned = slot >= 0 and pages[slot][0] == page
         alike = slot >= 0 and octave(requests[slot][2]) == octave(size)
@@ -58,6 +59,7 @@ class Naive:
     """A stack that requests are put on; pages are numbered within each volume."""
 
     asked: list
+    reserved: tuple = (0, 0)  # pages of each volume that are for hot requests
     last: dict = field(default_factory=dict)
     count: dict = field(default_factory=dict)
     placed: list = field(default_factory=list)  # (volume, offset, pages) of each request
@@ -68,16 +70,18 @@ class Naive:
         source, room = self.runs()
         for i, one in enumerate(self.asked):
             at, own = None, one.volume
-            if source[i] >= 0:
+            if one.kind == slots.HOT:
+                at = one.fixed
+            elif source[i] >= 0:
                 at, own = self.end(source[i]) + one.ahead, self.placed[source[i]][0]
-            elif one.kind == kernel.NEAR_REUSE:
+            elif one.kind == slots.NEAR_REUSE:
                 at, own = self.went_on(i, one)
-            if at is None and one.kind >= kernel.NEAR_REUSE:
+            if at is None and one.kind >= slots.NEAR_REUSE:
                 at, own = self.reused(i, one)
             self.begun.append(at is None)
             if at is None:
                 own = one.volume
-                edge = self.edge.get(own, 0)
+                edge = self.edge.get(own, self.reserved[own])
                 at = edge * PAGE + one.align
                 self.edge[own] = edge + max(room[i], (one.align + one.size - 1) // PAGE + 1)
             first, stop = at // PAGE, (at + one.size - 1) // PAGE + 1
@@ -94,9 +98,9 @@ class Naive:
         """Runs of cold requests, as lists, before anything is placed."""
         source, runs, of = [-1] * len(self.asked), {}, {}
         for i, one in enumerate(self.asked):
-            if one.kind not in (kernel.COLD, kernel.NEAR_COLD):
+            if one.kind not in (slots.COLD, slots.NEAR_COLD):
                 continue
-            if one.kind == kernel.NEAR_COLD:
+            if one.kind == slots.NEAR_COLD:
                 backs = [back for back in around(one.lag, 2 * LAGS) if 1 <= back <= LAGS]
                 ends = {run[-1] for run in runs.values()}
                 source[i] = next((i - back for back in backs if i - back in ends), -1)
@@ -119,10 +123,12 @@ class Naive:
             volume, at = self.placed[i - back][0], self.end(i - back) + one.ahead
             first, stop = at // PAGE, (at + one.size - 1) // PAGE + 1
             first += (at - one.ahead - 1) // PAGE == first and stop > first + 1
-            if stop > self.edge[volume] or (volume, first) not in self.last:
+            if stop > self.edge.get(volume, self.reserved[volume]) or (volume, first) not in self.last:
                 continue
             apart = abs(log2((self.distance(self.last[volume, first]) + 1.0) / (one.distance + 1.0)))
             apart += kernel.LATER * step
+            if even(self.last[volume, first], self.last.get((volume, stop - 1), -1), i) != one.whole:
+                apart += kernel.OTHERWISE
             if apart < least:
                 found, least = (at, volume), apart
             if least <= kernel.LATER * step:
@@ -136,7 +142,7 @@ class Naive:
         if not one.aligned and held > 1:
             start = begin + 1 + int(one.draw * (held - 1))
             own = [page for page in own if page >= start] or own
-        if not own or own[0] + pages > self.edge[volume]:
+        if not own or own[0] + pages > self.edge.get(volume, self.reserved[volume]):
             return None
         page = own[0]
         cost = kernel.FOREIGN * (volume != one.volume)
@@ -160,7 +166,7 @@ class Naive:
             best = best or self.nearby(slot, i, one, pages)
         if best:
             return best[2] * PAGE + one.align, best[1]
-        edge = self.edge.get(one.volume, 0)
+        edge = self.edge.get(one.volume, self.reserved[one.volume])
         return (None, one.volume) if edge < pages else ((edge - pages) * PAGE + one.align, one.volume)
 
     def alike(self, near, i, one, pages):

@@ -1,191 +1,54 @@
-"""Synthetic traces: what each request of a trace does to an LRU stack of requests, and requests that do the same.
+"""Synthetic traces: requests that do to an LRU stack of requests what is asked of them.
 
-The stack is one of *slots*: slot i holds the pages whose last access is request i. The distance of a page is the number
-of distinct pages in later slots, so pages that were last accessed together have one distance. Observed of each request
-is its first page, or its second where the request whose run it goes on with ended in the first; the pages after it
-follow from where it lies.
+The stack is that of `cachezoo.kernels.slots`.
 
-Source: Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970 (stack
-distances); Spirn, "Program Behavior: Models and Measurements", 1977 (the LRU stack model that draws them anew). The
-slots, the count of earlier accesses that is drawn with a distance, and the runs are ours.
+Source: Spirn, "Program Behavior: Models and Measurements", 1977 (the LRU stack model that draws stack distances anew).
+The count of earlier accesses that is drawn with a distance, the runs and the hot places are ours.
 """
-
-import math
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.jit import njit
+from cachezoo.kernels.slots import (
+    COLD,
+    HOT,
+    LAGS,
+    LOGS,
+    NEAR_COLD,
+    NEAR_REUSE,
+    OCTAVES,
+    PAGE,
+    before,
+    enter,
+    even,
+    log2,
+    octave,
+    slot_at,
+)
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
-COLD, NEAR_COLD, NEAR_REUSE, REUSE = 0, 1, 2, 3
-PAGE = 4096
-PER_LOG = 1.0 / math.log(2.0)
-LOGS = np.array([0.0, *(math.log(k) * PER_LOG for k in range(1, 1024))])  # to base 2
-LAGS = 32
-"""Requests back that a run may have its last one."""
-NEAR_BYTES = 131_072
-"""A request that begins so few bytes after the end of one of these, or fewer, goes on with its run."""
 LOOKED_AT, STEPS = 16, 128
 """Slots with pages that are looked at for a page of the wanted count, and slots in all, on both sides together."""
 AWAY, UNEVEN, MIDDLE, RUN, FOREIGN, STEP = 4.0, 3.0, 2.0, 4.0, 6.0, 0.05
 """What it costs a candidate to have another count (times the difference of logs), to end in a page of another age than
 is wanted, to be no start, to go on with a run, to lie on another volume, and a slot farther from the one asked for.
 """
-OCTAVES = 10
 OLDER, BEYOND = 2, 2
 """Times as old, or as young, as the slot at the distance asked for may another slot be; slots too old or too young to
 be better than the best so far, after which no more are looked at."""
-APART, LATER = 1.5, 0.1
-"""Octaves by which the page that a run goes on with may be off the distance asked for; what each other lag costs."""
-
-
-@njit
-def _add(tree: I64, slot: int, value: int) -> None:
-    k = slot + 1
-    while k < tree.size:
-        tree[k] += value
-        k += k & -k
-
-
-@njit
-def _before(tree: I64, slot: int) -> int:
-    """Pages in the slots before this one."""
-    total = 0
-    k = slot
-    while k > 0:
-        total += tree[k]
-        k -= k & -k
-    return total
-
-
-@njit
-def _slot_at(tree: I64, pages: int, top: int) -> int:
-    """The slot that holds the page of this rank, from 0, oldest first; `top` is the tree's highest power of two."""
-    k, left, step = 0, pages, top
-    while step > 0:
-        if k + step < tree.size and tree[k + step] <= left:
-            k += step
-            left -= tree[k]
-        step >>= 1
-    return k
-
-
-@njit
-def _enter(tree: I64, last: I32, count: I32, first: int, pages: int, slot: int) -> int:
-    """Move pages [first, first + pages) into a slot; returns how many were in none."""
-    fresh, at = 0, first
-    while at < first + pages:
-        old, same = last[at], at
-        while same < first + pages and last[same] == old:
-            last[same] = slot
-            count[same] += 1
-            same += 1
-        if old < 0:
-            fresh += same - at
-        else:
-            _add(tree, old, at - same)
-        at = same
-    _add(tree, slot, pages)
-    return fresh
-
-
-@njit
-def _even(slot: int, end: int, now: int) -> bool:
-    """Whether the last page of a request was accessed about when its first was: neither twice nor half as long ago."""
-    return slot >= 0 and end >= 0 and now - end <= 2 * (now - slot) and now - slot <= 2 * (now - end)
-
-
-@njit
-def _observe(
-    start: I64, ids: I32, volume: I32, offset: I64, size: I64, last: I32, count: I32
-) -> tuple[U8, I64, I32, I32, I64, U8, U8, U8]:
-    n = start.size - 1
-    kind, distance, earlier = np.zeros(n, np.uint8), np.full(n, -1, np.int64), np.zeros(n, np.int32)
-    lag, ahead = np.zeros(n, np.int32), np.zeros(n, np.int64)
-    aligned, whole, alike = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-    tree, held = np.zeros(n + 1, np.int64), 0
-    for i in range(n):
-        page, end = ids[start[i]], ids[start[i + 1] - 1]
-        for back in range(1, min(LAGS, i) + 1):
-            j = i - back
-            gap = offset[i] - (offset[j] + size[j])
-            if volume[j] == volume[i] and 0 <= gap <= NEAR_BYTES and (lag[i] == 0 or gap < ahead[i]):
-                lag[i], ahead[i] = back, gap
-                if gap == 0:
-                    break
-        if lag[i] > 0 and start[i + 1] - start[i] > 1:
-            j = i - lag[i]
-            if (offset[j] + size[j] - 1) // PAGE == offset[i] // PAGE:
-                page = ids[start[i] + 1]
-        slot = last[page]
-        if slot >= 0:
-            kind[i] = NEAR_REUSE if lag[i] > 0 else REUSE
-            distance[i] = held - _before(tree, slot + 1)
-            earlier[i] = count[page]
-            aligned[i] = ids[start[slot]] == page
-            alike[i] = octave(size[slot]) == octave(size[i])
-        elif lag[i] > 0:
-            kind[i] = NEAR_COLD
-        whole[i] = _even(slot, last[end], i)
-        for k in range(start[i], start[i + 1]):
-            p = ids[k]
-            if last[p] >= 0:
-                _add(tree, last[p], -1)
-                held -= 1
-            last[p] = i
-            count[p] += 1
-        pages = start[i + 1] - start[i]
-        _add(tree, i, pages)
-        held += pages
-    return kind, distance, earlier, lag, ahead, aligned, whole, alike
-
-
-def observe(
-    start: I64, ids: I32, n_pages: int, volume: I32, offset: I64, size: I64
-) -> tuple[U8, I64, I32, I32, I64, U8, U8, U8]:
-    """What n requests do to the stack.
-
-    Args:
-        start: int64[n + 1]; request i touches pages ids[start[i]:start[i + 1]].
-        ids: int32[m] dense pages, rising by address within a request.
-        n_pages: distinct pages.
-        volume: int32[n].
-        offset: int64[n] bytes.
-        size: int64[n] bytes.
-
-    Returns:
-        Of each request kind uint8 (`COLD` and so on, by its first page, and whether it goes on with a run); distance
-        int64 of its first page, -1 where that is cold; earlier int32 accesses of it; lag int32 requests back to the one
-        that it goes on from, 0 of none; ahead int64 bytes between them; aligned uint8, the page's last access began
-        with it too; whole uint8, its last page was last accessed about when its first
-        was; alike uint8, the page's last access was of a size of the same octave.
-    """
-    last, count = np.full(n_pages, -1, np.int32), np.zeros(n_pages, np.int32)
-    return _observe(start, ids, volume, offset, size, last, count)  # type: ignore[no-any-return]
-
-
-@njit
-def _log2(value: float) -> float:
-    return np.log(value) * PER_LOG  # type: ignore[no-any-return]
-
-
-@njit
-def octave(size: int) -> int:
-    """The octave of a size in bytes: 0 of a page or less, 1 of two pages, at most `OCTAVES` - 1."""
-    pages, found = (size + PAGE - 1) // PAGE, 0
-    while (1 << found) < pages and found < OCTAVES - 1:
-        found += 1
-    return found
+APART, LATER, OTHERWISE = 1.5, 0.1, 1.4
+"""Octaves by which the page that a run goes on with may be off the distance asked for; what each other lag costs, and a
+last page of another age than is wanted."""
 
 
 @njit
 def _alike(
-    near: int, now: int, order: I32, begin: I64, pages: I32, last: I32, count: I32, wanted: float, size: int,
+    near: int, now: int, order: I32, begin: I64, head: I64, pages: I32, last: I32, count: I32, wanted: float, size: int,
     whole: int, aligned: int, draw: float, edge: I64, of_volume: I32, volume: int,
 ) -> int:  # fmt: skip
     """The page, in the slots of a size's octave, of about the age of another slot, that fits best; -1 without one."""
@@ -203,11 +66,13 @@ def _alike(
         slot, home = order[k], of_volume[order[k]]
         if now - slot > OLDER * (now - near) or now - near > OLDER * (now - slot):
             continue
-        page, cost = _candidate(slot, begin, pages, last, count, wanted, size, whole, aligned, draw, edge[home], now)
+        page, cost = _candidate(
+            slot, begin, head, pages, last, count, wanted, size, whole, aligned, draw, edge[home], now
+        )
         if page < 0:
             continue
         looked += 1
-        age = abs(_log2(float(now - slot) / float(now - near)))
+        age = abs(log2(float(now - slot) / float(now - near)))
         if best >= 0 and AWAY * age >= least:
             beyond += 1
             if beyond == BEYOND:
@@ -221,24 +86,27 @@ def _alike(
 
 @njit
 def _candidate(
-    slot: int, begin: I64, pages: I32, last: I32, count: I32, wanted: float, size: int, whole: int, aligned: int,
-    draw: float, edge: int, now: int,
+    slot: int, begin: I64, head: I64, pages: I32, last: I32, count: I32, wanted: float, size: int, whole: int,
+    aligned: int, draw: float, edge: int, now: int,
 ) -> tuple[int, float]:  # fmt: skip
     """The page of a slot that a request may begin with, and how badly it fits; -1 where it holds none."""
-    page, stop = begin[slot], begin[slot] + pages[slot]
+    stop = begin[slot] + pages[slot]
+    while head[slot] < stop and last[head[slot]] != slot:  # what has left a slot does not come back to it
+        head[slot] += 1
+    page = head[slot]
+    if page >= stop:
+        return -1, 0.0
     if not aligned and pages[slot] > 1:
-        page += 1 + int(draw * (pages[slot] - 1))
+        page = max(page, begin[slot] + 1 + int(draw * (pages[slot] - 1)))
         while page < stop and last[page] != slot:
             page += 1
         if page >= stop:
-            page = begin[slot]
-    while page < stop and last[page] != slot:
-        page += 1
-    if page >= stop or page + size > edge:
+            page = head[slot]
+    if page + size > edge:
         return -1, 0.0
     known = count[page]
-    cost = AWAY * abs((LOGS[known] if known < LOGS.size else _log2(float(known))) - wanted)
-    if _even(slot, last[page + size - 1], now) != (whole > 0):
+    cost = AWAY * abs((LOGS[known] if known < LOGS.size else log2(float(known))) - wanted)
+    if even(slot, last[page + size - 1], now) != (whole > 0):
         cost += UNEVEN
     if aligned and page != begin[slot]:
         cost += MIDDLE
@@ -249,7 +117,7 @@ def _candidate(
 
 @njit
 def _reused(
-    slot: int, now: int, begin: I64, pages: I32, last: I32, count: I32,
+    slot: int, now: int, begin: I64, head: I64, pages: I32, last: I32, count: I32,
     wanted: float, size: int, whole: int, aligned: int, draw: float, edge: I64, of_volume: I32, volume: int,
 ) -> int:  # fmt: skip
     """The page near a slot that fits best; -1 where none there leaves room for a request of this size."""
@@ -259,7 +127,7 @@ def _reused(
         if own < 0 or own >= now:
             continue
         limit = edge[of_volume[own]]
-        page, cost = _candidate(own, begin, pages, last, count, wanted, size, whole, aligned, draw, limit, now)
+        page, cost = _candidate(own, begin, head, pages, last, count, wanted, size, whole, aligned, draw, limit, now)
         if page < 0:
             continue
         looked += 1
@@ -299,7 +167,7 @@ def _runs(kind: U8, size: I64, align: I64, lag: I32, ahead: I64) -> tuple[I32, I
 @njit
 def _went_on(
     i: int, lag: int, ahead: int, distance: float, begin: I64, pages: I32, shift: I64, size: I64, last: I32, edge: I64,
-    of_volume: I32, tree: I64, held: int,
+    of_volume: I32, tree: I64, held: int, whole: int,
 ) -> tuple[int, int]:  # fmt: skip
     """The byte at which a request reuses what follows an earlier one, and that one; -1 where nothing near fits."""
     found, of, least = -1, -1, APART
@@ -314,7 +182,10 @@ def _went_on(
             first += 1
         if stop > edge[of_volume[j]] or last[first] < 0:
             continue
-        apart = abs(_log2((held - _before(tree, last[first] + 1) + 1.0) / (distance + 1.0))) + LATER * step
+        other = OTHERWISE if even(last[first], last[stop - 1], i) != (whole > 0) else 0.0
+        if LATER * step + other >= least:
+            continue
+        apart = abs(log2((held - before(tree, last[first] + 1) + 1.0) / (distance + 1.0))) + LATER * step + other
         if apart < least:
             found, of, least = at, j, apart
         if least <= LATER * step:
@@ -325,13 +196,13 @@ def _went_on(
 @njit
 def _generate(
     kind: U8, size: I64, align: I64, distance: F64, wanted: F64, lag: I32, ahead: I64, aligned: U8, whole: U8,
-    alike: U8, volume: I32, draw: F64, source: I32, room: I64, base: I64,
+    alike: U8, volume: I32, draw: F64, fixed: I64, source: I32, room: I64, base: I64, edge: I64,
 ) -> tuple[I64, I64, I32, Bool]:  # fmt: skip
     n, arena = kind.size, base[-1]
     begun = np.zeros(n, np.bool_)
     last, count = np.full(arena, -1, np.int32), np.zeros(arena, np.int32)
-    edge = base[:-1].copy()  # of each volume: where its next region begins
     begin, pages, shift = np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int64)
+    head = np.zeros(n, np.int64)  # of each slot: no page before this one is left in it
     of_volume, tree = np.zeros(n, np.int32), np.zeros(n + 1, np.int64)
     octaves, first_of = np.zeros(n, np.int64), np.zeros(OCTAVES + 1, np.int64)
     for i in range(n):
@@ -345,26 +216,41 @@ def _generate(
     for i in range(n):
         page, where, own = -1, align[i], volume[i]
         j, at = source[i], -1
-        if j >= 0:
+        if kind[i] == HOT:
+            page, where = base[own] + fixed[i] // PAGE, fixed[i] % PAGE
+        elif j >= 0:
             at = begin[j] * PAGE + shift[j] + size[j] + ahead[i]
         elif kind[i] == NEAR_REUSE:
             at, j = _went_on(
-                i, lag[i], ahead[i], distance[i], begin, pages, shift, size, last, edge, of_volume, tree, held
+                i,
+                lag[i],
+                ahead[i],
+                distance[i],
+                begin,
+                pages,
+                shift,
+                size,
+                last,
+                edge,
+                of_volume,
+                tree,
+                held,
+                whole[i],
             )
         if j >= 0:
             page, where, own = at // PAGE, at % PAGE, of_volume[j]
         touched = (where + size[i] - 1) // PAGE + 1
         if page < 0 and kind[i] >= NEAR_REUSE:
-            slot = _slot_at(tree, max(0, held - 1 - int(distance[i])), top) if held > 0 else 0
+            slot = slot_at(tree, max(0, held - 1 - int(distance[i])), top) if held > 0 else 0
             if held > 0 and alike[i]:
                 o = octaves[i]
                 page = _alike(
-                    slot, i, order[first_of[o]:filled[o]], begin, pages, last, count, wanted[i], touched, whole[i],
-                    aligned[i], draw[i], edge, of_volume, own,
+                    slot, i, order[first_of[o]:filled[o]], begin, head, pages, last, count, wanted[i], touched,
+                    whole[i], aligned[i], draw[i], edge, of_volume, own,
                 )  # fmt: skip
             if held > 0 and page < 0:
                 page = _reused(
-                    slot, i, begin, pages, last, count, wanted[i], touched, whole[i],
+                    slot, i, begin, head, pages, last, count, wanted[i], touched, whole[i],
                     aligned[i], draw[i], edge, of_volume, own,
                 )  # fmt: skip
             if page >= 0:
@@ -376,14 +262,14 @@ def _generate(
             edge[own] += max(room[i], touched)
         order[filled[octaves[i]]] = i
         filled[octaves[i]] += 1
-        begin[i], pages[i], shift[i], of_volume[i] = page, touched, where, own
-        held += _enter(tree, last, count, page, touched, i)
+        begin[i], head[i], pages[i], shift[i], of_volume[i] = page, page, touched, where, own
+        held += enter(tree, last, count, page, touched, i)
     return begin, shift, of_volume, begun
 
 
 def generate(
     kind: U8, size: I64, align: I64, distance: F64, wanted: F64, lag: I32, ahead: I64, aligned: U8, whole: U8,
-    alike: U8, volume: I32, draw: F64, n_volumes: int,
+    alike: U8, volume: I32, draw: F64, fixed: I64, reserved: I64,
 ) -> tuple[I64, I64, I32, Bool]:  # fmt: skip
     """Requests that do to a stack what is asked of each, as far as it holds what they ask for.
 
@@ -405,7 +291,8 @@ def generate(
         alike: uint8[n] as `observe` gives it.
         volume: int32[n] that the request is to lie on; one that goes on with a run lies on that of the run.
         draw: float64[n] in [0, 1): where in a slot an unaligned request begins.
-        n_volumes: how many there are.
+        fixed: int64[n] bytes from the volume's begin on, where a hot request lies; not looked at of others.
+        reserved: int64[v], pages at the begin of each volume that are for hot requests; others come to reuse them.
 
     Returns:
         page int64[n], the first of each request, the volumes' one behind the other; shift int64[n] bytes from its
@@ -414,11 +301,28 @@ def generate(
     source, room = _runs(kind, size, align, lag, ahead)
     touched = (PAGE - 1 + size - 1) // PAGE + 1
     spare = 2 * int(touched.max(initial=1))
+    n_volumes = reserved.size
     base = np.zeros(n_volumes + 1, np.int64)
     most = np.where(room > 0, np.maximum(room, touched), 0)
-    np.cumsum(np.bincount(volume, most, n_volumes).astype(np.int64) + spare, out=base[1:])
+    np.cumsum(np.bincount(volume, most, n_volumes).astype(np.int64) + spare + reserved, out=base[1:])
     return _generate(  # type: ignore[no-any-return]
-        kind, size, align, distance, wanted, lag, ahead, aligned, whole, alike, volume, draw, source, room, base
+        kind,
+        size,
+        align,
+        distance,
+        wanted,
+        lag,
+        ahead,
+        aligned,
+        whole,
+        alike,
+        volume,
+        draw,
+        fixed,
+        source,
+        room,
+        base,
+        base[:-1] + reserved,
     )
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.kernels.slots import LAGS
 from cachezoo.kernels.stack_distance import lru_hits
-from cachezoo.kernels.synth import LAGS
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, OP_WRITE, Trace
 

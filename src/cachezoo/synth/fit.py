@@ -4,20 +4,19 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import TraceError
-from cachezoo.kernels.synth import NEAR_COLD, NEAR_REUSE, observe
+from cachezoo.kernels.slots import HOT, NEAR_COLD, NEAR_REUSE, REUSE, observe
 from cachezoo.synth.bins import count_bin, distance_bin, octave_of_size
+from cachezoo.synth.hot import find_hot, fit_hot
 from cachezoo.synth.model import Counts, OfClass, SynthModel
+from cachezoo.synth.times import fit_times
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
-KINDS, CLASSES = 4, 8
-WINDOWS, REQUESTS_A_WINDOW = 300, 50
+KINDS, CLASSES = 5, 10
 PHASES, REQUESTS_A_PHASE = 32, 1000
 SIZES, RUNS = 2048, 1024
-# Quantiles of gaps: every half per cent, and closer and closer to the largest, which makes a trace bursty.
-STEPS = np.concatenate([np.arange(199) / 200, 1 - 0.005 * 2.0 ** -np.arange(16), [1.0]])
 LEAST = 2
 
 
@@ -37,33 +36,34 @@ def fit(trace: Trace, pages: PageAccesses) -> SynthModel:
         raise TraceError(message)
     seen = observe(pages.request_start, pages.page_ids, pages.n_pages, trace.volume.codes, trace.offset, trace.size)
     kind, distance, earlier, lag, ahead, aligned, whole, alike = seen
-    classes = trace.op.astype(np.int64) * KINDS + kind
+    hot = find_hot(trace, pages, lag > 0)
+    classes = trace.op.astype(np.int64) * KINDS + np.where(hot.place >= 0, HOT, kind)
     bins = np.where(distance < 0, 0, distance_bin(np.maximum(distance, 0)))
     octaves, counts = octave_of_size(trace.size), count_bin(earlier.astype(np.int64))
     volume, count = _ranked(trace.volume.codes)
     found = {}
-    for own in np.unique(classes).tolist():
+    for own in np.unique(classes[hot.place < 0]).tolist():
         of = classes == own
         near = own % KINDS in (NEAR_COLD, NEAR_REUSE)
         found[str(own)] = OfClass(
             sizes=_pairs(trace.size[of], trace.offset[of] % PAGE_BYTES, SIZES),
             volumes=_volumes(volume[of], count),
             runs=_pairs(lag[of].astype(np.int64), ahead[of], RUNS) if near else [],
-            reuse=_by_octave(octaves[of], bins[of], counts[of]) if own % KINDS >= NEAR_REUSE else {},
+            reuse=_by_octave(octaves[of], bins[of], counts[of]) if own % KINDS in (NEAR_REUSE, REUSE) else {},
             aligned=_shares(octaves[of], aligned[of]),
             whole=_shares(octaves[of], whole[of]),
             alike=_shares(octaves[of], alike[of]),
         )
-    rate, gaps = _times(trace.time_us)
+    phases = int(np.clip(n // REQUESTS_A_PHASE, 1, PHASES))
     return SynthModel(
         requests=n,
         seconds=float(trace.time_us[-1] - trace.time_us[0]) / 1e6,
         pages=pages.n_pages,
         span=_span(trace),
-        rate=rate,
-        gaps=gaps,
-        phases=_transitions(classes),
+        times=fit_times(trace.time_us),
+        phases=_transitions(classes, phases),
         classes=found,
+        hot=fit_hot(trace, hot, volume, phases),
         volumes=_volumes(volume, count),
     )
 
@@ -119,25 +119,11 @@ def _shares(octaves: I64, flags: npt.NDArray[np.uint8]) -> dict[str, float]:
     return {str(octave): round(float(flags[octaves == octave].mean()), 6) for octave in found}
 
 
-def _transitions(classes: I64) -> list[list[list[int]]]:
+def _transitions(classes: I64, phases: int) -> list[list[list[int]]]:
     """Counts of class after class in each phase."""
     n = len(classes)
-    phases = int(np.clip(n // REQUESTS_A_PHASE, 1, PHASES))
     phase = (np.arange(1, n) * phases) // n
     flat = (phase * CLASSES + classes[:-1]) * CLASSES + classes[1:]
     counts = np.bincount(flat, minlength=phases * CLASSES * CLASSES)
     found: list[list[list[int]]] = counts.reshape(phases, CLASSES, CLASSES).tolist()
     return found
-
-
-def _times(time_us: I64) -> tuple[list[int], list[float]]:
-    """Requests in each window of time, and quantiles of gaps over their window's mean gap."""
-    n, span = len(time_us), int(time_us[-1] - time_us[0])
-    if span == 0:
-        return [n], [1.0] * len(STEPS)
-    windows = int(np.clip(n // REQUESTS_A_WINDOW, 1, WINDOWS))
-    window = np.minimum((time_us - time_us[0]) * windows // span, windows - 1)
-    rate = np.bincount(window, minlength=windows)
-    gaps = np.diff(time_us) / (span / windows / rate[window[1:]])
-    quantiles = np.quantile(gaps, STEPS)
-    return [int(count) for count in rate], [float(f"{value:.6g}") for value in quantiles]

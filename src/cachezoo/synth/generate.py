@@ -10,11 +10,14 @@ import numpy.typing as npt
 
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
-from cachezoo.kernels.synth import COLD, NEAR_BYTES, NEAR_COLD, NEAR_REUSE, chain, generate
+from cachezoo.kernels.slots import COLD, HOT, NEAR_BYTES, NEAR_COLD, NEAR_REUSE
+from cachezoo.kernels.synth import chain, generate
 from cachezoo.seeds import derive_seed
 from cachezoo.synth.bins import distance_of, log2_of_count, octave_of_size
-from cachezoo.synth.fit import CLASSES, KINDS, LEAST, STEPS
-from cachezoo.synth.model import Counts, SynthModel
+from cachezoo.synth.fit import CLASSES, KINDS, LEAST
+from cachezoo.synth.hot import copies, draw_hot
+from cachezoo.synth.model import Counts, HotPlace, SynthModel
+from cachezoo.synth.times import draw_times
 from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 
 I64 = npt.NDArray[np.int64]
@@ -48,18 +51,21 @@ def synthetic(
     classes = _classes(model, _random(seed, "classes"), n)
     kind = (classes % KINDS).astype(np.uint8)
     drawn = _drawn(model, classes, _random(seed, "requests"))
-    random = _random(seed, "regions")
+    hot = _Places.of(copies(model.hot, scale), len(model.volumes))
+    fixed, into = _hot(hot, classes, drawn, _random(seed, "hot"))
     page, shift, own, begun = generate(
         kind, drawn.size, drawn.align, drawn.distance * scale, drawn.wanted, drawn.lag.astype(np.int32), drawn.ahead,
-        drawn.aligned.astype(np.uint8), drawn.whole.astype(np.uint8),
-        drawn.alike.astype(np.uint8), drawn.volume.astype(np.int32), random.random(n), len(model.volumes),
+        drawn.aligned.astype(np.uint8), drawn.whole.astype(np.uint8), drawn.alike.astype(np.uint8),
+        drawn.volume.astype(np.int32), _random(seed, "regions").random(n), fixed, hot.reserved,
     )  # fmt: skip
     span = round(model.span * scale)
-    offset = placed(page, shift, drawn.size, own, begun, span, _random(seed, "places"))
+    span_us = round((model.seconds if seconds is None else seconds) * 1e6)
+    regions = np.concatenate([page[begun], (page - into)[kind == HOT]])
+    offset = placed(page, shift, drawn.size, own, regions, span, _random(seed, "places"))
     digest = hashlib.sha256(json.dumps(model.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
     asked = {"seed": str(seed), "requests": str(n), "scale": f"{scale:g}"}
     return Trace(
-        time_us=_time(model, n, model.seconds if seconds is None else seconds, _random(seed, "times")),
+        time_us=draw_times(model.times, n, span_us, _random(seed, "times")),
         op=(classes // KINDS).astype(np.uint8),
         offset=offset,
         size=drawn.size,
@@ -68,7 +74,7 @@ def synthetic(
     )
 
 
-def placed(page: I64, shift: I64, size: I64, volume: I32, begun: Bool, span: int, random: np.random.Generator) -> I64:
+def placed(page: I64, shift: I64, size: I64, volume: I32, regions: I64, span: int, random: np.random.Generator) -> I64:
     """Offsets of requests whose regions lie packed: regions that no request leaves are shuffled over each volume.
 
     Args:
@@ -76,7 +82,7 @@ def placed(page: I64, shift: I64, size: I64, volume: I32, begun: Bool, span: int
         shift: int64[n] bytes from the page's start on.
         size: int64[n] bytes.
         volume: int32[n].
-        begun: bool[n], the request begins a region.
+        regions: int64[r] pages at which regions begin, that of each request among them; each holds a request.
         span: pages from the lowest address of a trace to its highest, all volumes; held where it has the room.
         random: draws the order.
 
@@ -84,9 +90,10 @@ def placed(page: I64, shift: I64, size: I64, volume: I32, begun: Bool, span: int
         int64[n] bytes.
     """
     stop = page + (shift + size - 1) // PAGE_BYTES + 1
-    order = np.argsort(page[begun], kind="stable")
-    starts, of_volume = page[begun][order], volume[begun][order]
+    starts = np.unique(regions)
     first, final = (np.searchsorted(starts, at, side="right") - 1 for at in (page, stop - 1))
+    of_volume = np.zeros(len(starts), np.int32)
+    of_volume[first] = volume
     tied = np.zeros(len(starts) + 1, np.int64)  # to the region before, by a request that lies in both
     across = final > first
     np.add.at(tied, first[across] + 1, 1)
@@ -140,10 +147,55 @@ def _classes(model: SynthModel, random: np.random.Generator, n: int) -> I64:
     first = next((own for own in range(CLASSES) if own % KINDS == COLD and whole[own] > 0), 0)
     found = chain(cumulative, first, random.random(n)).astype(np.int64)
     for own in np.unique(found).tolist():
-        if str(own) not in model.classes:
+        if str(own) not in model.classes and not (own % KINDS == HOT and _used(model, own // KINDS)):
             message = f"the model's phases lead to class {own}, which it does not describe; make it again"
             raise ConfigError(message)
     return found
+
+
+def _used(model: SynthModel, op: int) -> bool:
+    return any(use.op == op for place in model.hot for use in place.uses)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Hot places, one behind the other at the begin of their volumes.
+
+    Attributes:
+        known: of the model, `begin` and `volume` as many.
+        begin: int64[k] pages from the volume's begin on.
+        volume: int64[k].
+        reserved: int64[v] pages of each volume.
+    """
+
+    known: list[HotPlace]
+    begin: I64
+    volume: I64
+    reserved: I64
+
+    @classmethod
+    def of(cls, known: list[HotPlace], volumes: int) -> "_Places":
+        """Lay them out."""
+        volume = np.array([min(place.volume, volumes - 1) for place in known], np.int64)
+        begin, reserved = np.zeros(len(known), np.int64), np.zeros(volumes, np.int64)
+        for own, place in enumerate(known):
+            begin[own] = reserved[volume[own]]
+            reserved[volume[own]] += place.pages
+        return cls(known, begin, volume, reserved)
+
+
+def _hot(places: _Places, classes: I64, drawn: "_Drawn", random: np.random.Generator) -> tuple[I64, I64]:
+    """Fill in what hot requests ask for; returns bytes from their volume's begin on, and pages from the place's."""
+    fixed, into = np.zeros((2, len(classes)), np.int64)
+    for op in (0, 1):
+        of = np.flatnonzero(classes == op * KINDS + HOT)
+        if not len(of):
+            continue
+        found = draw_hot(places.known, op, of / len(classes), random)
+        fixed[of] = places.begin[found.place] * PAGE_BYTES + found.offset
+        into[of] = found.offset // PAGE_BYTES
+        drawn.size[of], drawn.volume[of] = found.size, places.volume[found.place]
+    return fixed, into
 
 
 @dataclass(frozen=True)
@@ -174,7 +226,7 @@ def _drawn(model: SynthModel, classes: I64, random: np.random.Generator) -> _Dra
     found = _Drawn.nothing(len(classes))
     for own in range(CLASSES):
         of = np.flatnonzero(classes == own)
-        if not len(of):
+        if not len(of) or own % KINDS == HOT:
             continue
         known = model.classes[str(own)]
         found.size[of], found.align[of] = _pair(known.sizes, random.random(len(of)))
@@ -223,26 +275,3 @@ def _reuse(known: Mapping[str, Counts], octaves: I64, random: np.random.Generato
         if len(of):
             bins[of], counts[of] = _pair(table, random.random(len(of)))
     return bins, counts
-
-
-def _time(model: SynthModel, n: int, seconds: float, random: np.random.Generator) -> I64:
-    """Microseconds: each window of time gets its share of the requests, at gaps as the trace's were."""
-    span = round(seconds * 1e6)
-    rate = np.asarray(model.rate, np.float64)
-    exact = rate * (n / rate.sum())
-    counts = np.floor(exact).astype(np.int64)
-    missing = n - int(counts.sum())
-    counts[np.argsort(counts - exact, kind="stable")[:missing]] += 1
-    gaps = np.interp(random.random(n), STEPS, np.asarray(model.gaps))
-    window = np.repeat(np.arange(len(counts)), counts)
-    before = np.cumsum(gaps) - gaps
-    starts = np.cumsum(counts) - counts
-    begin = before[np.minimum(starts, n - 1)]
-    total = np.bincount(window, gaps, len(counts))
-    total[total == 0] = 1.0
-    within = (before - begin[window]) / total[window]
-    times = np.rint((window + np.clip(within, 0, 1)) * (span / len(counts))).astype(np.int64)
-    times -= times[0]
-    times[-1] = max(span, int(times[-1]))
-    found: I64 = np.maximum.accumulate(np.minimum(times, span))
-    return found

@@ -7,12 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
-from cachezoo.kernels.synth import LAGS, chain, generate, observe
+from cachezoo.kernels.slots import HOT, LAGS, NEAR_COLD, NEAR_REUSE, observe
+from cachezoo.kernels.synth import chain, generate
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
 from tests.oracles.synth import Naive, naive_chain, naive_observe
 
 SECTOR, PAGE = 512, 4096
+RESERVED = (7, 9)  # pages, more than the hot requests below reach into
 
 
 @st.composite
@@ -64,19 +66,21 @@ class Asked:
     alike: bool
     volume: int
     draw: float
+    fixed: int
 
 
 @st.composite
 def asked(draw):
     found = []
     for _ in range(draw(st.integers(1, 70))):
-        kind = draw(st.sampled_from([0, 1, 2, 3, 3]))
-        near = kind in (1, 2)
+        kind = draw(st.sampled_from([0, 1, 2, 3, 3, HOT]))
+        near = kind in (NEAR_COLD, NEAR_REUSE)
         found.append(Asked(
             kind, draw(st.integers(1, 40)) * SECTOR, draw(st.sampled_from([0, 0, 512, 3584])),
             draw(st.integers(0, 60)) + 0.25, draw(st.integers(0, 10)) / 4, draw(st.integers(1, LAGS)) if near else 0,
             draw(st.sampled_from([0, 0, 512, 4096])) if near else 0, draw(st.booleans()), draw(st.booleans()),
             draw(st.booleans()), draw(st.integers(0, 1)), draw(st.integers(0, 7)) / 8,
+            draw(st.integers(0, 10)) * SECTOR,
         ))  # fmt: skip
     return found
 
@@ -84,17 +88,18 @@ def asked(draw):
 def arrays(rows):
     columns = {name: np.array([getattr(one, name) for one in rows]) for name in Asked.__annotations__}
     types = {"kind": np.uint8, "aligned": np.uint8, "whole": np.uint8, "alike": np.uint8, "lag": np.int32,
-             "volume": np.int32, "size": np.int64, "align": np.int64, "ahead": np.int64}  # fmt: skip
+             "volume": np.int32, "size": np.int64, "align": np.int64, "ahead": np.int64, "fixed": np.int64}  # fmt: skip
     return [column.astype(types.get(name, np.float64)) for name, column in columns.items()]
 
 
 @given(asked())
 @settings(deadline=None, max_examples=300)
 def test_requests_are_where_sets_and_counting_put_them(rows):
-    page, shift, volume, begun = generate(*arrays(rows), 2)
-    want = Naive(rows)
+    page, shift, volume, begun = generate(*arrays(rows), np.array(RESERVED))
+    want = Naive(rows, RESERVED)
     placed = want.run()
-    base = [page[volume == v].min() if (volume == v).any() else 0 for v in (0, 1)]
+    first = {v: min(at // PAGE for u, at, _ in placed if u == v) for v in {u for u, _, _ in placed}}
+    base = {v: page[volume == v].min() - first[v] for v in first if (volume == v).any()}
     found = [(int(v), int(p - base[v]) * PAGE + int(s)) for p, s, v in zip(page, shift, volume, strict=True)]
     assert found == [(v, at) for v, at, _ in placed]
     assert begun.tolist() == want.begun
@@ -118,7 +123,7 @@ def test_single_pages_are_reused_at_the_distances_asked_for():
     flags, no = np.ones(n, np.uint8), np.zeros(n, np.uint8)
     page, _, _, _ = generate(
         kind, size, none, distance, np.zeros(n), none.astype(np.int32), none, flags, flags, no,
-        none.astype(np.int32), np.zeros(n), 1,
+        none.astype(np.int32), np.zeros(n), none, np.zeros(1, np.int64),
     )  # fmt: skip
     last, found = {}, []
     for i, own in enumerate(page.tolist()):

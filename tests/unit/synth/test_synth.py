@@ -19,16 +19,18 @@ from cachezoo.synth.bins import (
     octave_of_size,
 )
 from cachezoo.synth.compare import CAPACITIES, compare, distance, sequential, statistics
-from cachezoo.synth.fit import STEPS, fit
+from cachezoo.synth.fit import fit
 from cachezoo.synth.generate import placed, synthetic
 from cachezoo.synth.model import load_model, save_model
+from cachezoo.synth.times import STEPS, draw_times, fit_times
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 from tests.baleen_data import make_trace
 
 CAPTURED = Path(__file__).resolve().parents[3] / "data/raw/captured"
-POINTS = 0.05  # of LRU's hit ratio at 1 to 20 %, the reads and the sequential requests
+POINTS = 0.05  # of the sequential requests, and of the accesses to the hottest pages
+CURVE = 0.04  # of LRU's hit ratio at 1 to 20 %
 
 
 def both(trace, seed=1):
@@ -56,12 +58,12 @@ def zipf_pages(n, pages, skew, seed):
 def held(rows):
     """What every trace here has to hold."""
     assert rows["requests"].error == 0 and abs(rows["seconds"].error) < 1e-3
-    assert abs(rows["reads"].error) < 0.03 and rows["requests over time"].error < 0.01
+    assert abs(rows["reads"].error) < 0.03 and rows["requests over time"].error < 0.001
     assert rows["sizes of reads"].error < 0.04 and (rows["sizes of writes"].error or 0) < 0.04
-    assert abs(rows["bytes"].error) < 0.06 and abs(rows["busiest window over mean"].error) < 0.02
-    assert abs(rows["sequential"].error) < POINTS
+    assert abs(rows["bytes"].error) < 0.06 and abs(rows["busiest window over mean"].error) < 0.01
+    assert abs(rows["sequential"].error) < POINTS and abs(rows["spread of gaps"].error) < 0.15
     for share in CAPACITIES:
-        assert abs(rows[f"LRU hits at {share} %"].error) < POINTS, share
+        assert abs(rows[f"LRU hits at {share} %"].error) < CURVE, share
 
 
 @pytest.mark.slow
@@ -73,12 +75,60 @@ def test_captured_traces_and_theirs_agree(name):
     assert abs(rows["top 1 % of pages"].error) < 0.03 and abs(rows["top 10 % of pages"].error) < POINTS
 
 
+@pytest.mark.slow
+def test_a_doublewrite_buffer_stays_hot():
+    _, rows = both(read_any(CAPTURED / "database_mariadb.parquet"))
+    assert abs(rows["top 1 % of pages"].error) < 0.08 and abs(rows["top 10 % of pages"].error) < 0.08
+    for share in CAPACITIES:
+        assert abs(rows[f"LRU hits at {share} %"].error) < 0.08, share
+
+
 @pytest.mark.parametrize("skew", [0.0, 0.7, 1.0])
 def test_independent_references_keep_their_skew_and_their_curve(skew):
     _, rows = both(zipf_pages(40_000, 4_000, skew, 3))
     held(rows)
     assert abs(rows["distinct pages"].error) < 0.05
-    assert abs(rows["top 1 % of pages"].error) < 0.2 and abs(rows["top 10 % of pages"].error) < 0.12
+    assert abs(rows["top 1 % of pages"].error) < 0.02 and abs(rows["top 10 % of pages"].error) < 0.02
+
+
+def written_over_and_over(n):
+    """Every tenth request writes a buffer of 64 pages anew, all others go to 20,000 pages once in a while."""
+    random = np.random.default_rng(5)
+    buffer = np.arange(n) % 10 == 0
+    page = np.where(buffer, 7, 1000 + 4 * random.integers(0, 20_000, n))
+    return replace(
+        zipf_pages(n, 10, 0.0, 1), offset=page * PAGE_BYTES, size=np.where(buffer, 64, 1) * PAGE_BYTES,
+        op=buffer.astype(np.uint8),
+    )  # fmt: skip
+
+
+def test_a_buffer_written_over_and_over_stays_hot():
+    trace = written_over_and_over(20_000)
+    model = fit(trace, expand_pages(trace))
+    assert [(place.pages, sum(place.uses[0].phases)) for place in model.hot] == [(64, 2000)]
+    assert model.hot[0].uses[0].requests == [(0, 64 * PAGE_BYTES, 2000)]
+    drawn, rows = both(trace)
+    held(rows)
+    assert abs(rows["top 1 % of pages"].error) < 0.02
+    buffers = drawn.offset[drawn.size == 64 * PAGE_BYTES]
+    assert len(np.unique(buffers)) == 1
+    many = synthetic(model, 1, scale=3.0)
+    assert len(np.unique(many.offset[many.size == 64 * PAGE_BYTES])) == 3
+
+
+def test_hot_places_need_many_accesses():
+    trace = make_trace(40, 4)
+    assert fit(trace, expand_pages(trace)).hot == []
+
+
+def test_a_model_of_an_older_release_is_refused_in_one_line(tmp_path):
+    trace = make_trace(50, 4)
+    save_model(fit(trace, expand_pages(trace)), tmp_path / "m.json")
+    values = json.loads((tmp_path / "m.json").read_text())
+    older = {**values, "format": "cachezoo-synth-1", "rate": [1], "gaps": [1.0]}
+    (tmp_path / "m.json").write_text(json.dumps(older))
+    with pytest.raises(ConfigError, match=r"no model of trace synth \(format: .*cachezoo-synth-2.*make it with"):
+        load_model(tmp_path / "m.json")
 
 
 def test_a_scan_stays_a_scan():
@@ -99,7 +149,7 @@ def test_volumes_keep_their_shares():
     drawn, rows = both(first)
     assert drawn.volume.names == ("volume0", "volume1")
     assert rows["busiest volume"].original == pytest.approx(0.8)
-    assert abs(rows["busiest volume"].error) < 0.08
+    assert abs(rows["busiest volume"].error) < 0.1
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_another_trace():
@@ -197,13 +247,43 @@ def test_the_distance_of_samples():
 def test_regions_that_a_request_joins_stay_together_and_others_are_apart():
     page = np.array([0, 4, 10, 3, 20], np.int64)
     size = np.array([4, 4, 4, 2, 1], np.int64) * PAGE_BYTES
-    begun = np.array([1, 1, 1, 0, 1], bool)
+    regions = page[[0, 1, 2, 4]]
     volume = np.zeros(5, np.int32)
     for seed in range(5):
-        at = placed(page, np.zeros(5, np.int64), size, volume, begun, 1, np.random.default_rng(seed)) // PAGE_BYTES
+        at = placed(page, np.zeros(5, np.int64), size, volume, regions, 1, np.random.default_rng(seed)) // PAGE_BYTES
         assert at[1] - at[0] == 4 and at[3] - at[0] == 3
         starts = np.sort(at[[0, 2, 4]])
         assert starts[0] == 0 and (np.diff(starts) >= 34).all()
+
+
+@st.composite
+def moments(draw):
+    """Bursts and pauses."""
+    steps = draw(st.lists(st.sampled_from([0, 1, 3, 50, 4000, 10**7]), min_size=60, max_size=400))
+    return np.cumsum(np.array(steps)) + draw(st.integers(0, 10**12))
+
+
+@given(moments(), st.integers(0, 9), st.floats(0.2, 5))
+def test_times_rise_from_0_to_the_span_and_each_window_has_its_share(times, seed, scale):
+    known, span = fit_times(times), int(times[-1] - times[0])
+    again = draw_times(known, len(times), span, np.random.default_rng(seed))
+    assert again[0] == 0 and again[-1] == span and (np.diff(again) >= 0).all()
+    windows = len(known.rate)
+    if span > 10**6:  # windows so long that a rounded microsecond moves no request far
+        cut = np.searchsorted(again, np.arange(1, windows) * (span / windows))
+        moved = np.abs(cut - np.cumsum(known.rate)[:-1])
+        assert (moved <= known.rate[0] + 1).all()
+    n = max(2, round(len(times) * scale))
+    many = draw_times(known, n, 2 * span, np.random.default_rng(seed))
+    assert len(many) == n and many[0] == 0 and many[-1] == 2 * span and (np.diff(many) >= 0).all()
+
+
+def test_a_burst_stays_a_burst_beside_a_steady_stream():
+    steady, burst = np.full(15_000, 1000), np.tile(np.r_[np.full(49, 10), 49_510], 300)
+    times = np.cumsum(np.r_[steady, burst])
+    gaps = np.diff(draw_times(fit_times(times), len(times), int(times[-1] - times[0]), np.random.default_rng(2)))
+    assert abs((np.diff(times) > 20_000).sum() - (gaps > 20_000).sum()) < 40
+    assert (gaps[:14_000] > 3000).sum() < 5 and np.median(gaps[16_000:]) < 30
 
 
 def test_gaps_are_closer_and_closer_to_the_largest():
