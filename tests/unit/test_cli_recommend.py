@@ -9,6 +9,7 @@ import pytest
 
 from cachezoo import cli
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import Trace
 from tests.page_data import seeded_trace
 
 
@@ -39,9 +40,10 @@ def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys)
     assert lines[0].startswith("Run ")
     assert lines[-2] == "page: raw.recommend.html"
     assert lines[-1].startswith("next: cachezoo simulate raw.csv --policy ")
-    table = [line for line in lines if "iB " in line and " y" in line]
+    assert "SSD per GiB" in said  # four seconds are recorded: nothing is said of a day
+    table = [line for line in lines if line[:20].count("iB") == 1 and line.endswith("iB ")]
     assert len(table) >= 5
-    assert max(map(len, table)) <= 80
+    assert max(map(len, lines[1 : lines.index(table[-1]) + 3])) <= 80
     assert sum(line.startswith(" > ") for line in table) == 1
     assert Path("raw.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet", "raw.recommend.html"}
@@ -126,8 +128,11 @@ def test_what_cannot_be_asked_is_refused_in_one_line(folder, monkeypatch, capsys
 
 
 def test_endurance_in_petabytes(folder, monkeypatch, capsys):
+    trace = seeded_trace(2000, 300, 1)
+    long = Trace(**{**vars(trace), "time_us": np.arange(2000, dtype=np.int64) * 10_000_000})
+    write_trace(long, Path("long.parquet"))
     lives = []
     for text in ("2PBW", "2000tbw", "1000TBW"):
-        _, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json", "--endurance", text)
+        _, said, _ = run(monkeypatch, capsys, "long.parquet", "--no-models", "--json", "--endurance", text)
         lives.append(json.loads(said)["sizes"][0]["ssd_lifetime_years"])
     assert lives[0] == lives[1] == pytest.approx(2 * lives[2])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cachezoo.recommend.recommendation import Recommendation
+    from cachezoo.recommend.rows import Row
 
 app = typer.Typer()
 MOST_ROWS = 9
@@ -134,6 +135,15 @@ def _print(found: "Recommendation", page: Path | None) -> None:
     out().print(f"next: {words.commands(found)[0]}", soft_wrap=True, markup=False)
 
 
+def _worn(row: "Row") -> tuple[str, ...]:
+    from cachezoo.recommend.words import per_gib
+    from cachezoo.sizes import human
+
+    if row.ssd_bytes_a_day is None:
+        return (per_gib(row.ssd_per_access),)
+    return human(row.ssd_bytes_a_day), _years(row.years)
+
+
 def _years(years: float | None) -> str:
     if years is None:
         return "-"
@@ -147,25 +157,25 @@ def _table(found: "Recommendation") -> "Table":
 
     from cachezoo.recommend import words
     from cachezoo.recommend.ladder import shown
-    from cachezoo.sizes import human
 
     rows, place = found.picked.rows, found.picked.place
     first = max(0, min(place - MOST_ROWS // 2, len(rows) - MOST_ROWS))
     caption = f"hits, LRU in %; more in points; counted after {found.bench.half:,} page accesses"
+    caption += "; SSD: written per GiB accessed" if found.bench.short else ""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
     table.add_column("cache", no_wrap=True)
     table.add_column("policy", no_wrap=True)
-    for title in ("hits", "more", "LRU", "ms", "SSD a day", "lasts"):
+    worn = ("SSD per GiB",) if found.bench.short else ("SSD a day", "lasts")
+    for title in ("hits", "more", "LRU", "ms", *worn):
         table.add_column(title, justify="right", no_wrap=True)
     for k in range(first, min(first + MOST_ROWS, len(rows))):
         row, ran = rows[k], rows[k].ran
         chosen = k == place and found.picked.why != "useless"
         more = words.points(ran.hit_ratio - rows[k - 1].ran.hit_ratio) if k else ""
-        written = human(row.ssd_bytes_a_day) if row.ssd_bytes_a_day is not None else "-"
         table.add_row(
             ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
-            f"{100 * ran.hit_ratio:.1f}", more, f"{100 * row.lru:.1f}", f"{ran.response_us / 1e3:.2f}", written,
-            _years(row.years),
+            f"{100 * ran.hit_ratio:.1f}", more, f"{100 * row.lru:.1f}", f"{ran.response_us / 1e3:.2f}",
+            *_worn(row),
             style="bold" if chosen else "",
         )  # fmt: skip
     return table

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo.pages.shell import Page, render
 from cachezoo.recommend import words
+from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import CANDIDATES, name_of
 from cachezoo.recommend.ladder import shown
 from cachezoo.recommend.plot import blocks, costs, curve
@@ -44,17 +45,13 @@ def page_of(found: "Recommendation") -> str:
         ("read as", bench.trace.meta.source_format),
         ("requests", f"{len(bench.trace):,}, {words.share(float((bench.trace.op == OP_READ).mean()))} reads"),
         ("pages touched", human(pages.n_pages * PAGE_BYTES)),
-        ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {_span(days)}")),
+        ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {lasted(days)}")),
         ("first accesses", f"{words.share(bench.first_share)}: no cache has them"),
         ("confidence", found.confidence.level),
     ]
     sections = [_answer(found), _curve(found), _costs(found), _sure(found), *_models(found), _assumed(found)]
     title = f"Which cache for {found.name.rpartition('/')[2]}?"
     return render(Page(title, [words.headline(found)], facts, sections, TERMS))
-
-
-def _span(days: float) -> str:
-    return f"{days:.1f} days" if days >= 1 else f"{24 * days:.1f} hours" if days > 1 / 24 else f"{86_400 * days:,.0f} s"
 
 
 def _answer(found: "Recommendation") -> Section:
@@ -95,7 +92,8 @@ def _table(found: "Recommendation") -> Table:
     columns = [
         Column("cache", numeric=False), Column("policy", numeric=False), Column("hit ratio", "90 % interval"),
         Column("more", "points, to the row before"), Column("LRU", "hit ratio"), Column("response time", "mean"),
-        Column("SSD writes", "a day"), Column("SSD lasts"),
+        *([Column("SSD writes", "per GiB accessed")] if found.bench.short else
+          [Column("SSD writes", "a day"), Column("SSD lasts")]),
     ]  # fmt: skip
     rows = found.picked.rows
     cells = [
@@ -128,9 +126,16 @@ def _cells(found: "Recommendation", row: Row, before: Row | None, marked: bool) 
         Cell(NONE) if more is None else Cell(words.points(more), more),
         share_cell(row.lru),
         Cell(words.ms(ran.response_us), ran.response_us),
-        Cell(NONE) if row.ssd_bytes_a_day is None else Cell(human(row.ssd_bytes_a_day), row.ssd_bytes_a_day),
-        Cell(NONE if row.years is None else words.life(row.years), row.years),
+        *_worn(row),
     ]
+
+
+def _worn(row: Row) -> list[Cell]:
+    """What is written to the SSD: in a day and for how long, or for what is accessed."""
+    if row.ssd_bytes_a_day is None:
+        return [Cell(words.per_gib(row.ssd_per_access), row.ssd_per_access)]
+    lasts = Cell(NONE if row.years is None else words.life(row.years), row.years)
+    return [Cell(human(row.ssd_bytes_a_day), row.ssd_bytes_a_day), lasts]
 
 
 def _costs(found: "Recommendation") -> Section:

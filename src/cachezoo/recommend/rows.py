@@ -54,7 +54,8 @@ class Row:
         lru: hit ratio of LRU.
         against: the policy chosen on the first half beside LRU; the one recommended, if its lead is clear.
         optimum: hit ratio of the cache that knows the future; None where it was not run at this size.
-        ssd_bytes_a_day: None where the trace has no clock.
+        ssd_per_access: pages written to the SSD per page access.
+        ssd_bytes_a_day: None where less than an hour is counted, or the trace has no clock.
         years: how long the SSD's endurance lasts so; None likewise, or where nothing is written.
     """
 
@@ -62,6 +63,7 @@ class Row:
     lru: float
     against: Against
     optimum: float | None
+    ssd_per_access: float
     ssd_bytes_a_day: float | None
     years: float | None
 
@@ -91,6 +93,7 @@ class Row:
             "mean_response_waiting_us": ran.response_waiting_us,
             "ssd_pages_written": ran.ssd_pages,
             "disk_pages_written": ran.disk_pages,
+            "ssd_pages_per_page_access": self.ssd_per_access,
             "ssd_bytes_a_day": self.ssd_bytes_a_day,
             "ssd_lifetime_years": self.years,
         }
@@ -139,7 +142,8 @@ class Rows:
 
     def _of(self, ran: Ran, lru: float, against: Against, optimum: float | None) -> Row:
         written = self.bench.ssd_bytes_a_day(ran)
-        return Row(ran, lru, against, optimum, written, self.years(written))
+        per_access = ran.ssd_pages / self.bench.counted
+        return Row(ran, lru, against, optimum, per_access, written, self.years(written))
 
     def refined(self, rows: Sequence[Row], place: int) -> list[Row]:
         """Rows between one and the one below it, with the upper one's chosen policy."""

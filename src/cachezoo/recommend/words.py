@@ -4,6 +4,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cachezoo.flash.load import TIME_SCALE_KEY
+from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import LEAST_LEAD, SIMPLEST, name_of
 from cachezoo.recommend.device import DEFAULT, DEFAULT_IS
 from cachezoo.recommend.ladder import typed
@@ -16,12 +17,17 @@ if TYPE_CHECKING:
     from cachezoo.recommend.recommendation import Recommendation
 
 LONG_LIFE_YEARS = 100
+MOST_DIGITS, LEAST_SHARE = 2, 0.01  # of a share in %
 NO_GAIN = 0.02
 
 
 def share(value: float, digits: int = 0) -> str:
-    """`41 %`."""
-    return f"{100 * value:.{digits}f} %"
+    """`41 %`; what is not all or none gets the digits that say so."""
+    for more in range(digits, MOST_DIGITS + 1):
+        text = f"{100 * value:.{more}f}"
+        if float(text) not in (0.0, 100.0) or value in (0.0, 1.0):
+            return f"{text} %"
+    return f"over {100 - LEAST_SHARE} %" if value > 1 / 2 else f"under {LEAST_SHARE} %"
 
 
 def points(value: float, signed: bool = True) -> str:
@@ -33,6 +39,11 @@ def points(value: float, signed: bool = True) -> str:
 def ms(us: float) -> str:
     """Microseconds as `3.12 ms`."""
     return f"{us / 1e3:.2f} ms" if us < 1e5 else f"{us / 1e3:,.0f} ms"
+
+
+def per_gib(pages_per_access: float) -> str:
+    """SSD writes of a GiB of page accesses: `213 MiB`."""
+    return human(pages_per_access * 2**30)
 
 
 def life(years: float | None) -> str:
@@ -146,9 +157,10 @@ def notes(found: "Recommendation") -> list[str]:
     days = bench.span_days
     if days is None:
         said.append(f"{bench.no_span}: SSD writes a day and the SSD's lifetime are unknown.")
+    elif bench.short:
+        said.append(f"What is counted lasted {lasted(days)}: too short to say what a day writes to the SSD.")
     elif days < 1:
-        hours = f"{24 * days:.1f} hours" if days > 1 / 24 else f"{86_400 * days:,.0f} s"
-        said.append(f"SSD writes a day are extrapolated from {hours}.")
+        said.append(f"SSD writes a day are extrapolated from {lasted(days)}.")
     return said
 
 
