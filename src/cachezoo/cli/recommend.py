@@ -127,8 +127,7 @@ def _print(found: "Recommendation", page: Path | None) -> None:
 
     say(words.headline(found), "bold")
     out().print(_table(found))
-    reasons = (words.why_size(found), words.why_policy(found)) if found.picked.why != "useless" else ()
-    for line in (*reasons, words.how_sure(found), *words.notes(found), *words.model_words(found)):
+    for line in (*words.reasons(found), words.how_sure(found), *words.notes(found), *words.model_words(found)):
         say(line)
     if page is not None:
         out().print(f"page: {page}", soft_wrap=True, markup=False)
@@ -170,7 +169,7 @@ def _table(found: "Recommendation") -> "Table":
         table.add_column(title, justify="right", no_wrap=True)
     for k in range(first, min(first + MOST_ROWS, len(rows))):
         row, ran = rows[k], rows[k].ran
-        chosen = k == place and found.picked.why != "useless"
+        chosen = k == place and found.picked.useful
         more = words.points(ran.hit_ratio - rows[k - 1].ran.hit_ratio) if k else ""
         table.add_row(
             ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,

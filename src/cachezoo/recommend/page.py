@@ -55,15 +55,16 @@ def page_of(found: "Recommendation") -> str:
 
 
 def _answer(found: "Recommendation") -> Section:
-    if found.picked.why == "useless":
+    if not found.picked.useful:
+        texts = [*words.reasons(found), *words.notes(found)]
         why = "No size and no policy serves requests that come once."
-        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, "bad", words.notes(found))])
+        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, "bad", texts)])
     row = found.row
     tone = TONES[found.confidence.level]
     main = Choice(
         "Page cache", f"{row.ran.policy} {human(row.capacity * PAGE_BYTES)}",
         f"{found.confidence.level} confidence", tone,
-        [words.why_size(found), words.why_policy(found), *words.notes(found)], words.commands(found)[0],
+        [*words.reasons(found), *words.notes(found)], words.commands(found)[0],
     )  # fmt: skip
     choices = [main]
     if (other := found.admitted) is not None:
@@ -82,8 +83,8 @@ def _answer(found: "Recommendation") -> Section:
 
 def _curve(found: "Recommendation") -> Section:
     texts = [
-        "Each row is twice the size of the one before, up to all pages that the trace touches. Its policy is the one "
-        "to run at that size."
+        "Rows are twice as large each, up to all pages that the trace touches; a budget and the two sizes about a "
+        "target are rows besides. The policy is the one to run at that size."
     ]
     return Section("sizes", "What each size brings", texts, [_table(found)], [curve(found)])
 
@@ -97,7 +98,7 @@ def _table(found: "Recommendation") -> Table:
     ]  # fmt: skip
     rows = found.picked.rows
     cells = [
-        _cells(found, row, rows[k - 1] if k else None, k == found.picked.place and found.picked.why != "useless")
+        _cells(found, row, rows[k - 1] if k else None, k == found.picked.place and found.picked.useful)
         for k, row in enumerate(rows)
     ]
     if found.tried is not None:
@@ -108,10 +109,9 @@ def _table(found: "Recommendation") -> Table:
 
 
 def _marks(found: "Recommendation") -> list[str]:
-    if found.picked.why == "useless":
+    if not found.picked.useful:
         return ["no size is worth it"]
-    knee = f"the knee is at {human(found.picked.rows[found.picked.knee].capacity * PAGE_BYTES)}"
-    return [knee, "the recommended size is marked"]
+    return [words.where_knee(found), "the recommended size is marked"]
 
 
 def _cells(found: "Recommendation", row: Row, before: Row | None, marked: bool) -> list[Cell]:
@@ -144,7 +144,7 @@ def _costs(found: "Recommendation") -> Section:
 
 def _sure(found: "Recommendation") -> Section:
     own = found.confidence
-    if found.picked.why == "useless":
+    if not found.picked.useful:
         return Section("sure", "How sure is it?", [words.how_sure(found)])
     texts = [words.how_sure(found), words.why_policy(found)]
     if own.blocks:
@@ -181,7 +181,7 @@ def _candidates(found: "Recommendation") -> Table:
 
 def _models(found: "Recommendation") -> list[Section]:
     texts = words.model_words(found)
-    if found.picked.why == "useless":
+    if not found.picked.useful:
         return [Section("models", "Is a trained model worth a try?", texts or ["No models were asked."])]
     if found.likeness is not None and (more := words.elsewhere(found.likeness)):
         texts.append(more)

@@ -56,10 +56,10 @@ def curve(found: "Recommendation") -> Drawing:
         axes.plot(
             sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label="recommended"
         )
-        bend = rows[found.picked.knee]
-        if found.picked.why != "useless":
+        if (bend := found.knee) is not None:
             at = (bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio)
             axes.plot(*at, "D", color=AMBER, markersize=12, zorder=4, label="knee")
+        if found.picked.useful:
             _mark(axes, found, 100 * found.row.ran.hit_ratio)
             name = f"{name_of(found.row.ran.policy)}, {human(found.row.capacity * PAGE_BYTES)}"
             axes.set_title(f"{name}: {words.share(found.row.ran.hit_ratio)} of page accesses hit", loc="left")
@@ -94,7 +94,7 @@ def costs(found: "Recommendation") -> Drawing:
         right.set_ylabel(unit)
         right.set_ylim(0, None)
         right.set_title("SSD writes", loc="left")
-        if found.picked.why != "useless":
+        if found.picked.useful:
             _mark(left, found, found.row.ran.response_us / 1e3)
             _mark(right, found, heights[found.picked.place])
         if found.admitted is not None:

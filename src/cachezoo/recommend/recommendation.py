@@ -100,6 +100,11 @@ class Recommendation:
         return self.picked.row
 
     @property
+    def knee(self) -> Row | None:
+        """At the curve's knee; None where it has none below all pages, or no cache helps."""
+        return None if self.picked.knee is None else self.picked.rows[self.picked.knee]
+
+    @property
     def device(self) -> str:
         """Name of the profile of the response times."""
         return self.asked.device or DEFAULT
@@ -109,7 +114,7 @@ class Recommendation:
         from cachezoo.recommend import words
 
         bench, picked = self.bench, self.picked
-        useful = picked.why != "useless"
+        useful = picked.useful
         return {
             "trace": self.name,
             "recommendation": words.headline(self),
@@ -117,7 +122,7 @@ class Recommendation:
             "capacity_pages": self.row.capacity if useful else None,
             "capacity_bytes": self.row.capacity * PAGE_BYTES if useful else None,
             "why": picked.why,
-            "knee_pages": picked.rows[picked.knee].capacity,
+            "knee_pages": self.knee.capacity if self.knee else None,
             "confidence": self.confidence.level,
             "doubts": list(self.confidence.reasons),
             "requests": len(bench.trace),
@@ -175,7 +180,7 @@ def recommend(
         rows.append(maker.row(policy_id, size, most))
     picked = pick(maker, rows, Aim(budget, asked.hit, asked.ms))
     own = picked.row
-    useful = picked.why != "useless"
+    useful = picked.useful
     short = useful and own.years is not None and own.years < SHORT_LIFE_YEARS
     told(0.9, "models")
     return Recommendation(

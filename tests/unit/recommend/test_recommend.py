@@ -23,7 +23,7 @@ from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES, chosen, name_of
 from cachezoo.recommend.contest import contest
 from cachezoo.recommend.device import BUILT_IN, DEFAULT, bundles_folder, models_of
-from cachezoo.recommend.ladder import between, knee, ladder, shown, typed
+from cachezoo.recommend.ladder import CLOSE, knee, ladder, middle, shown, typed
 from cachezoo.recommend.likeness import flash_of
 from cachezoo.recommend.page import page_of
 from cachezoo.recommend.recommendation import Asked, Recommendation, recommend
@@ -120,7 +120,68 @@ def test_a_scan_is_not_worth_a_cache(op):
     assert values["policy"] is values["capacity_bytes"] is None
     assert "All requests are writes" in " ".join(words.notes(found)) or op == 0
     assert "will not help" in page_of(found)
-    assert "the knee is at" not in page_of(found)
+    assert "knee of the curve is at" not in page_of(found)
+
+
+@pytest.mark.parametrize(
+    ("aim", "said"),
+    [
+        ({}, None),
+        ({"hit": 0.5}, "A hit ratio of 0.5 cannot be reached."),
+        ({"hit": 0.001}, "A hit ratio of 0.001 can be reached, but is not worth a cache."),
+        ({"ms": 0.01}, "0.01 ms cannot be reached on these devices: the least is "),
+        ({"ms": 1000.0}, "1000 ms needs no cache: the disk alone takes "),
+        ({"budget": Size.parse("1MiB")}, None),
+    ],
+)
+def test_a_useless_cache_is_said_to_be_so_whatever_the_aim(aim, said):
+    pages = np.where(np.arange(30_000) % 100 == 99, 0, np.arange(30_000))
+    found, plain = asked(trace_of(pages), **aim), asked(trace_of(pages))
+    assert 0 < found.picked.most < 0.02
+    assert found.picked.why == "useless"
+    assert words.headline(found) == words.headline(plain)
+    assert found.confidence.level == plain.confidence.level
+    assert found.confidence.reasons == plain.confidence.reasons
+    values = found.values()
+    assert values["policy"] is values["capacity_bytes"] is values["knee_pages"] is found.knee is None
+    assert any("15 s: too short" in note for note in words.notes(found))
+    reasons = words.reasons(found)
+    assert reasons == [] if said is None else reasons[0].startswith(said)
+    page = HtmlPage(page_of(found)).said
+    assert "recommended size is marked" not in page
+    assert ">knee</text>" not in page_of(found)
+
+
+@pytest.mark.parametrize("how", [{}, {"budget": Size.parse("1MiB")}, {"hit": 0.5}, {"hit": 1.0}, {"ms": 2.0}])
+@pytest.mark.parametrize("bent", [True, False])
+def test_all_words_agree_whether_there_is_a_knee(how, bent):
+    trace = trace_of(zipf(30_000, 4000) if bent else np.random.default_rng(1).integers(0, 2000, 30_000))
+    plain, found = asked(trace), asked(trace, **how)
+    assert (found.knee is not None) == (plain.knee is not None) == bent
+    assert plain.picked.why == ("knee" if bent else "whole")
+    assert found.values()["knee_pages"] == plain.values()["knee_pages"]
+    size = found.knee and words.human(found.knee.capacity * PAGE_BYTES)
+    page = page_of(found)
+    assert (">knee</text>" in page) == bent
+    assert words.where_knee(found) in HtmlPage(page).said
+    told = " ".join(words.reasons(found))
+    if "no knee" in told:
+        assert not bent
+    if size and "knee of the curve is at" in told:
+        assert f"knee of the curve is at {size}" in told
+
+
+@pytest.mark.parametrize("aim", [{"hit": 0.5}, {"hit": 0.31}, {"ms": 2.0}])
+def test_a_target_is_not_overshot(aim):
+    found = asked(trace_of(zipf(60_000, 4000)), **aim)
+    rows, place = found.picked.rows, found.picked.place
+    assert found.picked.why == "reached"
+    below, row = rows[place - 1], rows[place]
+    assert below.capacity < row.capacity <= max(CLOSE * below.capacity, below.capacity + 1)
+    if "hit" in aim:
+        assert below.ran.interval[0] < aim["hit"] <= row.ran.interval[0]
+    else:
+        assert row.ran.response_us <= 2000 < below.ran.response_us
 
 
 def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
@@ -391,8 +452,11 @@ def test_the_sizes():
     assert ladder(1000, lambda _: 0.9)[0] == 1  # nearly all hits at the smallest: smaller ones are tried
     assert ladder(1000, lambda size: float(size == 1000), budget=100)[3] == 100
     assert ladder(1000, lambda size: float(size == 1000), budget=5000)[-1] == 1000
-    assert between(8, 16) == [10, 11, 13]
-    assert between(1, 2) == between(0, 1) == []
+    assert middle(8, 16) == 11
+    assert middle(0, 16) == 4
+    assert middle(0, 2) == 1
+    assert middle(1, 2) is middle(0, 1) is middle(1000, 1025) is None
+    assert middle(1000, 1026) == 1013
 
 
 @pytest.mark.parametrize(
