@@ -39,13 +39,28 @@ def endurance(text: str) -> float:
     return float(match[1]) * TB[match[2].lower()]
 
 
+def hit_ratio(text: str) -> float:
+    """A hit ratio, from `0.8` or `80%`.
+
+    Raises:
+        ConfigError: neither.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    if match is None:
+        message = f"target-hit {text[:24]!r}: give a hit ratio such as 0.8 or 80%"
+        raise ConfigError(message)
+    return float(match[1]) / (100 if match[2] else 1)
+
+
 @app.command()
 def recommend(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
     budget: Annotated[
         str | None, typer.Option(metavar="SIZE", help="The most cache that you would buy: 64GiB, 10% or 4096p.")
     ] = None,
-    target_hit: Annotated[float | None, typer.Option(help="The hit ratio to reach, such as 0.8.")] = None,
+    target_hit: Annotated[
+        str | None, typer.Option(metavar="RATIO", help="The hit ratio to reach, such as 0.8 or 80%.")
+    ] = None,
     target_ms: Annotated[float | None, typer.Option(help="The mean response time to reach, in milliseconds.")] = None,
     device: Annotated[
         str | None,
@@ -87,8 +102,13 @@ def recommend(
         message = "--no-models: leave it out beside --models or --try"
         raise ConfigError(message)
     size = Size.parse(budget, "budget") if budget is not None else None
-    asked = Asked(size, target_hit, target_ms, device, endurance(endure))
+    hit = hit_ratio(target_hit) if target_hit is not None else None
+    asked = Asked(size, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file())
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
+    if try_model:
+        from cachezoo.recommend.likeness import page_cache
+
+        page_cache(folder)  # refused before the trace is read
     page = output or (None if as_json else Path(f"{trace.name.split('.')[0]}.recommend.html"))
     if page is not None:
         refuse_same([trace], page)
@@ -131,7 +151,8 @@ def _print(found: "Recommendation", page: Path | None) -> None:
         say(line)
     if page is not None:
         out().print(f"page: {page}", soft_wrap=True, markup=False)
-    out().print(f"next: {words.commands(found)[0]}", soft_wrap=True, markup=False)
+    first = f" (save what came by the pipe as {words.SAVED} first)" if found.asked.piped else ""
+    out().print(f"next{first}: {words.commands(found)[0]}", soft_wrap=True, markup=False)
 
 
 def _worn(row: "Row") -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def _candidates(found: "Recommendation") -> Table:
 def _models(found: "Recommendation") -> list[Section]:
     texts = words.model_words(found)
     if not found.picked.useful:
-        return [Section("models", "Is a trained model worth a try?", texts or ["No models were asked."])]
+        return [Section("models", "Is a trained model worth a try?", texts)]
     if found.likeness is not None and (more := words.elsewhere(found.likeness)):
         texts.append(more)
     if found.likeness is not None and (flash := found.likeness.flash) is not None:
@@ -190,8 +190,6 @@ def _models(found: "Recommendation") -> list[Section]:
             f"For a flash cache there is {flash.id}, which says what may enter. Of its {flash.inputs} inputs "
             f"{flash.drifted} are distributed otherwise here than in training ({flash.farthest} the most)."
         )
-    if not texts:
-        texts = ["No models were asked: there are none here, or --no-models was given. make repro makes them."]
     return [Section("models", "Is a trained model worth a try?", texts)]
 
 
@@ -199,7 +197,8 @@ def _assumed(found: "Recommendation") -> Section:
     from markupsafe import escape
 
     lines = "\n".join(words.commands(found))
+    saved = [f"The trace came by a pipe: save it as {words.SAVED} first."] if found.asked.piped else []
     return Section(
-        "assumed", "What was assumed, and how to repeat it", words.assumptions(found),
+        "assumed", "What was assumed, and how to repeat it", [*words.assumptions(found), *saved],
         html=f'<pre tabindex="0"><code>{escape(lines)}</code></pre>',
     )  # fmt: skip

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cachezoo.recommend.recommendation import Recommendation
 
 LONG_LIFE_YEARS = 100
+SAVED = "FILE"
 MOST_DIGITS, LEAST_SHARE = 2, 0.01  # of a share in %
 NO_GAIN = 0.02
 
@@ -202,12 +203,14 @@ def notes(found: "Recommendation") -> list[str]:
 
 
 def model_words(found: "Recommendation") -> list[str]:
-    """What the zoo's models have to say; sentences, none where they were not asked."""
+    """What the zoo's models have to say, or why they were not asked; sentences."""
     like = found.likeness
-    if like is None:
-        return []
     if not found.picked.useful:
         return ["A model cannot help either: there is nothing to keep."]
+    if like is None:
+        if found.asked.ask_models:
+            return ["No trained models here (make repro makes them), so none was asked."]
+        return ["No trained model was asked, as --no-models was given."]
     said = [_looked(like)]
     if found.tried is not None:
         ours, row = found.tried, found.row
@@ -275,8 +278,12 @@ def assumptions(found: "Recommendation") -> list[str]:
 
 
 def commands(found: "Recommendation") -> list[str]:
-    """Commands to run next: the first repeats the recommended row."""
-    trace = " ".join(filter(None, [shlex.quote(found.name), found.asked.reading]))
+    """Commands to run next: the first repeats the recommended row.
+
+    A trace that came by a pipe is gone; they name `SAVED`, the file in which it has to be saved first.
+    """
+    name = SAVED if found.asked.piped else shlex.quote(found.name)
+    trace = " ".join(filter(None, [name, found.asked.reading]))
     if not found.picked.useful:
         return [f"cachezoo trace info {trace}"]
     row = found.row

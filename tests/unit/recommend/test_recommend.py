@@ -500,6 +500,15 @@ def test_a_model_cannot_be_tried_where_there_is_none(tmp_path):
         recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), None, try_model=True)
 
 
+def test_it_is_said_why_no_model_was_asked():
+    trace = seeded_trace(300, 40, 1)
+    for ask, said in ((True, "No trained models here (make repro makes them)"), (False, "as --no-models was given")):
+        found = asked(trace, ask_models=ask)
+        assert said in " ".join(words.model_words(found))
+        assert said in HtmlPage(page_of(found)).said
+        assert found.values()["models_asked"] is False
+
+
 def test_an_empty_zoo_says_that_it_knows_nothing(tmp_path):
     found = recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), tmp_path)
     assert found.likeness.shares == {}
