@@ -47,15 +47,14 @@ def curve(found: "Recommendation") -> Drawing:
     with settings():
         canvas, grid = panels(1, 1, 4.2)
         axes = grid[0, 0]
+        own = "recommended" if found.picked.useful else "chosen policy"
         tried = [capacity * PAGE_BYTES for capacity in contest.capacities]
         for k, ratios in enumerate(100 * contest.judged):
             label = "other candidates" if k == 0 else None
             axes.plot(tried, ratios, color=GREY, linewidth=0.7, alpha=0.6, label=label)
         axes.plot(tried, 100 * contest.optimum, color=BLACK, linestyle=":", label="optimum (knows the future)")
         axes.plot(sizes, [100 * row.lru for row in rows], color=BLUE, linestyle="--", label="LRU")
-        axes.plot(
-            sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label="recommended"
-        )
+        axes.plot(sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label=own)
         if (bend := found.knee) is not None:
             at = (bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio)
             axes.plot(*at, "D", color=AMBER, markersize=12, zorder=4, label="knee")

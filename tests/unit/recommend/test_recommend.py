@@ -149,6 +149,7 @@ def test_a_useless_cache_is_said_to_be_so_whatever_the_aim(aim, said):
     assert reasons == [] if said is None else reasons[0].startswith(said)
     page = HtmlPage(page_of(found)).said
     assert "recommended size is marked" not in page
+    assert ">recommended</text>" not in page_of(found)
     assert ">knee</text>" not in page_of(found)
 
 
