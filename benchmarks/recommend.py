@@ -70,7 +70,7 @@ def losses(path: Path) -> Losses:
         FIRST: best - first,
         **{f"always {name}": best - ratio for name, ratio in ratios.items()},
     }
-    return Losses(path.stem, ways, min(found.picked.knee, len(rows) - 1))
+    return Losses(path.stem, ways, min(found.picked.place, len(rows) - 1))
 
 
 def table(found: Sequence[Losses]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from cachezoo import cli
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import Trace
 from tests.page_data import seeded_trace
 
 
@@ -39,9 +40,10 @@ def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys)
     assert lines[0].startswith("Run ")
     assert lines[-2] == "page: raw.recommend.html"
     assert lines[-1].startswith("next: cachezoo simulate raw.csv --policy ")
-    table = [line for line in lines if "iB " in line and " y" in line]
+    assert "SSD per GiB" in said  # four seconds are recorded: nothing is said of a day
+    table = [line for line in lines if line[:20].count("iB") == 1 and line.endswith("iB ")]
     assert len(table) >= 5
-    assert max(map(len, table)) <= 80
+    assert max(map(len, lines[1 : lines.index(table[-1]) + 3])) <= 80
     assert sum(line.startswith(" > ") for line in table) == 1
     assert Path("raw.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet", "raw.recommend.html"}
@@ -102,7 +104,10 @@ def test_json_alone_writes_no_page(folder, monkeypatch, capsys):
         (("--budget", "64"), "64p"),
         (("--budget", "150%"), "100 %"),
         (("--budget", "1GiB", "--target-hit", "0.5"), "--budget and --target-hit"),
-        (("--target-hit", "80"), "0.8"),
+        (("--target-hit", "80"), "0.8 or 80%"),
+        (("--target-hit", "101%"), "at most 1"),
+        (("--target-hit", "much"), "0.8 or 80%"),
+        (("--target-hit", "nan"), "0.8 or 80%"),
         (("--target-ms", "0"), "above 0"),
         (("--target-ms", "nan"), "above 0"),
         (("--endurance", "600"), "600TBW"),
@@ -125,9 +130,44 @@ def test_what_cannot_be_asked_is_refused_in_one_line(folder, monkeypatch, capsys
     assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet"}
 
 
+def test_a_hit_ratio_in_percent(folder, monkeypatch, capsys):
+    found = []
+    for text in ("0.5", "50%", ".5", "50 %"):
+        _, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json", "--target-hit", text)
+        found.append(json.loads(said))
+    assert found[0]["why"] in ("reached", "on average")
+    assert all(one == found[0] for one in found)
+
+
+def test_a_model_that_is_not_there_is_refused_before_the_trace_is_read(folder, monkeypatch, capsys):
+    Path("none").mkdir()
+    Path("bad.parquet").write_text("no trace")
+    status, said, error = run(monkeypatch, capsys, "bad.parquet", "--try", "--models", "none")
+    assert (status, said) == (1, "")
+    assert "make repro" in error
+
+
+def test_a_trace_from_a_pipe_has_to_be_saved_for_the_next_command(folder, monkeypatch, capsys):
+    import os
+    import threading
+
+    os.mkfifo("pipe")
+    feeding = threading.Thread(target=lambda: Path("pipe").write_text(Path("raw.csv").read_text()))
+    feeding.start()
+    status, said, _ = run(monkeypatch, capsys, "pipe", "--no-models")
+    feeding.join()
+    assert status == 0
+    last = said.splitlines()[-1]
+    assert last.startswith("next (save what came by the pipe as FILE first): cachezoo simulate FILE --policy ")
+    assert "save it as FILE first" in Path("pipe.recommend.html").read_text(encoding="utf-8")
+
+
 def test_endurance_in_petabytes(folder, monkeypatch, capsys):
+    trace = seeded_trace(2000, 300, 1)
+    long = Trace(**{**vars(trace), "time_us": np.arange(2000, dtype=np.int64) * 10_000_000})
+    write_trace(long, Path("long.parquet"))
     lives = []
     for text in ("2PBW", "2000tbw", "1000TBW"):
-        _, said, _ = run(monkeypatch, capsys, "trace.parquet", "--no-models", "--json", "--endurance", text)
+        _, said, _ = run(monkeypatch, capsys, "long.parquet", "--no-models", "--json", "--endurance", text)
         lives.append(json.loads(said)["sizes"][0]["ssd_lifetime_years"])
     assert lives[0] == lives[1] == pytest.approx(2 * lives[2])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cachezoo.recommend.recommendation import Recommendation
+    from cachezoo.recommend.rows import Row
 
 app = typer.Typer()
 MOST_ROWS = 9
@@ -38,13 +39,28 @@ def endurance(text: str) -> float:
     return float(match[1]) * TB[match[2].lower()]
 
 
+def hit_ratio(text: str) -> float:
+    """A hit ratio, from `0.8` or `80%`.
+
+    Raises:
+        ConfigError: neither.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    if match is None:
+        message = f"target-hit {text[:24]!r}: give a hit ratio such as 0.8 or 80%"
+        raise ConfigError(message)
+    return float(match[1]) / (100 if match[2] else 1)
+
+
 @app.command()
 def recommend(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
     budget: Annotated[
         str | None, typer.Option(metavar="SIZE", help="The most cache that you would buy: 64GiB, 10% or 4096p.")
     ] = None,
-    target_hit: Annotated[float | None, typer.Option(help="The hit ratio to reach, such as 0.8.")] = None,
+    target_hit: Annotated[
+        str | None, typer.Option(metavar="RATIO", help="The hit ratio to reach, such as 0.8 or 80%.")
+    ] = None,
     target_ms: Annotated[float | None, typer.Option(help="The mean response time to reach, in milliseconds.")] = None,
     device: Annotated[
         str | None,
@@ -86,8 +102,13 @@ def recommend(
         message = "--no-models: leave it out beside --models or --try"
         raise ConfigError(message)
     size = Size.parse(budget, "budget") if budget is not None else None
-    asked = Asked(size, target_hit, target_ms, device, endurance(endure))
+    hit = hit_ratio(target_hit) if target_hit is not None else None
+    asked = Asked(size, hit, target_ms, device, endurance(endure), ask_models=not no_models, piped=not trace.is_file())
     profile, folder = models_of(device), None if no_models else bundles_folder(models)
+    if try_model:
+        from cachezoo.recommend.likeness import page_cache
+
+        page_cache(folder)  # refused before the trace is read
     page = output or (None if as_json else Path(f"{trace.name.split('.')[0]}.recommend.html"))
     if page is not None:
         refuse_same([trace], page)
@@ -126,12 +147,21 @@ def _print(found: "Recommendation", page: Path | None) -> None:
 
     say(words.headline(found), "bold")
     out().print(_table(found))
-    reasons = (words.why_size(found), words.why_policy(found)) if found.picked.why != "useless" else ()
-    for line in (*reasons, words.how_sure(found), *words.notes(found), *words.model_words(found)):
+    for line in (*words.reasons(found), words.how_sure(found), *words.notes(found), *words.model_words(found)):
         say(line)
     if page is not None:
         out().print(f"page: {page}", soft_wrap=True, markup=False)
-    out().print(f"next: {words.commands(found)[0]}", soft_wrap=True, markup=False)
+    first = f" (save what came by the pipe as {words.SAVED} first)" if found.asked.piped else ""
+    out().print(f"next{first}: {words.commands(found)[0]}", soft_wrap=True, markup=False)
+
+
+def _worn(row: "Row") -> tuple[str, ...]:
+    from cachezoo.recommend.words import per_gib
+    from cachezoo.sizes import human
+
+    if row.ssd_bytes_a_day is None:
+        return (per_gib(row.ssd_per_access),)
+    return human(row.ssd_bytes_a_day), _years(row.years)
 
 
 def _years(years: float | None) -> str:
@@ -147,25 +177,25 @@ def _table(found: "Recommendation") -> "Table":
 
     from cachezoo.recommend import words
     from cachezoo.recommend.ladder import shown
-    from cachezoo.sizes import human
 
     rows, place = found.picked.rows, found.picked.place
     first = max(0, min(place - MOST_ROWS // 2, len(rows) - MOST_ROWS))
     caption = f"hits, LRU in %; more in points; counted after {found.bench.half:,} page accesses"
+    caption += "; SSD: written per GiB accessed" if found.bench.short else ""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
     table.add_column("cache", no_wrap=True)
     table.add_column("policy", no_wrap=True)
-    for title in ("hits", "more", "LRU", "ms", "SSD a day", "lasts"):
+    worn = ("SSD per GiB",) if found.bench.short else ("SSD a day", "lasts")
+    for title in ("hits", "more", "LRU", "ms", *worn):
         table.add_column(title, justify="right", no_wrap=True)
     for k in range(first, min(first + MOST_ROWS, len(rows))):
         row, ran = rows[k], rows[k].ran
-        chosen = k == place and found.picked.why != "useless"
+        chosen = k == place and found.picked.useful
         more = words.points(ran.hit_ratio - rows[k - 1].ran.hit_ratio) if k else ""
-        written = human(row.ssd_bytes_a_day) if row.ssd_bytes_a_day is not None else "-"
         table.add_row(
             ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
-            f"{100 * ran.hit_ratio:.1f}", more, f"{100 * row.lru:.1f}", f"{ran.response_us / 1e3:.2f}", written,
-            _years(row.years),
+            f"{100 * ran.hit_ratio:.1f}", more, f"{100 * row.lru:.1f}", f"{ran.response_us / 1e3:.2f}",
+            *_worn(row),
             style="bold" if chosen else "",
         )  # fmt: skip
     return table

@@ -31,6 +31,8 @@ I64 = npt.NDArray[np.int64]
 BLOCKS = 20
 LEAST_BLOCKS = 4
 SAMPLES, SEED = 1000, 1
+HOUR = 1 / 24
+"""Of a day: what lasted less says nothing of a day."""
 LEAST_IN_BLOCK = 50
 """Page accesses of a time block below which a hit ratio says nothing."""
 NO_CLOCK = "row numbers"
@@ -82,6 +84,16 @@ def interval_of(blocks: F64) -> Interval | None:
         return None
     rng = np.random.default_rng(derive_seed(SEED, "recommend", "time blocks"))
     return interval(blocks[rng.integers(0, len(blocks), (SAMPLES, len(blocks)))].mean(axis=1))
+
+
+def lasted(days: float) -> str:
+    """A span in words: `1.5 days`, `22.3 hours`, `79 s`, `70 ms`."""
+    if days >= 1:
+        return f"{days:.1f} days"
+    if days >= HOUR:
+        return f"{24 * days:.1f} hours"
+    seconds = DAY_S * days
+    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s" if seconds >= 1 else f"{1e3 * seconds:.2g} ms"
 
 
 class Bench:
@@ -147,6 +159,11 @@ class Bench:
         return seconds * time_scale(self.trace) / DAY_S
 
     @property
+    def short(self) -> bool:
+        """Whether the second half lasted less than an hour, or it is not known how long."""
+        return self.span_days is None or self.span_days < HOUR
+
+    @property
     def _clockless(self) -> bool:
         extra = self.trace.meta.extra
         return extra.get("time", "").startswith(NO_CLOCK) or ROWS in extra.get("columns", "")
@@ -191,6 +208,6 @@ class Bench:
         )
 
     def ssd_bytes_a_day(self, ran: Ran) -> float | None:
-        """Bytes written to the SSD in a day like the second half; None where the trace has no clock."""
+        """Bytes written to the SSD in a day like the second half; None where that lasted less than an hour."""
         days = self.span_days
-        return None if days is None else ran.ssd_pages * PAGE_BYTES / days
+        return None if days is None or self.short else ran.ssd_pages * PAGE_BYTES / days

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from cachezoo.recommend.bench import Bench
+from cachezoo.recommend.bench import Bench, lasted
 from cachezoo.recommend.contest import Contest
 from cachezoo.recommend.rows import Row
 
@@ -35,17 +35,26 @@ class Confidence:
     blocks: int
 
 
+def _doubt_of_span(bench: Bench) -> list[tuple[Level, str]]:
+    days = bench.span_days
+    if not bench.short:
+        return []
+    what = "how long the trace lasted is unknown" if days is None else f"only {lasted(days)} are counted"
+    return [("medium", f"{what}: other hours may differ")]
+
+
 def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None, useful: bool) -> list[tuple[Level, str]]:
-    doubts: list[tuple[Level, str]] = []
+    doubts = _doubt_of_span(bench)
     if not bench.blocks:
-        return [("low", f"the trace has {len(bench.pages.page_ids):,} page accesses, too few for time blocks")]
+        few = f"the trace has {len(bench.pages.page_ids):,} page accesses, too few for time blocks"
+        return [("low", few), *doubts]
     if bench.counted < FEW_ACCESSES:
-        doubts.append(("low", f"only {bench.counted:,} page accesses are counted"))
+        doubts.insert(0, ("low", f"only {bench.counted:,} page accesses are counted"))
     if not useful:
         return doubts
     returns = round((1 - bench.first_share) * bench.counted)
     if returns < FEW_RETURNS:
-        doubts.append(("low", f"only {returns:,} of them are of pages seen before"))
+        doubts.append(("low", f"only {returns:,} of the accesses that are counted are of pages seen before"))
     seen = int(bench.pages.page_ids[: bench.half].max(initial=-1)) + 1
     if seen < row.capacity < bench.pages.n_pages:
         doubts.append(("medium", "a cache of this size is not yet full when counting begins"))

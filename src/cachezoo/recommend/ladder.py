@@ -1,5 +1,6 @@
 """Sizes that are tried, each twice the one before, and where their curve bends."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,8 +16,8 @@ WORTH = 0.5
 TIES = 1e-9
 APART = 1.25
 """How many times a power of two all pages are at least, for both to be tried."""
-STEPS = 4
-"""Sizes tried between two of the ladder, the upper one included: each a quarter of a doubling further."""
+CLOSE = 1.025
+"""How many times the size that misses a target the one that reaches it is at most."""
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -62,10 +63,11 @@ def knee(capacities: Sequence[int], ratios: Sequence[float]) -> int:
     return place
 
 
-def between(low: int, high: int) -> list[int]:
-    """Sizes above `low` and below `high`, a quarter of the way from the one to the other in logarithm each."""
-    steps = np.geomspace(max(low, 1), high, STEPS + 1)[1:-1].round().astype(int)
-    return sorted({int(size) for size in steps if low < size < high})
+def middle(low: int, high: int) -> int | None:
+    """The size halfway between two in logarithm; None where they are next to each other, or close enough."""
+    if high - low <= 1 or high <= CLOSE * low:
+        return None
+    return min(max(round(math.sqrt(max(low, 1) * high)), low + 1), high - 1)
 
 
 def typed(capacity: int) -> str:

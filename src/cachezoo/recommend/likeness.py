@@ -159,8 +159,8 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     return Likeness(**{**vars(given), "flash": flash_of(found[ADMISSION], given.category, start)})
 
 
-def tried_row(folder: Path | None, maker: Rows, row: Row) -> Row:
-    """The zoo's page cache at the recommended size, on the same accesses.
+def page_cache(folder: Path | None) -> Path:
+    """The bundle of the zoo's page cache.
 
     Raises:
         BundleError: there is none.
@@ -172,5 +172,10 @@ def tried_row(folder: Path | None, maker: Rows, row: Row) -> Row:
             f"{where} ({PAGE_CACHE}.*); give --models the folder of the bundles, or run make repro, which makes them"
         )
         raise BundleError(message)
+    return caches[0]
+
+
+def tried_row(bundle: Path, maker: Rows, row: Row) -> Row:
+    """The zoo's page cache at the recommended size, on the same accesses."""
     bench = maker.bench
-    return maker.beside(simulate_bundle(caches[0], bench.trace, bench.pages, row.capacity, bench.half), row)
+    return maker.beside(simulate_bundle(bundle, bench.trace, bench.pages, row.capacity, bench.half), row)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo.pages.shell import Page, render
 from cachezoo.recommend import words
+from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import CANDIDATES, name_of
 from cachezoo.recommend.ladder import shown
 from cachezoo.recommend.plot import blocks, costs, curve
@@ -44,7 +45,7 @@ def page_of(found: "Recommendation") -> str:
         ("read as", bench.trace.meta.source_format),
         ("requests", f"{len(bench.trace):,}, {words.share(float((bench.trace.op == OP_READ).mean()))} reads"),
         ("pages touched", human(pages.n_pages * PAGE_BYTES)),
-        ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {_span(days)}")),
+        ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {lasted(days)}")),
         ("first accesses", f"{words.share(bench.first_share)}: no cache has them"),
         ("confidence", found.confidence.level),
     ]
@@ -53,20 +54,17 @@ def page_of(found: "Recommendation") -> str:
     return render(Page(title, [words.headline(found)], facts, sections, TERMS))
 
 
-def _span(days: float) -> str:
-    return f"{days:.1f} days" if days >= 1 else f"{24 * days:.1f} hours" if days > 1 / 24 else f"{86_400 * days:,.0f} s"
-
-
 def _answer(found: "Recommendation") -> Section:
-    if found.picked.why == "useless":
+    if not found.picked.useful:
+        texts = [*words.reasons(found), *words.notes(found)]
         why = "No size and no policy serves requests that come once."
-        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, "bad", words.notes(found))])
+        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, "bad", texts)])
     row = found.row
     tone = TONES[found.confidence.level]
     main = Choice(
         "Page cache", f"{row.ran.policy} {human(row.capacity * PAGE_BYTES)}",
         f"{found.confidence.level} confidence", tone,
-        [words.why_size(found), words.why_policy(found), *words.notes(found)], words.commands(found)[0],
+        [*words.reasons(found), *words.notes(found)], words.commands(found)[0],
     )  # fmt: skip
     choices = [main]
     if (other := found.admitted) is not None:
@@ -85,8 +83,8 @@ def _answer(found: "Recommendation") -> Section:
 
 def _curve(found: "Recommendation") -> Section:
     texts = [
-        "Each row is twice the size of the one before, up to all pages that the trace touches. Its policy is the one "
-        "to run at that size."
+        "Rows are twice as large each, up to all pages that the trace touches; a budget and the two sizes about a "
+        "target are rows besides. The policy is the one to run at that size."
     ]
     return Section("sizes", "What each size brings", texts, [_table(found)], [curve(found)])
 
@@ -95,11 +93,12 @@ def _table(found: "Recommendation") -> Table:
     columns = [
         Column("cache", numeric=False), Column("policy", numeric=False), Column("hit ratio", "90 % interval"),
         Column("more", "points, to the row before"), Column("LRU", "hit ratio"), Column("response time", "mean"),
-        Column("SSD writes", "a day"), Column("SSD lasts"),
+        *([Column("SSD writes", "per GiB accessed")] if found.bench.short else
+          [Column("SSD writes", "a day"), Column("SSD lasts")]),
     ]  # fmt: skip
     rows = found.picked.rows
     cells = [
-        _cells(found, row, rows[k - 1] if k else None, k == found.picked.place and found.picked.why != "useless")
+        _cells(found, row, rows[k - 1] if k else None, k == found.picked.place and found.picked.useful)
         for k, row in enumerate(rows)
     ]
     if found.tried is not None:
@@ -110,10 +109,9 @@ def _table(found: "Recommendation") -> Table:
 
 
 def _marks(found: "Recommendation") -> list[str]:
-    if found.picked.why == "useless":
+    if not found.picked.useful:
         return ["no size is worth it"]
-    knee = f"the knee is at {human(found.picked.rows[found.picked.knee].capacity * PAGE_BYTES)}"
-    return [knee, "the recommended size is marked"]
+    return [words.where_knee(found), "the recommended size is marked"]
 
 
 def _cells(found: "Recommendation", row: Row, before: Row | None, marked: bool) -> list[Cell]:
@@ -128,9 +126,16 @@ def _cells(found: "Recommendation", row: Row, before: Row | None, marked: bool) 
         Cell(NONE) if more is None else Cell(words.points(more), more),
         share_cell(row.lru),
         Cell(words.ms(ran.response_us), ran.response_us),
-        Cell(NONE) if row.ssd_bytes_a_day is None else Cell(human(row.ssd_bytes_a_day), row.ssd_bytes_a_day),
-        Cell(NONE if row.years is None else words.life(row.years), row.years),
+        *_worn(row),
     ]
+
+
+def _worn(row: Row) -> list[Cell]:
+    """What is written to the SSD: in a day and for how long, or for what is accessed."""
+    if row.ssd_bytes_a_day is None:
+        return [Cell(words.per_gib(row.ssd_per_access), row.ssd_per_access)]
+    lasts = Cell(NONE if row.years is None else words.life(row.years), row.years)
+    return [Cell(human(row.ssd_bytes_a_day), row.ssd_bytes_a_day), lasts]
 
 
 def _costs(found: "Recommendation") -> Section:
@@ -139,7 +144,7 @@ def _costs(found: "Recommendation") -> Section:
 
 def _sure(found: "Recommendation") -> Section:
     own = found.confidence
-    if found.picked.why == "useless":
+    if not found.picked.useful:
         return Section("sure", "How sure is it?", [words.how_sure(found)])
     texts = [words.how_sure(found), words.why_policy(found)]
     if own.blocks:
@@ -176,8 +181,8 @@ def _candidates(found: "Recommendation") -> Table:
 
 def _models(found: "Recommendation") -> list[Section]:
     texts = words.model_words(found)
-    if found.picked.why == "useless":
-        return [Section("models", "Is a trained model worth a try?", texts or ["No models were asked."])]
+    if not found.picked.useful:
+        return [Section("models", "Is a trained model worth a try?", texts)]
     if found.likeness is not None and (more := words.elsewhere(found.likeness)):
         texts.append(more)
     if found.likeness is not None and (flash := found.likeness.flash) is not None:
@@ -185,8 +190,6 @@ def _models(found: "Recommendation") -> list[Section]:
             f"For a flash cache there is {flash.id}, which says what may enter. Of its {flash.inputs} inputs "
             f"{flash.drifted} are distributed otherwise here than in training ({flash.farthest} the most)."
         )
-    if not texts:
-        texts = ["No models were asked: there are none here, or --no-models was given. make repro makes them."]
     return [Section("models", "Is a trained model worth a try?", texts)]
 
 
@@ -194,7 +197,8 @@ def _assumed(found: "Recommendation") -> Section:
     from markupsafe import escape
 
     lines = "\n".join(words.commands(found))
+    saved = [f"The trace came by a pipe: save it as {words.SAVED} first."] if found.asked.piped else []
     return Section(
-        "assumed", "What was assumed, and how to repeat it", words.assumptions(found),
+        "assumed", "What was assumed, and how to repeat it", [*words.assumptions(found), *saved],
         html=f'<pre tabindex="0"><code>{escape(lines)}</code></pre>',
     )  # fmt: skip

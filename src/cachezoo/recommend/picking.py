@@ -9,7 +9,7 @@ import numpy as np
 from cachezoo.recommend.ladder import knee
 from cachezoo.recommend.rows import Row, Rows
 
-Why = Literal["knee", "budget", "reached", "on average", "unreachable", "useless"]
+Why = Literal["knee", "whole", "budget", "reached", "on average", "unreachable", "useless"]
 NO_MORE = 0.005
 """Hit ratio that a larger size has to bring to be worth it within a budget."""
 USELESS = 0.02
@@ -37,15 +37,26 @@ class Picked:
 
     Attributes:
         rows: all that were tried, by rising size.
-        place: of the recommended one.
-        why: `on average`: the hit ratio is reached, but the interval's low end is not.
-        knee: place of the curve's knee.
+        place: of the recommended one; where no cache helps, of the one that would be.
+        why: `whole`: there is no knee, so all pages; `on average`: the hit ratio is reached, but the interval's low
+            end is not; `useless`: no cache helps, whatever the aim.
+        knee: place of the curve's knee; None where it has none below all pages, or no cache helps.
     """
 
     rows: tuple[Row, ...]
     place: int
     why: Why
-    knee: int
+    knee: int | None
+
+    @property
+    def useful(self) -> bool:
+        """Whether a cache is recommended at all."""
+        return self.why != "useless"
+
+    @property
+    def most(self) -> float:
+        """The highest hit ratio of all sizes."""
+        return max(row.ran.hit_ratio for row in self.rows)
 
     @property
     def row(self) -> Row:
@@ -70,8 +81,8 @@ def _best(rows: Sequence[Row], worth: Callable[[Row], float]) -> int:
 def _refined(
     maker: Rows, rows: Sequence[Row], place: int, meets: Callable[[Row], bool]
 ) -> tuple[list[Row], int]:  # fmt: skip
-    """All rows with those below the first that meets an aim, and the first of all that meets it."""
-    found = sorted([*rows, *maker.refined(rows, place)], key=lambda row: row.capacity)
+    """All rows with the two about the aim, and the first of all that meets it."""
+    found = sorted([*rows, *maker.refined(rows, place, meets)], key=lambda row: row.capacity)
     return found, next(k for k, row in enumerate(found) if meets(row))
 
 
@@ -111,19 +122,24 @@ def pick(maker: Rows, rows: Sequence[Row], aim: Aim) -> Picked:
         rows: of the ladder, by rising size; the last holds all pages, the budget is among them if it is less.
         aim: what to reach.
     """
-    bend = knee([row.capacity for row in rows], [row.ran.hit_ratio for row in rows])
-    bent = rows[bend].capacity
-    found: Sequence[Row] = rows
-    why: Why = "knee"
-    place = bend
+    # A budget's own size is no step of the curve: the knee is the same for every aim.
+    steps = [row for row in rows if row is rows[-1] or not row.capacity & (row.capacity - 1)]
+    bent = steps[knee([row.capacity for row in steps], [row.ran.hit_ratio for row in steps])]
+    if max(row.ran.hit_ratio for row in rows) < USELESS:
+        return Picked(tuple(rows), next(k for k, row in enumerate(rows) if row is bent), "useless", None)
+    found, place, why = _placed(maker, rows, aim, bent)
+    bend = None if bent is rows[-1] else next(k for k, row in enumerate(found) if row is bent)
+    return Picked(tuple(found), place, why, bend)
+
+
+def _placed(maker: Rows, rows: Sequence[Row], aim: Aim, bent: Row) -> tuple[Sequence[Row], int, Why]:
+    """All rows, the place of the recommended one, and why it is."""
     if aim.hit is not None:
-        found, place, why = _to_hit(maker, rows, aim.hit)
-    elif aim.ms is not None:
-        found, place, why = _to_ms(maker, rows, aim.ms)
-    elif aim.budget is not None:
-        within = [row for row in rows if row.capacity <= aim.budget]
-        most = max(row.ran.hit_ratio for row in within)
-        place, why = _first(within, lambda row: row.ran.hit_ratio >= most - NO_MORE) or 0, "budget"
-    if why in ("knee", "budget") and max(row.ran.hit_ratio for row in rows) < USELESS:
-        why = "useless"
-    return Picked(tuple(found), place, why, next(k for k, row in enumerate(found) if row.capacity == bent))
+        return _to_hit(maker, rows, aim.hit)
+    if aim.ms is not None:
+        return _to_ms(maker, rows, aim.ms)
+    if aim.budget is None:
+        return rows, next(k for k, row in enumerate(rows) if row is bent), "whole" if bent is rows[-1] else "knee"
+    within = [row for row in rows if row.capacity <= aim.budget]
+    most = max(row.ran.hit_ratio for row in within)
+    return rows, _first(within, lambda row: row.ran.hit_ratio >= most - NO_MORE) or 0, "budget"

@@ -1,11 +1,12 @@
 """The page's plots: hit ratio, response time and SSD writes over the size, and the lead over LRU in time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cachezoo.pages.drawing import svg
 from cachezoo.recommend import words
 from cachezoo.recommend.candidates import SIMPLEST, name_of
+from cachezoo.recommend.rows import Row
 from cachezoo.sizes import human, size_ticks
 from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, VERMILION, WIDTH, panels, settings
 from cachezoo.traces.table import PAGE_BYTES
@@ -46,19 +47,18 @@ def curve(found: "Recommendation") -> Drawing:
     with settings():
         canvas, grid = panels(1, 1, 4.2)
         axes = grid[0, 0]
+        own = "recommended" if found.picked.useful else "chosen policy"
         tried = [capacity * PAGE_BYTES for capacity in contest.capacities]
         for k, ratios in enumerate(100 * contest.judged):
             label = "other candidates" if k == 0 else None
             axes.plot(tried, ratios, color=GREY, linewidth=0.7, alpha=0.6, label=label)
         axes.plot(tried, 100 * contest.optimum, color=BLACK, linestyle=":", label="optimum (knows the future)")
         axes.plot(sizes, [100 * row.lru for row in rows], color=BLUE, linestyle="--", label="LRU")
-        axes.plot(
-            sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label="recommended"
-        )
-        bend = rows[found.picked.knee]
-        if found.picked.why != "useless":
+        axes.plot(sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label=own)
+        if (bend := found.knee) is not None:
             at = (bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio)
             axes.plot(*at, "D", color=AMBER, markersize=12, zorder=4, label="knee")
+        if found.picked.useful:
             _mark(axes, found, 100 * found.row.ran.hit_ratio)
             name = f"{name_of(found.row.ran.policy)}, {human(found.row.capacity * PAGE_BYTES)}"
             axes.set_title(f"{name}: {words.share(found.row.ran.hit_ratio)} of page accesses hit", loc="left")
@@ -77,7 +77,7 @@ def curve(found: "Recommendation") -> Drawing:
 def costs(found: "Recommendation") -> Drawing:
     """Mean response time and SSD writes over the size."""
     rows, sizes, bench = found.picked.rows, _sizes(found), found.bench
-    days = bench.span_days
+    written, unit, what = _written(found)
     with settings():
         canvas, grid = panels(2, 1, 5.6)
         left, right = grid[:, 0]
@@ -88,27 +88,35 @@ def costs(found: "Recommendation") -> Drawing:
         left.set_ylim(0, None)
         left.legend(fontsize=8)
         left.set_title("Response time (modelled)", loc="left")
-        gib = [row.ran.ssd_pages * PAGE_BYTES / 2**30 / (days or 1) for row in rows]
-        right.plot(sizes, gib, color=GREEN, marker=".", linewidth=2, label="recommended")
-        right.set_ylabel("written to the SSD, GiB" + ("" if days is None else " a day"))
+        heights = [written(row) for row in rows]
+        right.plot(sizes, heights, color=GREEN, marker=".", linewidth=2, label="recommended")
+        right.set_ylabel(unit)
         right.set_ylim(0, None)
         right.set_title("SSD writes", loc="left")
-        if found.picked.why != "useless":
+        if found.picked.useful:
             _mark(left, found, found.row.ran.response_us / 1e3)
-            _mark(right, found, gib[found.picked.place])
+            _mark(right, found, heights[found.picked.place])
         if found.admitted is not None:
             own = found.admitted
-            written = own.ran.ssd_pages * PAGE_BYTES / 2**30 / (days or 1)
-            right.plot(own.capacity * PAGE_BYTES, written, "s", color=AMBER, markersize=8, label="behind RejectX")
+            right.plot(own.capacity * PAGE_BYTES, written(own), "s", color=AMBER, markersize=8, label="behind RejectX")
             right.legend(fontsize=8)
         for axes in (left, right):
             _size_axis(axes, sizes)
         drawn = svg(canvas)
     said = ", ".join(f"{words.ms(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
-    what = "in the second half of the trace, which has no clock" if days is None else "in a day like the second half"
-    return Drawing(
-        drawn, f"Mean response time: {said}.", f"Mean response time of a request, and what is written {what}."
-    )
+    return Drawing(drawn, f"Mean response time: {said}.", f"Mean response time of a request, and {what}.")
+
+
+def _written(found: "Recommendation") -> tuple[Callable[[Row], float], str, str]:
+    """A row's SSD writes, their unit, and what they are in words."""
+    if found.bench.short:
+        unit = "SSD writes, MiB per GiB accessed"
+        return lambda row: 1024 * row.ssd_per_access, unit, "what is written to the SSD per GiB of page accesses"
+
+    def daily(row: Row) -> float:
+        return (row.ssd_bytes_a_day or 0.0) / 2**30
+
+    return daily, "written to the SSD, GiB a day", "what is written to the SSD in a day like the second half"
 
 
 def blocks(found: "Recommendation") -> Drawing | None:

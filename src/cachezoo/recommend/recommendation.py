@@ -38,6 +38,8 @@ class Asked:
         ms: the mean response time to reach.
         device: the profile's name, as given; None for the one built in.
         endurance_tb: terabytes that may be written to the SSD.
+        ask_models: whether the zoo's models may be asked; without bundles they are not.
+        piped: the trace came by a pipe, so commands to run next need it saved first.
         reading: options that commands need to read the trace, as typed; empty where its content says all.
 
     Raises:
@@ -49,6 +51,8 @@ class Asked:
     ms: float | None = None
     device: str | None = None
     endurance_tb: float = DEFAULT_ENDURANCE_TB
+    ask_models: bool = True
+    piped: bool = False
     reading: str = ""
 
     def __post_init__(self) -> None:
@@ -58,7 +62,7 @@ class Asked:
             message = f"{' and '.join(named)}: give one aim; the table shows what each size brings of all"
             raise ConfigError(message)
         if self.hit is not None and not 0 < self.hit <= 1:
-            message = f"target-hit {self.hit:g}: give a hit ratio above 0 and at most 1, such as 0.8"
+            message = f"target-hit {self.hit:g}: give a hit ratio above 0 and at most 1, such as 0.8 or 80%"
             raise ConfigError(message)
         if self.ms is not None and not 0 < self.ms < float("inf"):
             message = f"target-ms {self.ms:g}: give milliseconds above 0, such as 2"
@@ -100,6 +104,11 @@ class Recommendation:
         return self.picked.row
 
     @property
+    def knee(self) -> Row | None:
+        """At the curve's knee; None where it has none below all pages, or no cache helps."""
+        return None if self.picked.knee is None else self.picked.rows[self.picked.knee]
+
+    @property
     def device(self) -> str:
         """Name of the profile of the response times."""
         return self.asked.device or DEFAULT
@@ -109,7 +118,7 @@ class Recommendation:
         from cachezoo.recommend import words
 
         bench, picked = self.bench, self.picked
-        useful = picked.why != "useless"
+        useful = picked.useful
         return {
             "trace": self.name,
             "recommendation": words.headline(self),
@@ -117,7 +126,7 @@ class Recommendation:
             "capacity_pages": self.row.capacity if useful else None,
             "capacity_bytes": self.row.capacity * PAGE_BYTES if useful else None,
             "why": picked.why,
-            "knee_pages": picked.rows[picked.knee].capacity,
+            "knee_pages": self.knee.capacity if self.knee else None,
             "confidence": self.confidence.level,
             "doubts": list(self.confidence.reasons),
             "requests": len(bench.trace),
@@ -133,6 +142,7 @@ class Recommendation:
             "sampled": self.contest.rate,
             "sizes": [row.values() for row in picked.rows],
             "fewer_ssd_writes": self.admitted.values() if self.admitted else None,
+            "models_asked": self.likeness is not None,
             "models": self.likeness.values() if self.likeness else None,
             "tried": self.tried.values() if self.tried else None,
             "next": words.commands(self),
@@ -162,8 +172,9 @@ def recommend(
         if advance is not None:
             advance(done, note)
 
-    from cachezoo.recommend.likeness import likeness, tried_row
+    from cachezoo.recommend.likeness import likeness, page_cache, tried_row
 
+    to_try = page_cache(models) if try_model else None  # refused before the work, not after it
     told(0.0, "reading pages")
     bench = Bench(trace, expand_pages(trace), device)
     budget = min(asked.budget.pages(bench.pages.n_pages), bench.pages.n_pages) if asked.budget else None
@@ -175,12 +186,12 @@ def recommend(
         rows.append(maker.row(policy_id, size, most))
     picked = pick(maker, rows, Aim(budget, asked.hit, asked.ms))
     own = picked.row
-    useful = picked.why != "useless"
+    useful = picked.useful
     short = useful and own.years is not None and own.years < SHORT_LIFE_YEARS
     told(0.9, "models")
     return Recommendation(
         name, asked, bench, beside, picked, confidence(bench, own, beside, useful),
         maker.admitted(own) if short else None,
         likeness(models, trace) if models is not None else None,
-        tried_row(models, maker, own) if try_model else None,
+        tried_row(to_try, maker, own) if to_try is not None else None,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """What each size brings: the policy chosen for it, held against LRU on time blocks that did not choose it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from cachezoo.measures.serial import Interval
 from cachezoo.policies.accounting import Simulation
 from cachezoo.recommend.bench import Bench, Ran, interval_of
 from cachezoo.recommend.candidates import ADMISSION, LEAST_LEAD, SIMPLEST
-from cachezoo.recommend.ladder import between
+from cachezoo.recommend.ladder import middle
 from cachezoo.traces.table import PAGE_BYTES
 
 F64 = npt.NDArray[np.float64]
@@ -54,7 +54,8 @@ class Row:
         lru: hit ratio of LRU.
         against: the policy chosen on the first half beside LRU; the one recommended, if its lead is clear.
         optimum: hit ratio of the cache that knows the future; None where it was not run at this size.
-        ssd_bytes_a_day: None where the trace has no clock.
+        ssd_per_access: pages written to the SSD per page access.
+        ssd_bytes_a_day: None where less than an hour is counted, or the trace has no clock.
         years: how long the SSD's endurance lasts so; None likewise, or where nothing is written.
     """
 
@@ -62,6 +63,7 @@ class Row:
     lru: float
     against: Against
     optimum: float | None
+    ssd_per_access: float
     ssd_bytes_a_day: float | None
     years: float | None
 
@@ -91,6 +93,7 @@ class Row:
             "mean_response_waiting_us": ran.response_waiting_us,
             "ssd_pages_written": ran.ssd_pages,
             "disk_pages_written": ran.disk_pages,
+            "ssd_pages_per_page_access": self.ssd_per_access,
             "ssd_bytes_a_day": self.ssd_bytes_a_day,
             "ssd_lifetime_years": self.years,
         }
@@ -139,10 +142,22 @@ class Rows:
 
     def _of(self, ran: Ran, lru: float, against: Against, optimum: float | None) -> Row:
         written = self.bench.ssd_bytes_a_day(ran)
-        return Row(ran, lru, against, optimum, written, self.years(written))
+        per_access = ran.ssd_pages / self.bench.counted
+        return Row(ran, lru, against, optimum, per_access, written, self.years(written))
 
-    def refined(self, rows: Sequence[Row], place: int) -> list[Row]:
-        """Rows between one and the one below it, with the upper one's chosen policy."""
-        low = rows[place - 1].capacity if place else 0
-        sizes = between(low, rows[place].capacity)
-        return [self.row(rows[place].against.policy, size) for size in sizes]
+    def refined(self, rows: Sequence[Row], place: int, meets: Callable[[Row], bool]) -> list[Row]:
+        """The two sizes about a target, close to each other: the one that misses it, and the one that reaches it.
+
+        They are found by halving the way between the row at `place` and the one below it, with the policy chosen for
+        the upper one. A higher target takes the same ways, or turns up where a lower one turned down.
+
+        Args:
+            rows: by rising size.
+            place: of the first that reaches the target.
+            meets: whether a row reaches it.
+        """
+        low, high, found = rows[place - 1].capacity if place else 0, rows[place].capacity, {}
+        while (size := middle(low, high)) is not None:
+            found[size] = self.row(rows[place].against.policy, size)
+            low, high = (low, size) if meets(found[size]) else (size, high)
+        return [found[size] for size in (low, high) if size in found]

@@ -4,9 +4,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cachezoo.flash.load import TIME_SCALE_KEY
+from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import LEAST_LEAD, SIMPLEST, name_of
 from cachezoo.recommend.device import DEFAULT, DEFAULT_IS
-from cachezoo.recommend.ladder import typed
+from cachezoo.recommend.ladder import CLOSE, typed
 from cachezoo.recommend.likeness import Likeness
 from cachezoo.recommend.rows import Row
 from cachezoo.sizes import human
@@ -16,12 +17,18 @@ if TYPE_CHECKING:
     from cachezoo.recommend.recommendation import Recommendation
 
 LONG_LIFE_YEARS = 100
+SAVED = "FILE"
+MOST_DIGITS, LEAST_SHARE = 2, 0.01  # of a share in %
 NO_GAIN = 0.02
 
 
 def share(value: float, digits: int = 0) -> str:
-    """`41 %`."""
-    return f"{100 * value:.{digits}f} %"
+    """`41 %`; what is not all or none gets the digits that say so."""
+    for more in range(digits, MOST_DIGITS + 1):
+        text = f"{100 * value:.{more}f}"
+        if float(text) not in (0.0, 100.0) or value in (0.0, 1.0):
+            return f"{text} %"
+    return f"over {100 - LEAST_SHARE} %" if value > 1 / 2 else f"under {LEAST_SHARE} %"
 
 
 def points(value: float, signed: bool = True) -> str:
@@ -33,6 +40,11 @@ def points(value: float, signed: bool = True) -> str:
 def ms(us: float) -> str:
     """Microseconds as `3.12 ms`."""
     return f"{us / 1e3:.2f} ms" if us < 1e5 else f"{us / 1e3:,.0f} ms"
+
+
+def per_gib(pages_per_access: float) -> str:
+    """SSD writes of a GiB of page accesses: `213 MiB`."""
+    return human(pages_per_access * 2**30)
 
 
 def life(years: float | None) -> str:
@@ -53,9 +65,9 @@ def headline(found: "Recommendation") -> str:
     row, why, asked = found.row, found.picked.why, found.asked
     name, how_much = name_of(row.ran.policy), size(found, row)
     if why == "useless":
-        once = share(found.bench.first_share)
-        most = share(max(one.ran.hit_ratio for one in found.picked.rows), 1)
-        return f"A cache will not help: {once} of the page accesses are the page's first, and at most {most} hit."
+        once, best = share(found.bench.first_share), found.picked.most
+        hit = f"at most {share(best, 1)} hit" if best else "none hits"
+        return f"A cache will not help: {once} of the page accesses are the page's first, and {hit}."
     hits = f"{share(row.ran.hit_ratio)} of page accesses hit"
     waits = f"a request takes {ms(row.ran.response_us)} instead of {ms(found.bench.no_cache_us)}"
     if why == "unreachable":
@@ -74,13 +86,44 @@ def headline(found: "Recommendation") -> str:
     return f"Run {name} with {how_much}: {hits}, {waits} without a cache."
 
 
+def where_knee(found: "Recommendation") -> str:
+    """Where the curve's knee is; without a capital and a full stop."""
+    if found.knee is None:
+        return "the curve has no knee below all pages"
+    return f"the knee of the curve is at {human(found.knee.capacity * PAGE_BYTES)}"
+
+
+def aim_in_vain(found: "Recommendation") -> str:
+    """What becomes of the aim where no cache helps; empty without one."""
+    asked, most, bench = found.asked, found.picked.most, found.bench
+    if asked.hit is not None:
+        if most < asked.hit:
+            return f"A hit ratio of {asked.hit:g} cannot be reached."
+        return f"A hit ratio of {asked.hit:g} can be reached, but is not worth a cache."
+    if asked.ms is None:
+        return ""
+    alone = f"the disk alone takes {ms(bench.no_cache_us)}"
+    if bench.no_cache_us <= 1e3 * asked.ms:
+        return f"{asked.ms:g} ms needs no cache: {alone}."
+    least = min(row.ran.response_us for row in found.picked.rows)
+    if least > 1e3 * asked.ms:
+        return f"{asked.ms:g} ms cannot be reached on these devices: the least is {ms(least)}, and {alone}."
+    return f"{asked.ms:g} ms can be reached, but not by hits: the least is {ms(least)}, and {alone}."
+
+
+def reasons(found: "Recommendation") -> list[str]:
+    """Why this size and this policy; where no cache helps, what becomes of the aim."""
+    if not found.picked.useful:
+        return list(filter(None, [aim_in_vain(found)]))
+    return [why_size(found), why_policy(found)]
+
+
 def why_size(found: "Recommendation") -> str:
     """Why this size."""
-    picked, row, asked = found.picked, found.row, found.asked
-    bend = picked.rows[picked.knee]
+    picked, row, asked, bend = found.picked, found.row, found.asked, where_knee(found)
+    if picked.why == "whole":
+        return "The curve has no knee: every further MiB is worth it, until all pages of the trace are in."
     if picked.why == "knee":
-        if row.capacity >= found.bench.pages.n_pages:
-            return "The curve has no knee: every further MiB is worth it, until all pages of the trace are in."
         return (
             "The size is the knee of the curve: beyond it a further MiB brings less than half of what the average "
             "MiB does."
@@ -90,13 +133,13 @@ def why_size(found: "Recommendation") -> str:
             asked.budget.pages(found.bench.pages.n_pages), found.bench.pages.n_pages
         ):
             return f"Of the budget of {asked.budget}, this is enough: the rest brings less than half a point of hits."
-        return f"It is the whole budget; the knee of the curve is at {human(bend.capacity * PAGE_BYTES)}."
+        return f"It is the whole budget; {bend}."
     if picked.why == "reached":
         aim = f"a hit ratio of {asked.hit:g} with 90 % confidence" if asked.hit else f"{asked.ms:g} ms"
-        return f"It is the least size tried that reaches {aim}; the knee is at {human(bend.capacity * PAGE_BYTES)}."
+        return f"It is the least size that reaches {aim}, to within {share(CLOSE - 1, 1)}; {bend}."
     if picked.why == "on average":
         return f"No size reaches {asked.hit:g} with 90 % confidence; the hit ratio changes too much over time."
-    return f"The knee of the curve is at {human(bend.capacity * PAGE_BYTES)}."
+    return f"{bend[0].upper()}{bend[1:]}."
 
 
 def why_policy(found: "Recommendation") -> str:
@@ -125,13 +168,9 @@ def how_sure(found: "Recommendation") -> str:
     return f"Confidence: {own.level}{doubts}."
 
 
-def notes(found: "Recommendation") -> list[str]:
-    """What an operator has to know besides; sentences."""
+def _gains(found: "Recommendation") -> list[str]:
+    """What the recommended cache does for response times, and to its SSD."""
     bench, row, said = found.bench, found.row, []
-    if (bench.trace.op == OP_WRITE).all():
-        said.append("All requests are writes: a cache helps only if it may hold writes back from the disk.")
-    if found.picked.why == "useless":
-        return said
     if row.ran.response_us > (1 - NO_GAIN) * bench.no_cache_us:
         said.append("Response times hardly change: what hits is what the disk serves fast anyway, or waits for misses.")
     if row.years is not None and found.admitted is not None:
@@ -143,22 +182,35 @@ def notes(found: "Recommendation") -> list[str]:
         )
     elif row.years is not None and row.years < 3:
         said.append(f"The SSD lasts {life(row.years)} only, though the policy writes little already.")
+    return said
+
+
+def notes(found: "Recommendation") -> list[str]:
+    """What an operator has to know besides; sentences."""
+    bench, said = found.bench, []
+    if (bench.trace.op == OP_WRITE).all():
+        said.append("All requests are writes: a cache helps only if it may hold writes back from the disk.")
+    if found.picked.useful:
+        said += _gains(found)
     days = bench.span_days
     if days is None:
         said.append(f"{bench.no_span}: SSD writes a day and the SSD's lifetime are unknown.")
+    elif bench.short:
+        said.append(f"What is counted lasted {lasted(days)}: too short to say what a day writes to the SSD.")
     elif days < 1:
-        hours = f"{24 * days:.1f} hours" if days > 1 / 24 else f"{86_400 * days:,.0f} s"
-        said.append(f"SSD writes a day are extrapolated from {hours}.")
+        said.append(f"SSD writes a day are extrapolated from {lasted(days)}.")
     return said
 
 
 def model_words(found: "Recommendation") -> list[str]:
-    """What the zoo's models have to say; sentences, none where they were not asked."""
+    """What the zoo's models have to say, or why they were not asked; sentences."""
     like = found.likeness
-    if like is None:
-        return []
-    if found.picked.why == "useless":
+    if not found.picked.useful:
         return ["A model cannot help either: there is nothing to keep."]
+    if like is None:
+        if found.asked.ask_models:
+            return ["No trained models here (make repro makes them), so none was asked."]
+        return ["No trained model was asked, as --no-models was given."]
     said = [_looked(like)]
     if found.tried is not None:
         ours, row = found.tried, found.row
@@ -226,9 +278,13 @@ def assumptions(found: "Recommendation") -> list[str]:
 
 
 def commands(found: "Recommendation") -> list[str]:
-    """Commands to run next: the first repeats the recommended row."""
-    trace = " ".join(filter(None, [shlex.quote(found.name), found.asked.reading]))
-    if found.picked.why == "useless":
+    """Commands to run next: the first repeats the recommended row.
+
+    A trace that came by a pipe is gone; they name `SAVED`, the file in which it has to be saved first.
+    """
+    name = SAVED if found.asked.piped else shlex.quote(found.name)
+    trace = " ".join(filter(None, [name, found.asked.reading]))
+    if not found.picked.useful:
         return [f"cachezoo trace info {trace}"]
     row = found.row
     policy = shlex.quote(row.ran.policy)

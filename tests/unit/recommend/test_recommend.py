@@ -23,7 +23,7 @@ from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES, chosen, name_of
 from cachezoo.recommend.contest import contest
 from cachezoo.recommend.device import BUILT_IN, DEFAULT, bundles_folder, models_of
-from cachezoo.recommend.ladder import between, knee, ladder, shown, typed
+from cachezoo.recommend.ladder import CLOSE, knee, ladder, middle, shown, typed
 from cachezoo.recommend.likeness import flash_of
 from cachezoo.recommend.page import page_of
 from cachezoo.recommend.recommendation import Asked, Recommendation, recommend
@@ -104,7 +104,9 @@ def test_popular_pages_have_a_knee_well_below_all_pages():
     n = found.bench.pages.n_pages
     assert n / 32 <= found.row.capacity <= n / 4
     assert found.row.against.clear
-    assert found.confidence.level == "high"
+    assert found.confidence.level == "medium"  # it lasted 50 s only
+    assert found.confidence.reasons == ("only 50 s are counted: other hours may differ",)
+    assert asked(trace_of(zipf(100_000, 8000), time_scale="100")).confidence.level == "high"
     assert words.headline(found).startswith(f"Run {name_of(found.row.ran.policy)} with ")
 
 
@@ -118,7 +120,69 @@ def test_a_scan_is_not_worth_a_cache(op):
     assert values["policy"] is values["capacity_bytes"] is None
     assert "All requests are writes" in " ".join(words.notes(found)) or op == 0
     assert "will not help" in page_of(found)
-    assert "the knee is at" not in page_of(found)
+    assert "knee of the curve is at" not in page_of(found)
+
+
+@pytest.mark.parametrize(
+    ("aim", "said"),
+    [
+        ({}, None),
+        ({"hit": 0.5}, "A hit ratio of 0.5 cannot be reached."),
+        ({"hit": 0.001}, "A hit ratio of 0.001 can be reached, but is not worth a cache."),
+        ({"ms": 0.01}, "0.01 ms cannot be reached on these devices: the least is "),
+        ({"ms": 1000.0}, "1000 ms needs no cache: the disk alone takes "),
+        ({"budget": Size.parse("1MiB")}, None),
+    ],
+)
+def test_a_useless_cache_is_said_to_be_so_whatever_the_aim(aim, said):
+    pages = np.where(np.arange(30_000) % 100 == 99, 0, np.arange(30_000))
+    found, plain = asked(trace_of(pages), **aim), asked(trace_of(pages))
+    assert 0 < found.picked.most < 0.02
+    assert found.picked.why == "useless"
+    assert words.headline(found) == words.headline(plain)
+    assert found.confidence.level == plain.confidence.level
+    assert found.confidence.reasons == plain.confidence.reasons
+    values = found.values()
+    assert values["policy"] is values["capacity_bytes"] is values["knee_pages"] is found.knee is None
+    assert any("15 s: too short" in note for note in words.notes(found))
+    reasons = words.reasons(found)
+    assert reasons == [] if said is None else reasons[0].startswith(said)
+    page = HtmlPage(page_of(found)).said
+    assert "recommended size is marked" not in page
+    assert ">recommended</text>" not in page_of(found)
+    assert ">knee</text>" not in page_of(found)
+
+
+@pytest.mark.parametrize("how", [{}, {"budget": Size.parse("1MiB")}, {"hit": 0.5}, {"hit": 1.0}, {"ms": 2.0}])
+@pytest.mark.parametrize("bent", [True, False])
+def test_all_words_agree_whether_there_is_a_knee(how, bent):
+    trace = trace_of(zipf(30_000, 4000) if bent else np.random.default_rng(1).integers(0, 2000, 30_000))
+    plain, found = asked(trace), asked(trace, **how)
+    assert (found.knee is not None) == (plain.knee is not None) == bent
+    assert plain.picked.why == ("knee" if bent else "whole")
+    assert found.values()["knee_pages"] == plain.values()["knee_pages"]
+    size = found.knee and words.human(found.knee.capacity * PAGE_BYTES)
+    page = page_of(found)
+    assert (">knee</text>" in page) == bent
+    assert words.where_knee(found) in HtmlPage(page).said
+    told = " ".join(words.reasons(found))
+    if "no knee" in told:
+        assert not bent
+    if size and "knee of the curve is at" in told:
+        assert f"knee of the curve is at {size}" in told
+
+
+@pytest.mark.parametrize("aim", [{"hit": 0.5}, {"hit": 0.31}, {"ms": 2.0}])
+def test_a_target_is_not_overshot(aim):
+    found = asked(trace_of(zipf(60_000, 4000)), **aim)
+    rows, place = found.picked.rows, found.picked.place
+    assert found.picked.why == "reached"
+    below, row = rows[place - 1], rows[place]
+    assert below.capacity < row.capacity <= max(CLOSE * below.capacity, below.capacity + 1)
+    if "hit" in aim:
+        assert below.ran.interval[0] < aim["hit"] <= row.ran.interval[0]
+    else:
+        assert row.ran.response_us <= 2000 < below.ran.response_us
 
 
 def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
@@ -202,15 +266,16 @@ def test_without_a_clock_writes_a_day_are_unknown():
         assert found.bench.span_days is None
         assert found.row.ssd_bytes_a_day is found.row.years is None
         assert found.bench.no_span in " ".join(words.notes(found))
+        assert any("how long the trace lasted is unknown" in doubt for doubt in found.confidence.reasons)
         json.dumps(found.values(), allow_nan=False)
         HtmlPage(page_of(found))
 
 
 def test_writes_a_day_heed_what_a_second_stands_for():
     pages = zipf(20_000, 2000)
-    plain, fast = asked(trace_of(pages)), asked(trace_of(pages, time_scale="100"))
+    plain, fast = asked(trace_of(pages, time_scale="1000")), asked(trace_of(pages, time_scale="100000"))
     assert fast.row.ssd_bytes_a_day == pytest.approx(plain.row.ssd_bytes_a_day / 100)
-    seconds = 10_000 * 1e-3
+    seconds = 10_000 * 1e-3 * 1000
     expected = plain.row.ran.ssd_pages * PAGE_BYTES / seconds * 86_400
     assert plain.row.ssd_bytes_a_day == pytest.approx(expected, rel=1e-3)
     assert plain.row.years == pytest.approx(1200e12 / plain.row.ssd_bytes_a_day / 365.25)
@@ -219,7 +284,7 @@ def test_writes_a_day_heed_what_a_second_stands_for():
 
 
 def test_a_short_life_shows_what_an_admission_costs():
-    found = asked(trace_of(zipf(40_000, 8000), step_us=10), endurance_tb=1.0)
+    found = asked(trace_of(zipf(40_000, 8000), time_scale="200"), endurance_tb=0.001)
     assert found.row.years < 3
     assert found.admitted is not None
     assert found.admitted.ran.policy == f"rejectx+{found.row.ran.policy}"
@@ -227,7 +292,45 @@ def test_a_short_life_shows_what_an_admission_costs():
     said = " ".join(words.notes(found))
     assert found.admitted.ran.policy in said
     assert "points of hit ratio" in said
-    assert asked(trace_of(zipf(40_000, 8000)), endurance_tb=1e6).admitted is None
+    assert asked(trace_of(zipf(40_000, 8000), time_scale="200"), endurance_tb=1e6).admitted is None
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        ("0.007", "What is counted lasted 70 ms: too short to say what a day writes"),
+        ("0.3", "What is counted lasted 3.0 s: too short"),
+        ("7.9", "What is counted lasted 79 s: too short"),
+        ("359", "What is counted lasted 3,590 s: too short"),
+        ("361", "SSD writes a day are extrapolated from 1.0 hours"),
+        ("9000", None),
+    ],
+)
+def test_less_than_an_hour_says_nothing_of_a_day(scale, said):
+    found = asked(trace_of(zipf(20_000, 2000), time_scale=scale), endurance_tb=1e-6)
+    short = said is not None and said.startswith("What")
+    for row in found.picked.rows:
+        assert (row.ssd_bytes_a_day is None) == short
+        assert row.years is None or not short
+        assert row.ssd_per_access == row.ran.ssd_pages / found.bench.counted
+    assert (found.admitted is None) == short
+    told = " ".join(words.notes(found))
+    assert said in told if said else "a day" not in told
+    assert any("other hours may differ" in doubt for doubt in found.confidence.reasons) == short
+    page = HtmlPage(page_of(found)).said
+    assert ("per GiB accessed" in page) == short
+    assert ("SSD lasts" in page) == (not short)
+
+
+def test_nearly_all_is_not_called_all():
+    assert [words.share(value) for value in (1.0, 0.998, 0.99996, 0.999996, 0.414, 0.001, 1e-5, 0.0)] == [
+        "100 %", "99.8 %", "over 99.99 %", "over 99.99 %",
+        "41 %", "0.1 %", "under 0.01 %", "0 %",
+    ]  # fmt: skip
+    often = np.where(np.arange(40_000) % 300 == 299, np.arange(40_000), zipf(40_000, 50))
+    found = asked(trace_of(often))
+    assert 0.995 < found.row.ran.hit_ratio < 1.0
+    assert ": 99." in words.headline(found)
 
 
 def test_figures_are_those_that_simulate_gives_from_the_middle_on():
@@ -299,7 +402,7 @@ def test_the_same_inputs_give_the_same_bytes():
 
 
 def test_the_page_is_whole_and_asks_for_nothing():
-    found = asked(trace_of(zipf(40_000, 8000), step_us=10), endurance_tb=1.0)
+    found = asked(trace_of(zipf(40_000, 8000), time_scale="200"), endurance_tb=0.001)
     text = page_of(found)
     page = HtmlPage(text)
     assert not FETCHED.search(text)
@@ -350,8 +453,11 @@ def test_the_sizes():
     assert ladder(1000, lambda _: 0.9)[0] == 1  # nearly all hits at the smallest: smaller ones are tried
     assert ladder(1000, lambda size: float(size == 1000), budget=100)[3] == 100
     assert ladder(1000, lambda size: float(size == 1000), budget=5000)[-1] == 1000
-    assert between(8, 16) == [10, 11, 13]
-    assert between(1, 2) == between(0, 1) == []
+    assert middle(8, 16) == 11
+    assert middle(0, 16) == 4
+    assert middle(0, 2) == 1
+    assert middle(1, 2) is middle(0, 1) is middle(1000, 1025) is None
+    assert middle(1000, 1026) == 1013
 
 
 @pytest.mark.parametrize(
@@ -393,6 +499,15 @@ def test_a_model_cannot_be_tried_where_there_is_none(tmp_path):
         recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), tmp_path, try_model=True)
     with pytest.raises(BundleError, match="make repro"):
         recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), None, try_model=True)
+
+
+def test_it_is_said_why_no_model_was_asked():
+    trace = seeded_trace(300, 40, 1)
+    for ask, said in ((True, "No trained models here (make repro makes them)"), (False, "as --no-models was given")):
+        found = asked(trace, ask_models=ask)
+        assert said in " ".join(words.model_words(found))
+        assert said in HtmlPage(page_of(found)).said
+        assert found.values()["models_asked"] is False
 
 
 def test_an_empty_zoo_says_that_it_knows_nothing(tmp_path):
