@@ -18,6 +18,7 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The trace'
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")]
 SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
+CLOCKED = ("span_s", "requests_per_s")
 Category = Annotated[str, typer.Option(help="Workload category to record.")]
 
 
@@ -73,12 +74,12 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
         print_values(figures, as_json, title)
         return
     from cachezoo.console import err, out
+    from cachezoo.traces.glance import NO_CLOCK
     from cachezoo.traces.remarks import is_remarked
 
     said = {"remarks", "warnings"}
-    print_values(
-        {key: value for key, value in figures.items() if key not in said and not is_remarked(key)}, False, title
-    )
+    shown = {key: value for key, value in figures.items() if key not in said and not is_remarked(key)}
+    print_values(shown | {key: NO_CLOCK for key in CLOCKED if figures[key] is None}, False, title)
     for line in figures["remarks"]:
         out().print(line, soft_wrap=True, markup=False, highlight=False)
     if "skipped_rows" in figures:

@@ -20,7 +20,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import FORMATS, fits_of, format_of, head_of, options_of
 from cachezoo.traces.formats.base import Fit, Format, Head, Way, one_way
-from cachezoo.traces.glance import Doubt, Glance, Means, means_of
+from cachezoo.traces.glance import NO_CLOCK, Doubt, Glance, Means, means_of
 from cachezoo.traces.nearest import refusal
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import SUFFIXES, Source
@@ -66,8 +66,8 @@ class Candidate:
     beginning: Beginning | None
 
     @cached_property
-    def _read(self) -> tuple[Chunk, Glance, int] | TraceError | None:
-        """The requests of the beginning and how many rows are bad, or why there are none."""
+    def _read(self) -> tuple[Chunk, Glance, int, Mapping[str, str]] | TraceError | None:
+        """The requests of the beginning, how many rows are bad, and what was found out; or why there are none."""
         if self.beginning is None:
             return None
         reading = Reading([self.beginning], ANY_ROWS)
@@ -81,7 +81,7 @@ class Candidate:
         glance = Glance()
         for part in chunks:
             glance.add(part.time_us, part.op, part.offset, part.size)
-        return _joined(chunks), glance, len(reading.skipped)
+        return _joined(chunks), glance, len(reading.skipped), reading.notes
 
     @property
     def means(self) -> Means | None:
@@ -95,7 +95,7 @@ class Candidate:
             return [Doubt(UNREADABLE, "it cannot be read so", "")]
         if self._read is None:
             return []
-        chunk, glance, bad = self._read
+        chunk, glance, bad, _ = self._read
         entry = self.format
         found = glance.doubts(entry.in_sectors(self.options), entry.clock, entry.large)
         if self.way.options.get("unit_bytes") == "1" and not glance.whole_sectors:
@@ -114,7 +114,7 @@ class Candidate:
         """The same for candidates that give the same requests."""
         if not isinstance(self._read, tuple):
             return (self.format.id, *sorted(self.options.items()))
-        chunk, glance, _ = self._read
+        chunk, glance, *_ = self._read
         # Formats round times differently, by a microsecond: their span tells units apart.
         return (f"{glance.span_s:.3g}", *(column.tobytes() for column in (chunk.op, chunk.offset, chunk.size)))
 
@@ -161,7 +161,7 @@ def row_of(candidate: Candidate) -> dict[str, str]:
     row["read as"] = candidate.said
     if means is not None:
         row |= {
-            "span": _duration(means.span_s),
+            "span": _duration(means.span_s) if means.clock else NO_CLOCK,
             "rate": means.rate_said,
             "median size": _bytes(means.median_bytes),
             "mean size": _bytes(means.mean_bytes),
