@@ -44,7 +44,16 @@ def test_readings_without_a_clock_say_so(tmp_path):
 
 @pytest.mark.parametrize(
     ("times", "ticks"),
-    [([5], False), ([5, 5, 5], False), ([5, 6, 7], False), ([5, 6], True), ([5, 6, 8], True), ([7, 6, 5], True)],
+    [
+        ([5], False),
+        ([5, 5, 5], False),
+        ([5, 6, 7], False),
+        ([5, 6], True),
+        ([5, 6, 8], True),
+        ([7, 6, 5], False),
+        ([6, 7, 5, 8], False),
+        ([5, 5, 8, 8], True),
+    ],
 )
 @pytest.mark.parametrize("cut", [0, 1, 2])
 def test_times_are_judged_alike_whole_and_in_pieces(times, ticks, cut):
