@@ -84,7 +84,7 @@ def test_formats_are_listed_and_a_files_candidates(tmp_path: Path) -> None:
     raw = tmp_path / "t.csv"
     raw.write_text(MSR.format(0))
     best = run("formats", raw)[0]
-    assert (best["id"], best["fit"]) == ("msr", "sure")
+    assert (best["id"], best["fit"]) == ("msr", "taken")
     done = CliRunner().invoke(app, ["trace", "formats", str(raw)])
     assert "MSR-Cambridge" in done.stdout
 
