@@ -105,7 +105,9 @@ def test_the_matrix_gets_the_units_that_were_inferred(tmp_path, monkeypatch):
 
 
 def test_a_person_names_the_columns_once_and_gets_the_command(unknown, terminal):
-    done = run("trace", "info", unknown, answers="when:ms\nnope\n#4:512\nkind\n#1:ms\n#3:512\n#4:512\nkind\n")
+    done = run(
+        "trace", "info", unknown, answers="when:ms\nnope\n#4:512\nkind\nnone\n#1:ms\n#3:512\n#4:512\nkind\nnone\n"
+    )
     assert done.exit_code == 0, done.output
     assert "#3 blk" in done.stderr and "29.5" not in done.stderr  # the first rows are shown
     assert "offset=nope: no such column" in done.stderr  # and asked again
@@ -114,6 +116,20 @@ def test_a_person_names_the_columns_once_and_gets_the_command(unknown, terminal)
     assert words == [str(unknown), "--columns", "time=#1:ms,offset=#3:512,size=#4:512,op=kind"]
     again = run("trace", "info", *words)
     assert done.stdout.endswith(again.stdout)  # what is typed is echoed before
+
+
+def test_a_person_who_agrees_with_the_guess_presses_return(unknown, tmp_path, terminal):
+    for path, count, guess in (
+        (unknown, 5, "time=when:s,offset=blk:512,size=cnt:512,op=kind,volume=dev"),
+        (tmp_path / "keys.txt", 4, "time=row:us,offset=#1:4096,size=4096B,op=read"),
+    ):
+        if path != unknown:
+            path.write_text("".join(f"{k * 7919 % 97}\n" for k in range(50)))
+        done = run("trace", "info", path, answers="\n" * count)
+        assert done.exit_code == 0, done.output
+        assert "a guess by names and values: check it" in done.stderr
+        words = shlex.split(done.stderr.partition("without asking: ")[2].splitlines()[0])
+        assert words == [str(path), "--columns", guess]
 
 
 def test_a_person_chooses_among_unclear_readings_by_number(tmp_path, terminal):
@@ -153,10 +169,28 @@ def test_formats_shows_what_each_reading_means(tmp_path):
     path = tmp_path / "t"
     path.write_text(UNCLEAR)
     rows = json.loads(run("trace", "formats", path, "--json").stdout)
-    assert rows[0]["id"] == "disksim" and rows[0]["fit"] == "likely"
+    assert rows[0]["id"] == "disksim"
+    assert [row["fit"] for row in rows[:2]] == ["possible", "possible"] and "none is taken" in rows[0]["why"]
     for row in rows[:2]:
         assert {"span", "rate", "median size", "mean size", "footprint", "last address", "reads"} <= set(row)
         again = json.loads(run("trace", "info", path, *row["command"].split(), "--json").stdout)
         assert again["mean_size_bytes"] == pytest.approx(4096 if "unit_bytes=1" not in row["command"] else 8)
     shown = run("trace", "formats", path).stdout
-    assert rows[0]["command"] in shown
+    assert rows[0]["command"] in shown and "none is taken: say which" in shown
+
+
+def test_formats_marks_the_reading_that_info_takes_and_says_why_not_the_others(tmp_path):
+    path = tmp_path / "t.trace"
+    path.write_text("".join(f"{20_000_000 * k} 0 {8 * (k * 7919 % 99_991)} 16 {k % 2}\n" for k in range(300)))
+    rows = json.loads(run("trace", "formats", path, "--json").stdout)
+    plain = json.loads(run("trace", "info", path, "--json").stdout)
+    told = json.loads(run("trace", "info", path, *rows[0]["command"].split(), "--json").stdout)
+    assert [row["fit"] for row in rows].count("taken") == 1 and rows[0]["fit"] == "taken"
+    assert {key: plain[key] for key in ("source_format", "span_s")} == {
+        key: told[key] for key in ("source_format", "span_s")
+    }
+    order = [row["fit"] for row in rows]
+    assert order == sorted(order, key=("taken", "possible", "unlikely").index)
+    for row in rows[1:]:
+        assert row["why"] and (row["fit"] == "unlikely") == bool(row["against it"])
+    assert "unlikely: " in run("trace", "formats", path).stdout.replace("\n", " ") or "unlikely" not in order

@@ -40,6 +40,8 @@ ASKED = {
     "size": "size, with the bytes it counts, such as #3:1; 4096B for a constant",
     "op": "op, or read or write if all are; own values such as #4:1/0 (read/write)",
 }
+ASKED_OF_SOME = {"volume": "volume, or none where it names no disk"}
+NONE = "none"
 
 
 def options_of(given: list[str] | None) -> dict[str, str]:
@@ -161,6 +163,7 @@ def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
     from cachezoo.console import err
     from cachezoo.traces.formats.base import Head
     from cachezoo.traces.formats.columns import ColumnsOptions, parsed, table_of
+    from cachezoo.traces.guess import guessed
     from cachezoo.traces.nearest import looks_like
     from cachezoo.traces.recognise import choose
     from cachezoo.traces.source import HEAD_BYTES, Source
@@ -168,13 +171,18 @@ def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
     data = Source(path).head()
     head = Head(data, len(data) < HEAD_BYTES, None)
     table = table_of(head.lines, ColumnsOptions())
-    if table.width < 2 or looks_like(head):
+    guess = {} if looks_like(head) else dict(part.split("=", 1) for part in guessed(head.lines).split(",") if part)
+    if looks_like(head) or (table.width < 2 and not guess):
         raise error
     err().print(f"{path}: no known format; its first rows:", soft_wrap=True, markup=False)
     _show_table(table)
+    if guess:
+        err().print("in brackets stands a guess by names and values: check it")
+    asked = ASKED | {role: said for role, said in ASKED_OF_SOME.items() if role in guess}
     for attempt in range(TRIES):
-        answers = {role: typer.prompt(said, err=True) for role, said in ASKED.items()}
-        text = ",".join(f"{role}={answer.strip()}" for role, answer in answers.items())
+        answers = {role: typer.prompt(said, default=guess.get(role), err=True) for role, said in asked.items()}
+        given = {role: answer.strip() for role, answer in answers.items()}
+        text = ",".join(f"{role}={answer}" for role, answer in given.items() if (role, answer) != ("volume", NONE))
         try:
             options = parsed(text)
             _check(path, options)

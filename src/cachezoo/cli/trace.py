@@ -18,6 +18,7 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The trace'
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")]
 SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
+CLOCKED = ("span_s", "requests_per_s")
 Category = Annotated[str, typer.Option(help="Workload category to record.")]
 
 
@@ -73,16 +74,18 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
         print_values(figures, as_json, title)
         return
     from cachezoo.console import err, out
+    from cachezoo.traces.glance import NO_CLOCK
     from cachezoo.traces.remarks import is_remarked
+    from cachezoo.traces.wording import many
 
     said = {"remarks", "warnings"}
-    print_values(
-        {key: value for key, value in figures.items() if key not in said and not is_remarked(key)}, False, title
-    )
+    shown = {key: value for key, value in figures.items() if key not in said and not is_remarked(key)}
+    print_values(shown | {key: NO_CLOCK for key in CLOCKED if figures[key] is None}, False, title)
     for line in figures["remarks"]:
         out().print(line, soft_wrap=True, markup=False, highlight=False)
     if "skipped_rows" in figures:
-        err().print(f"warning: {figures['skipped_rows']} bad rows were skipped")
+        count = int(figures["skipped_rows"])
+        err().print(f"warning: {many(count, 'bad row')} {'was' if count == 1 else 'were'} skipped")
 
 
 @app.command("info")
@@ -154,7 +157,8 @@ def formats(
 ) -> None:
     """List the trace formats; of a file, those that it could be, and what each reading of its beginning means.
 
-    The likeliest reading stands first. What a file's format leaves open, such as units, makes several of one.
+    The reading that is taken unless told otherwise stands first; if several are about as likely, none is. What a
+    file's format leaves open, such as units, makes several of one.
     """
     rows = _readings(file) if file else _all_formats()
     if as_json:
@@ -165,9 +169,15 @@ def formats(
         return
     from cachezoo.console import out
 
-    hidden = ("id", "what", "command")
-    shown = [{key: value for key, value in row.items() if key not in hidden} for row in rows]
+    hidden = ("id", "what", "command", "why", "against it")
+    shown = [
+        {key: f"{value}: {row['why']}" if key == "fit" and row["why"] else value for key, value in row.items()}
+        for row in rows
+    ]
+    shown = [{key: value for key, value in row.items() if key not in hidden} for row in shown]
     _print_rows(shown, f"what {file} could be, by its beginning")
+    if rows[0]["fit"] != "taken":
+        out().print("none is taken: say which with --format and --option, or name the columns with --columns")
     for row in rows:
         out().print(f"{row['command']}: {row['what']}", soft_wrap=True, markup=False, highlight=False)
 
@@ -204,20 +214,21 @@ def _all_formats() -> list[dict[str, Any]]:
 
 def _readings(file: Path) -> list[dict[str, Any]]:
     """How a file can be read, the likeliest first."""
-    from cachezoo.traces.formats import FORMATS, fits_of
-    from cachezoo.traces.recognise import readings, row_of
+    from cachezoo.traces.formats import FORMATS
+    from cachezoo.traces.recognise import row_of
     from cachezoo.traces.source import Source
+    from cachezoo.traces.standings import standings
 
-    fits = fits_of(Source(file))
     return [
         {
-            "id": one.format.id,
-            "what": FORMATS[one.format.id].title,
-            "fit": fits[one.format.id].name.lower(),
-            "command": one.asks,
-            **row_of(one),
+            "id": one.candidate.format.id,
+            "what": FORMATS[one.candidate.format.id].title,
+            "fit": one.fit,
+            "why": one.why,
+            "command": one.candidate.asks,
+            **row_of(one.candidate),
         }
-        for one in readings(Source(file))
+        for one in standings(Source(file))
     ]
 
 

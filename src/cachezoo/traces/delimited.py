@@ -20,8 +20,9 @@ import pyarrow.csv as pacsv
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
-from cachezoo.traces.source import Source
+from cachezoo.traces.source import DamagedTrace, Source
 from cachezoo.traces.table import F64, I64, U8
+from cachezoo.traces.wording import many
 
 TYPES = {
     "int": pa.int64(),
@@ -297,7 +298,7 @@ class _File:
         if not closed:
             return f"has a quote that is not closed on its line ({line[:80]!r}); fix or drop the row"
         if len(fields) != self.width:
-            return f"has {len(fields)} fields, not {self.width} ({line[:80]!r}); fix or drop the row"
+            return f"has {many(len(fields), 'field')}, not {self.width} ({line[:80]!r}); fix or drop the row"
         for column, value in zip(self.layout.columns, fields, strict=False):
             if column.kind == "text" and BROKEN.search(value):
                 return f"is no text in UTF-8 ({line[:80]!r}); fix or drop the row"
@@ -440,6 +441,14 @@ def _all_rows(file: _File) -> Iterator[tuple[bytes, None]]:
         yield block, None
 
 
+def _to_damage(file: _File) -> Iterator[tuple[bytes, None]]:
+    """A file's rows; where it is damaged, the error says how many came before."""
+    try:
+        yield from _all_rows(file)
+    except DamagedTrace as error:
+        raise error.after(file.rows) from error
+
+
 def delimited(
     reading: Reading,
     layout: Layout,
@@ -461,7 +470,7 @@ def delimited(
     for source in reading.sources if sources is None else sources:
         file = _File(reading, source, layout)
         file.width = len(layout.columns) if picked else 0
-        for block, numbers in picked(source) if picked else _all_rows(file):
+        for block, numbers in picked(source) if picked else _to_damage(file):
             try:
                 rows = file.convert(block, numbers)
             except pa.ArrowInvalid as error:

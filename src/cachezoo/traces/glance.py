@@ -1,10 +1,12 @@
 """What requests amount to at a glance, and what of it no disk can have done: how a misread unit is noticed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from cachezoo.traces.clock import Clock
 from cachezoo.traces.reading import SECTOR_BYTES, Chunk
 from cachezoo.traces.table import I64, OP_READ, PAGE_BYTES, U8
 
@@ -17,6 +19,7 @@ FAST_RATE, MOST_RATE = 1e6, 1e7
 SLOW_RATE = 1e-3
 MOST_SPAN_S = 10 * YEAR_S
 FEW = 20  # requests from which a rule over all of them says something
+NO_CLOCK = "no clock"
 WIDE_BYTES = SECTOR_BYTES * SECTOR_BYTES
 
 
@@ -138,6 +141,7 @@ class Means:
     Attributes:
         requests: how many were looked at.
         bad_rows: how many rows no trace can have.
+        clock: whether times are times; where not, span and rate say nothing.
         span_s: seconds.
         rate: requests a second; None where no time passes.
         median_bytes, mean_bytes: of a request.
@@ -148,6 +152,7 @@ class Means:
 
     requests: int
     bad_rows: int
+    clock: bool
     span_s: float
     rate: float | None
     median_bytes: float
@@ -159,18 +164,30 @@ class Means:
     @property
     def rate_said(self) -> str:
         """The rate in words."""
+        if not self.clock:
+            return NO_CLOCK
         if self.rate is None:
             return "no time passes"
         return f"{self.rate:,.0f} requests/s" if self.rate >= 10 else f"{self.rate:,.2g} requests/s"
 
 
-def means_of(chunk: Chunk, glance: Glance, bad_rows: int) -> Means:
-    """What some requests mean; pages of very large requests are counted without being listed."""
+def means_of(chunk: Chunk, glance: Glance, bad_rows: int, notes: Mapping[str, str]) -> Means:
+    """What some requests mean; pages of very large requests are counted without being listed.
+
+    Args:
+        chunk: the requests.
+        glance: sums over them.
+        bad_rows: how many rows are none.
+        notes: what the reader found out.
+    """
+    clock = Clock()
+    clock.add(chunk.time_us)
     volume = chunk.coded["volume"].codes
     pages = sum(_pages(chunk.offset[volume == code], chunk.size[volume == code]) for code in np.unique(volume))
     return Means(
         requests=len(chunk),
         bad_rows=bad_rows,
+        clock=clock.ticks(notes),
         span_s=glance.span_s,
         rate=glance.rate,
         median_bytes=float(np.median(chunk.size)),

@@ -1,15 +1,18 @@
 """Why a file is no trace of any known format: what it looks like, and the formats that it is nearest to."""
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import NamedTuple
 
 from cachezoo.traces.delimited import NUMBERS, Layout
 from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.formats.base import Format, Head
+from cachezoo.traces.guess import guessed
 from cachezoo.traces.source import Source
 
 NEAREST = 3
+MOST_SHOWN = 160
 NAME_BONUS = 1.0
 SEPARATORS = {",": "between commas", "\t": "between tabs", " ": "between blanks"}
 BINARY_FORMATS = ("vscsi", "oraclegeneral", "blktrace", "srt", "parquet")
@@ -85,7 +88,7 @@ def _near_layout(entry: Format, layout: Layout, head: Head) -> Near:
         columns = f"{layout.fewest} to {most}" if layout.fewest < most else str(most)
         where = SEPARATORS.get(layout.delimiter, "")
         if len(row) == 1:
-            return Near(0.05, f"needs {columns} columns {where}, row {number} has none")
+            return Near(0.05, f"needs {columns} columns {where}, row {number} has one")
         missed = max(layout.fewest - len(row), len(row) - most)
         return Near(0.5 / (1 + missed), f"needs {columns} columns {where}, row {number} has {len(row)}")
     wrong = []
@@ -115,6 +118,11 @@ def refusal(source: Source, head: Head, is_named: Callable[[Format], bool]) -> s
     listed = "; ".join(said for _, _, said in sorted(found)[:NEAREST])
     what = looks_like(head)
     looks = f" (it looks like {what})" if what else ""
-    fix = "name the columns with --columns, or the format with --format" if head.text is not None and not what else ""
-    fix = fix or "give a trace; `cachezoo trace formats` lists what is read"
+    if head.text is None or what:
+        fix = "give a trace; `cachezoo trace formats` lists what is read"
+    else:
+        guess = guessed(head.lines)
+        looks = f" (it begins with {head.lines[0][:MOST_SHOWN]!r})" if head.lines else ""
+        fix = "name the columns with --columns, or the format with --format"
+        fix += f"; a guess to be checked: --columns {shlex.quote(guess)}" if guess else ""
     return f"{source.path}: is no trace of a known format{looks}; the nearest: {listed}. Fix: {fix}"

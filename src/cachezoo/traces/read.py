@@ -16,7 +16,7 @@ from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
 from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
-from cachezoo.traces.recognise import choose
+from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import read_meta
 from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
@@ -86,7 +86,7 @@ class OpenTrace:
         self.reading, self.backwards = Reading(self.sources, self.files.skip_bad_rows), 0
         self.glance = Glance()
         total, last_us, rows = sum(source.size for source in self.sources), BAD_TIME, 0
-        for chunk in self.format.read(self.reading, self.options):
+        for chunk in self._read():
             if len(chunk):
                 time_us = chunk.time_us
                 self.backwards += int(np.count_nonzero(time_us[1:] < time_us[:-1])) + int(time_us[0] < last_us)
@@ -100,6 +100,23 @@ class OpenTrace:
         if not rows:
             message = f"{self.sources[0].path}: the trace is empty; give a file with at least one request"
             raise TraceError(message)
+
+    def _read(self) -> Iterator[Chunk]:
+        """What the reader gives.
+
+        Raises:
+            TraceError: what it says; where not a row of the beginning is of the format that was asked for, that.
+        """
+        found = False
+        try:
+            for chunk in self.format.read(self.reading, self.options):
+                yield chunk
+                found = True
+        except TraceError as error:
+            said = "" if found or self.files.fmt == "auto" else unlike(self.sources[0], self.format)
+            if said:
+                raise TraceError(said) from error
+            raise
 
     def counts_anew(self, cut: object = None) -> bool:
         """Whether times are counted from the first request: not where a canonical file already does, unless cut."""

@@ -20,8 +20,8 @@ from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import FORMATS, fits_of, format_of, head_of, options_of
 from cachezoo.traces.formats.base import Fit, Format, Head, Way, one_way
-from cachezoo.traces.glance import Doubt, Glance, Means, means_of
-from cachezoo.traces.nearest import refusal
+from cachezoo.traces.glance import NO_CLOCK, Doubt, Glance, Means, means_of
+from cachezoo.traces.nearest import near, refusal
 from cachezoo.traces.reading import Chunk, Reading
 from cachezoo.traces.source import SUFFIXES, Source
 
@@ -66,8 +66,8 @@ class Candidate:
     beginning: Beginning | None
 
     @cached_property
-    def _read(self) -> tuple[Chunk, Glance, int] | TraceError | None:
-        """The requests of the beginning and how many rows are bad, or why there are none."""
+    def _read(self) -> tuple[Chunk, Glance, int, Mapping[str, str]] | TraceError | None:
+        """The requests of the beginning, how many rows are bad, and what was found out; or why there are none."""
         if self.beginning is None:
             return None
         reading = Reading([self.beginning], ANY_ROWS)
@@ -81,7 +81,7 @@ class Candidate:
         glance = Glance()
         for part in chunks:
             glance.add(part.time_us, part.op, part.offset, part.size)
-        return _joined(chunks), glance, len(reading.skipped)
+        return _joined(chunks), glance, len(reading.skipped), reading.notes
 
     @property
     def means(self) -> Means | None:
@@ -95,7 +95,7 @@ class Candidate:
             return [Doubt(UNREADABLE, "it cannot be read so", "")]
         if self._read is None:
             return []
-        chunk, glance, bad = self._read
+        chunk, glance, bad, _ = self._read
         entry = self.format
         found = glance.doubts(entry.in_sectors(self.options), entry.clock, entry.large)
         if self.way.options.get("unit_bytes") == "1" and not glance.whole_sectors:
@@ -114,7 +114,7 @@ class Candidate:
         """The same for candidates that give the same requests."""
         if not isinstance(self._read, tuple):
             return (self.format.id, *sorted(self.options.items()))
-        chunk, glance, _ = self._read
+        chunk, glance, *_ = self._read
         # Formats round times differently, by a microsecond: their span tells units apart.
         return (f"{glance.span_s:.3g}", *(column.tobytes() for column in (chunk.op, chunk.offset, chunk.size)))
 
@@ -161,7 +161,7 @@ def row_of(candidate: Candidate) -> dict[str, str]:
     row["read as"] = candidate.said
     if means is not None:
         row |= {
-            "span": _duration(means.span_s),
+            "span": _duration(means.span_s) if means.clock else NO_CLOCK,
             "rate": means.rate_said,
             "median size": _bytes(means.median_bytes),
             "mean size": _bytes(means.mean_bytes),
@@ -255,13 +255,46 @@ def candidates_of(source: Source, fmt: str, given: Mapping[str, str]) -> list[Ca
     else:
         fits = _fits(source)
         entries = [FORMATS[name] for name, fit in fits.items() if fit == max(fits.values())]
-    taken = [entry for entry in entries if set(given) <= set(entry.options.model_fields)] or entries[:1]
+    taken = [entry for entry in entries if set(given) <= set(entry.options.model_fields)]
+    if not taken and len(entries) > 1:
+        raise TraceError(_no_option(source, entries, given))
+    taken = taken or entries
     for entry in taken:
         options_of(entry, dict(given))
     if len(taken) == 1 and taken[0].ways is one_way:
         # What has one way alone is not looked at: it may be damaged, which its reader says better.
         return [Candidate(taken[0], dict(given), Way({}), named(source, taken[0]), None)]
     return _ways(source, taken, given)
+
+
+def _no_option(source: Source, entries: list[Format], given: Mapping[str, str]) -> str:
+    """That none of the formats that a file may be has the options given."""
+    known = {name for entry in entries for name in entry.options.model_fields}
+    wrong = [name for name in given if name not in known] or list(given)
+    have = "; ".join(f"{entry.id} has {', '.join(entry.options.model_fields) or 'none'}" for entry in entries)
+    said = (
+        f"option {', '.join(wrong)}: none of the formats that the file may be has {'it' if len(wrong) == 1 else 'all'}"
+    )
+    return f"{source.path}: {said}: {have}"
+
+
+def unlike(source: Source, entry: Format) -> str:
+    """That a file is not of a format that it was said to be of, and what it is instead; empty where it may be.
+
+    Raises:
+        TraceError: the file cannot be read or is empty.
+    """
+    head = head_of(source)
+    if not entry.needs or entry.recognise(head) > Fit.NO:
+        return ""
+    try:
+        looks = f"it looks like {choose(source, 'auto', {}).format.id}: leave --format out"
+    except UnclearTrace as unclear:
+        names = dict.fromkeys(one.format.id for one in unclear.candidates)
+        looks = f"it looks like {' or '.join(names)}: give that as --format"
+    except UnknownTrace:
+        looks = "nor like any other known format: name its columns with --columns"
+    return f"{source.path}: does not look like {entry.id}, which {near(entry, head).why}; {looks}"
 
 
 def _fits(source: Source) -> dict[str, Fit]:
@@ -342,7 +375,7 @@ def _unclear(source: Source, close: list[Candidate]) -> str:
     listed = "; ".join(f"{one.asks} ({one.brief})" for one in close)
     return (
         f"{source.path}: can be read in {len(close)} ways that mean different things; say which: {listed}; or name the "
-        "columns and their units with --columns (a command without these takes what `cachezoo trace ingest` makes)"
+        "columns and their units with --columns"
     )
 
 

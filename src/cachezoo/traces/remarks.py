@@ -3,6 +3,13 @@
 import json
 from collections.abc import Callable, Mapping
 
+from cachezoo.traces.wording import many
+
+
+def _many(count: str, what: str) -> str:
+    return many(int(count), what)
+
+
 LEFT_OUT = {
     "flush": "flushes, which move no data",
     "discard": "discards, which move no data",
@@ -36,11 +43,6 @@ LINES: dict[str, Callable[[str], str]] = {
     "out_of_order_rows": lambda said: f"sorted by time: {_many(said, 'row')} earlier than the row before",
     "first_time_jump": lambda said: f"jump in time: the first at {said}",
 }
-
-
-def _many(count: str, what: str) -> str:
-    """A count of things: `1 row`, `2,000 rows`."""
-    return f"{int(count):,} {what}{'' if int(count) == 1 else 's'}"
 
 
 def remarks_of(extra: Mapping[str, str]) -> list[str]:

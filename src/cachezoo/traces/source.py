@@ -19,6 +19,7 @@ import numpy as np
 
 from cachezoo.errors import TraceError
 from cachezoo.io import sha256_file
+from cachezoo.traces.wording import many
 
 HEAD_BYTES = 1 << 16
 READ_BYTES = 4 << 20
@@ -26,6 +27,7 @@ PACKED_BYTES = 1 << 18
 MOST_LINE_BYTES = 64 << 20
 MAGICS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError)  # what decompressors raise
 LF, CR = b"\n\r"
 BOM = b"\xef\xbb\xbf"
 
@@ -69,6 +71,23 @@ def refuse_pipe(path: Path) -> None:
         raise TraceError(message)
 
 
+class DamagedTrace(TraceError):
+    """A file whose bytes end early or are no compressed data.
+
+    Attributes:
+        where: the file, and how far it could be read.
+        said: what its decompressor says.
+    """
+
+    def __init__(self, where: str, said: str) -> None:
+        super().__init__(f"{where} ({said}); fetch the file again")
+        self.where, self.said = where, said
+
+    def after(self, rows: int) -> "DamagedTrace":
+        """The same, with how many rows could be read before the damage."""
+        return DamagedTrace(f"{self.where}, {many(rows, 'row')} read before it", self.said)
+
+
 @dataclass
 class Source:
     """One file of a trace, or a pipe, which is copied to a temporary file when it is first looked at.
@@ -91,7 +110,8 @@ class Source:
         try:
             mode = self.path.stat().st_mode
         except FileNotFoundError as error:
-            message = f"{self.path}: no such file"
+            hint = "; for what is piped in, write /dev/stdin" if str(self.path) == "-" else ""
+            message = f"{self.path}: no such file{hint}"
             raise TraceError(message) from error
         if stat.S_ISREG(mode):
             return self.path
@@ -155,13 +175,10 @@ class Source:
         with self._raw() as raw:
             try:
                 yield _Counted(self, raw, _decompressed(raw, self.compression))  # type: ignore[misc]
-            except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
+            except DAMAGE as error:
                 said = " ".join(str(error).split())[:200] or type(error).__name__
-                message = (
-                    f"{self.path}: damaged or cut short after {self.consumed:,} of {self.size:,} bytes ({said}); "
-                    "fetch the file again"
-                )
-                raise TraceError(message) from error
+                where = f"{self.path}: damaged or cut short after {self.consumed:,} of {self.size:,} bytes"
+                raise DamagedTrace(where, said) from error
 
     def head(self, most: int = HEAD_BYTES) -> bytes:
         """The first decompressed bytes, without a byte-order mark.
@@ -180,15 +197,33 @@ class Source:
         """
         return [line for line in line_feeds(self.head()).decode("utf-8", "replace").split("\n") if line.strip(" \t")]
 
-    def blocks(self, size: int = READ_BYTES) -> Iterator[bytes]:
+    def blocks(self, size: int = READ_BYTES, *, to_damage: bool = False) -> Iterator[bytes]:
         """The decompressed bytes in blocks of `size`; only the last is shorter.
 
+        Args:
+            size: bytes of a block.
+            to_damage: whether a shorter block with what can be read before damage comes first.
+
         Raises:
-            TraceError: the file is missing, damaged or cut short.
+            TraceError: the file is missing.
+            DamagedTrace: it is damaged or cut short.
         """
         with self._stream() as stream:
-            while block := _filled(stream, size):
-                yield block
+            parts: list[bytes] = []
+            missing = size
+            try:
+                while part := stream.read(missing):
+                    parts.append(part)
+                    missing -= len(part)
+                    if not missing:
+                        yield _one(parts)
+                        parts, missing = [], size
+            except DAMAGE:
+                if parts and to_damage:
+                    yield _one(parts)
+                raise
+            if parts:
+                yield _one(parts)
 
     def lines(self, size: int = READ_BYTES) -> Iterator[bytes]:
         """The decompressed text in blocks that end with a line, without a byte-order mark, with line feeds alone.
@@ -201,7 +236,16 @@ class Source:
         """
         whole = rest = held = b""
         first = True
-        for block in self.blocks(size):
+        blocks = self.blocks(size, to_damage=True)
+        while True:
+            try:
+                block = next(blocks, b"")
+            except DamagedTrace:
+                if whole:
+                    yield whole
+                raise
+            if not block:
+                break
             text = held + (block.removeprefix(BOM) if first else block)
             first = False
             # The line feed that belongs to a carriage return at a block's end may be in the next block.
@@ -252,13 +296,17 @@ class _Counted:
     """Reads of a stream, and how far they have come in the file underneath."""
 
     def __init__(self, source: Source, raw: BinaryIO, stream: BinaryIO) -> None:
-        self._source, self._at, self._stream = source, raw, stream
+        self._source, self._at = source, raw
+        # A long read of gzip or zstd loses what it has when it meets damage.
+        self._some = stream.read1 if isinstance(stream, gzip.GzipFile) else stream.read
+        self._most = None if source.compression in ("none", "gzip") else PACKED_BYTES
         source.consumed = 0
 
     def read(self, size: int) -> bytes:
-        data = self._stream.read(size)
-        self._source.consumed = self._at.tell()
-        return data
+        try:
+            return self._some(size if self._most is None else min(size, self._most))
+        finally:
+            self._source.consumed = self._at.tell()
 
 
 def _filled(stream: BinaryIO, size: int) -> bytes:
@@ -268,4 +316,8 @@ def _filled(stream: BinaryIO, size: int) -> bytes:
     while missing and (part := stream.read(missing)):
         parts.append(part)
         missing -= len(part)
+    return _one(parts)
+
+
+def _one(parts: list[bytes]) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.traces.clock import Clock
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
@@ -16,6 +17,7 @@ class Statistics:
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(("requests", "reads", "bytes_read", "bytes_written", "page_accesses"), 0)
+        self._clock = Clock()
         self._first_us: int | None = None
         self._last_us = 0
         self._distinct = 0
@@ -31,6 +33,7 @@ class Statistics:
         counts["bytes_read"] += int(piece.size[reads].sum())
         counts["bytes_written"] += int(piece.size[~reads].sum())
         counts["page_accesses"] += len(pages.page_ids)
+        self._clock.add(piece.time_us)
         first_us, last_us = int(piece.time_us.min()), int(piece.time_us.max())
         self._first_us = first_us if self._first_us is None else min(first_us, self._first_us)
         self._last_us = max(last_us, self._last_us)
@@ -41,8 +44,12 @@ class Statistics:
             self._latencies.append(np.minimum(known, MAX_LATENCY_US).astype(np.uint32))
 
     def result(self, meta: TraceMeta) -> dict[str, Any]:
-        """The figures as JSON values, units in the keys; then what the trace's source said of itself."""
+        """The figures as JSON values, units in the keys; then what the trace's source said of itself.
+
+        `span_s` and `requests_per_s` are None where the trace has no clock.
+        """
         counts = self._counts
+        ticks = self._clock.ticks(meta.extra)
         span_us = self._last_us - (self._first_us or 0)
         known = np.concatenate([np.empty(0, np.uint32), *self._latencies])
         return {
@@ -62,8 +69,8 @@ class Statistics:
             "distinct_pages": self._distinct,
             "working_set_bytes": self._distinct * PAGE_BYTES,
             "volumes": self._volumes,
-            "span_s": span_us / 1e6,
-            "requests_per_s": counts["requests"] / (span_us / 1e6) if span_us else None,
+            "span_s": span_us / 1e6 if ticks else None,
+            "requests_per_s": counts["requests"] / (span_us / 1e6) if ticks else None,
             "median_latency_us": float(np.median(known)) if len(known) else None,
             **meta.extra,
         }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.ingest import describe_files
-from cachezoo.traces.read import TraceFiles, read_any
+from cachezoo.traces.read import TraceFiles, read_any, read_files
 from cachezoo.traces.recognise import UnclearTrace, UnknownTrace, choose, readings
 from cachezoo.traces.source import Source
 from tests.trace_data import text_lines
@@ -124,7 +124,7 @@ def test_options_that_are_given_are_kept_and_only_the_rest_inferred(tmp_path):
     assert chosen(path, time_unit="us") == ("disksim", "us", "1")
     assert chosen(path, time_unit="us", unit_bytes="512")[2] == "512"
     assert choose(Source(path), "disksim", {"time_unit": "us"}).options == {"time_unit": "us", "unit_bytes": "1"}
-    with pytest.raises(TraceError, match="format disksim: option colour: no such option"):
+    with pytest.raises(TraceError, match="option colour: none of the formats that the file may be has it: disksim"):
         choose(Source(path), "auto", {"colour": "red"})
 
 
@@ -246,3 +246,32 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path):
     (tmp_path / "t").write_bytes(b"")
     with pytest.raises(TraceError, match="t: the trace is empty"):
         choose(Source(tmp_path / "t"), "auto", {})
+
+
+FIVE = "".join(f"{20_000 * k + k % 3} {k % 3} {8 * (k * 7919 % 99_991)} 16 {k % 2}\n" for k in range(300))
+
+
+def test_a_file_of_another_format_than_asked_for_says_what_it_looks_like(tmp_path):
+    path = tmp_path / "t.trace"
+    path.write_text(FIVE)
+    wanted = r"t\.trace: does not look like msr, which needs .*; it looks like mqsim or disksim: give that as --format$"
+    for skip in (0, 10):
+        with pytest.raises(TraceError, match=wanted):
+            read_files(TraceFiles([path], "msr", skip_bad_rows=skip))
+
+
+def test_a_bad_first_row_of_the_format_asked_for_is_a_bad_row(tmp_path):
+    path = tmp_path / "t.trace"
+    path.write_text("1 2\n" + FIVE)
+    with pytest.raises(TraceError, match="row 1: has 2 fields, not 5"):
+        read_files(TraceFiles([path], "mqsim"))
+
+
+def test_an_unknown_option_names_every_format_that_the_file_may_be(tmp_path):
+    path = tmp_path / "t.trace"
+    path.write_text(FIVE)
+    wanted = r"t\.trace: option bogus: none of the formats that the file may be has it: disksim has .*; mqsim has "
+    with pytest.raises(TraceError, match=wanted):
+        choose(Source(path), "auto", {"bogus": "1"})
+    with pytest.raises(TraceError, match="format mqsim: option bogus: no such option"):
+        choose(Source(path), "mqsim", {"bogus": "1"})

@@ -1,11 +1,14 @@
 import bz2
 import gzip
 import lzma
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from cachezoo.errors import TraceError
+from cachezoo.traces.delimited import Column, Layout, delimited
+from cachezoo.traces.reading import Reading
 from cachezoo.traces.source import BOM, HEAD_BYTES, Source
 
 TEXT = b"".join(b"%d,line\n" % k for k in range(30_000))
@@ -82,6 +85,30 @@ def test_bytes_that_are_no_deflate_stream_are_a_typed_error(tmp_path):
     path.write_bytes(gzip.compress(TEXT)[:10] + b"\xff" * 100)
     with pytest.raises(TraceError, match=r"t\.gz: damaged or cut short"):
         Source(path).head()
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+def test_a_file_cut_short_says_how_far_it_could_be_read(tmp_path, name):
+    rows = b"".join(b"%d,%d,7\n" % (k, k * k * 48271 % 1000003) for k in range(400_000))
+    packed = PACKED[name](rows)
+    path = tmp_path / "t.csv"
+    path.write_bytes(packed[: len(packed) * 9 // 10])
+    source, size = Source(path), len(packed) * 9 // 10
+    read = b""
+    with pytest.raises(TraceError, match=rf"t\.csv: damaged or cut short after {size:,} of {size:,} bytes "):
+        for block in source.lines():
+            assert block.endswith(b"\n")
+            read += block
+    assert rows.startswith(read) and len(read) > 0.6 * len(rows)
+    layout = Layout((Column("a", "int"), Column("b", "int"), Column("c", "int")))
+    count = read.count(b"\n")
+    with pytest.raises(TraceError, match=rf"of {size:,} bytes, {count:,} rows read before it \("):
+        list(delimited(Reading([source]), layout))
+
+
+def test_a_dash_is_answered_with_the_name_of_standard_input():
+    with pytest.raises(TraceError, match=r"^-: no such file; for what is piped in, write /dev/stdin$"):
+        Source(Path("-")).head()
 
 
 def test_missing_files_and_folders_are_named(tmp_path):

@@ -344,6 +344,11 @@ class _Reader:
         return chunk.where(kept)
 
 
+def spelled(value: str) -> bool:
+    """Whether a value of an op is one of the usual spellings, or of what moves no data."""
+    return _op_of(value.lower(), "") != BAD_OP or value.lower() in NO_DATA
+
+
 def _op_of(name: str, unit: str) -> int:
     """Read, write, or `BAD_OP`, by the values after the colon or the usual spellings."""
     if unit:

@@ -1,0 +1,67 @@
+"""Whether a trace's times are times: formats without a clock number their rows instead."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cachezoo.traces.table import I64, Trace
+
+NUMBERED = "row numbers"  # how readers' notes on times begin where a format has no clock
+ROWS = "time=row"  # as `--columns` says it
+FEWEST = 3  # requests, one microsecond apart, that are taken for numbered rows
+MODULUS = 1 << 64
+
+
+def are_numbered(notes: Mapping[str, str]) -> bool:
+    """Whether a reader noted that it numbered the rows.
+
+    Args:
+        notes: of a `Reading`, or the metadata that they went into.
+    """
+    return notes.get("time", "").startswith(NUMBERED) or ROWS in notes.get("columns", "")
+
+
+class Clock:
+    """Watches consecutive pieces of a trace, in any order, for times that differ otherwise than row numbers do."""
+
+    def __init__(self) -> None:
+        self._requests = self._sum = self._squares = 0
+        self._origin_us = self._first_us = self._last_us = 0
+
+    def add(self, time_us: I64) -> None:
+        """Look at the next requests' times, in microseconds."""
+        if not len(time_us):
+            return
+        first, last = int(time_us.min()), int(time_us.max())
+        if not self._requests:
+            self._origin_us = self._first_us = self._last_us = first
+        since = (time_us - self._origin_us).view(np.uint64)  # sums are taken modulo 2**64
+        self._sum = (self._sum + int(since.sum())) % MODULUS
+        self._squares = (self._squares + int((since * since).sum())) % MODULUS
+        self._first_us, self._last_us = min(first, self._first_us), max(last, self._last_us)
+        self._requests += len(time_us)
+
+    @property
+    def _numbers(self) -> bool:
+        """Whether the times are as many whole numbers one after another, as their ends and sums tell."""
+        count, first = self._requests, self._first_us - self._origin_us
+        if count < FEWEST or self._last_us - self._first_us != count - 1:
+            return False
+        total = count * first + count * (count - 1) // 2
+        squares = count * first * first + first * count * (count - 1) + (count - 1) * count * (2 * count - 1) // 6
+        return (self._sum, self._squares) == (total % MODULUS, squares % MODULUS)
+
+    def ticks(self, notes: Mapping[str, str]) -> bool:
+        """Whether there is a clock: rows are not said to be numbered, and times neither all equal nor such numbers.
+
+        Args:
+            notes: as in `are_numbered`.
+        """
+        return not (self._first_us == self._last_us or self._numbers or are_numbered(notes))
+
+
+def has_clock(trace: Trace) -> bool:
+    """Whether a trace's times are times, see `Clock.ticks`."""
+    clock = Clock()
+    clock.add(trace.time_us)
+    return clock.ticks(trace.meta.extra)
