@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.characteristics import page_uses
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.glance import Glance
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.plausible import warnings_of
@@ -13,7 +14,6 @@ from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
 I32 = npt.NDArray[np.int32]
-ROW_NUMBER_US = 1  # formats without a clock number their rows, one microsecond apart
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,6 @@ class Uses:
 
     reads: I32
     writes: I32
-
-
-def has_clock(trace: Trace) -> bool:
-    """Whether the times are times: not all the same, nor one microsecond apart throughout (row numbers)."""
-    time_us = trace.time_us
-    if time_us[-1] == time_us[0]:
-        return False
-    return len(trace) < 3 or bool((np.diff(time_us) != ROW_NUMBER_US).any())
 
 
 def _warnings(trace: Trace) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import Simulator
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.device import AnalyticDevice
+from cachezoo.traces.clock import row_numbered
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
@@ -33,10 +34,6 @@ LEAST_BLOCKS = 4
 SAMPLES, SEED = 1000, 1
 LEAST_IN_BLOCK = 50
 """Page accesses of a time block below which a hit ratio says nothing."""
-NO_CLOCK = "row numbers"
-"""How readers' notes on times begin where a format has no clock."""
-ROWS = "time=row"
-"""What the note on a delimited text's columns holds where rows are numbered for want of times."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +145,7 @@ class Bench:
 
     @property
     def _clockless(self) -> bool:
-        extra = self.trace.meta.extra
-        return extra.get("time", "").startswith(NO_CLOCK) or ROWS in extra.get("columns", "")
+        return row_numbered(self.trace)
 
     @property
     def no_span(self) -> str:

@@ -5,7 +5,8 @@ import pytest
 
 from cachezoo.characteristics.papers import rc_rnn_row
 from cachezoo.characteristics.reuse import reuse
-from cachezoo.characteristics.summary import has_clock, summary
+from cachezoo.characteristics.summary import summary
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import expand_pages
 from tests.trace_data import read, sample
 
