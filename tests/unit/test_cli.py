@@ -277,3 +277,27 @@ def test_an_interrupted_corpus_says_how_it_goes_on(monkeypatch, tmp_path, names,
     done = run("trace", "corpus", *names, ok=False)
     said = f"cachezoo: interrupted by SIGINT; nothing was written of the trace under way; the traces before it {end}\n"
     assert (done.returncode, done.stderr) == (130, said)
+
+
+def test_a_table_off_a_terminal_is_as_wide_as_columns_says(monkeypatch):
+    from cachezoo import console
+
+    for columns, width in (("100", 100), ("", 160), ("wide", 160)):
+        monkeypatch.setenv("COLUMNS", columns)
+        console.out.cache_clear()
+        assert console.out().width == width
+    console.out.cache_clear()
+
+
+@pytest.mark.parametrize("args", [("curve", "--plot", "{}/p.png"), ("recommend", "--output", "{}/p.html")])
+def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, trace, args):
+    gone = tmp_path / "no/such"
+    done = run(args[0], trace, *(word.format(gone) for word in args[1:]), ok=False)
+    assert "cannot be written" in done.stderr and "no such folder" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "no").exists()
+
+
+def test_a_curve_takes_sizes_and_bounds_say_what_they_are(trace):
+    rows = json.loads(run("curve", trace, "--capacity", "2p,1p", "--policy", "lru", "--json").stdout)["rows"]
+    assert [row["capacity"] for row in rows] == [1, 2]
+    assert "static hindsight: a cache that holds" in " ".join(run("bounds", trace, "--capacity", "1p").stdout.split())

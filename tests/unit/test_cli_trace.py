@@ -55,11 +55,11 @@ def test_several_raw_files_become_one_trace_with_a_name(tmp_path: Path) -> None:
 def test_bad_rows_are_skipped_only_when_asked_and_said(tmp_path: Path) -> None:
     raw, out = tmp_path / "t.csv", tmp_path / "o.parquet"
     raw.write_text(MSR.format(0) + "what\n" + MSR.format(4096))
-    assert "t.csv: row 2: has 1 fields, not 7" in refused("ingest", raw, "-o", out)
+    assert "t.csv: row 2: has 1 field, not 7" in refused("ingest", raw, "-o", out)
     assert not out.exists()
     done = CliRunner().invoke(app, ["trace", "ingest", str(raw), "-o", str(out), "--skip-bad-rows", "1"])
     assert done.exit_code == 0
-    assert "skipped: 1 bad row\n" in done.stdout and "1 bad rows were skipped" in done.stderr
+    assert "skipped: 1 bad row\n" in done.stdout and "1 bad row was skipped" in done.stderr
     assert len(read_trace(out)) == 2
 
 

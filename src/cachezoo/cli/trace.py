@@ -73,7 +73,7 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
         print_values(figures, as_json, title)
         return
     from cachezoo.console import err, out
-    from cachezoo.traces.remarks import is_remarked
+    from cachezoo.traces.remarks import is_remarked, many
 
     said = {"remarks", "warnings"}
     print_values(
@@ -82,7 +82,8 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
     for line in figures["remarks"]:
         out().print(line, soft_wrap=True, markup=False, highlight=False)
     if "skipped_rows" in figures:
-        err().print(f"warning: {figures['skipped_rows']} bad rows were skipped")
+        were = "was" if int(figures["skipped_rows"]) == 1 else "were"
+        err().print(f"warning: {many(figures['skipped_rows'], 'bad row')} {were} skipped")
 
 
 @app.command("info")

@@ -20,6 +20,7 @@ import pyarrow.csv as pacsv
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.traces.reading import BAD_OP, READ_OR_WRITE, Reading
+from cachezoo.traces.remarks import many
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import F64, I64, U8
 
@@ -297,7 +298,7 @@ class _File:
         if not closed:
             return f"has a quote that is not closed on its line ({line[:80]!r}); fix or drop the row"
         if len(fields) != self.width:
-            return f"has {len(fields)} fields, not {self.width} ({line[:80]!r}); fix or drop the row"
+            return f"has {many(len(fields), 'field')}, not {self.width} ({line[:80]!r}); fix or drop the row"
         for column, value in zip(self.layout.columns, fields, strict=False):
             if column.kind == "text" and BROKEN.search(value):
                 return f"is no text in UTF-8 ({line[:80]!r}); fix or drop the row"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
+from cachezoo.traces.remarks import many
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import I32, I64, U8, bad_rows
 
@@ -170,7 +171,8 @@ class Reading:
             self.skipped.append(message)
             return
         if self.skip_bad_rows:
-            message += f"; {self.skip_bad_rows} bad rows were skipped before it, as many as asked"
+            were = "was" if self.skip_bad_rows == 1 else "were"
+            message += f"; {many(self.skip_bad_rows, 'bad row')} {were} skipped before it, as many as asked"
         raise TraceError(message)
 
     def without(self, source: Source, chunk: Chunk, wrong: npt.NDArray[np.bool_], said: Callable[[int], str]) -> Chunk:

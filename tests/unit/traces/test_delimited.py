@@ -94,7 +94,7 @@ def test_skipping_stops_at_its_budget(tmp_path):
     reading, rows = read(tmp_path, content, skip=2)
     assert [row[1] for row in values(rows)] == [1, 3]
     assert len(reading.skipped) == 2
-    with pytest.raises(TraceError, match=r"row 3: .*; 1 bad rows were skipped before it, as many as asked"):
+    with pytest.raises(TraceError, match=r"row 3: .*; 1 bad row was skipped before it, as many as asked"):
         read(tmp_path, content, skip=1)
 
 

@@ -127,9 +127,9 @@ def test_bad_rows_are_counted_once_and_named_by_file(tmp_path):
     rows[250] = rows[250].replace("Read", "Trim").replace("Write", "Trim")
     raw, out = tmp_path / "t.csv", tmp_path / "o.parquet"
     raw.write_text("".join(rows))
-    with pytest.raises(TraceError, match=r"t\.csv: row 121: has 1 fields, not 7"):
+    with pytest.raises(TraceError, match=r"t\.csv: row 121: has 1 field, not 7"):
         ingest(TraceFiles([raw]), out)
-    with pytest.raises(TraceError, match=r"t\.csv: row 251: op is 'Trim'.*; 1 bad rows were skipped"):
+    with pytest.raises(TraceError, match=r"t\.csv: row 251: op is 'Trim'.*; 1 bad row was skipped"):
         ingest(TraceFiles([raw], skip_bad_rows=1), out)
     assert not out.exists()
     figures = ingest(TraceFiles([raw], skip_bad_rows=2), out)

@@ -87,7 +87,7 @@ def test_standard_input_is_a_pipe(tmp_path, temporary):
 
 def test_errors_name_the_pipe(tmp_path):
     with pipe(tmp_path, text_lines(9)["msr"][0].encode() + b"\nwhat\n") as path:
-        with pytest.raises(TraceError, match=rf"{path}: row 2: has 1 fields, not 7"):
+        with pytest.raises(TraceError, match=rf"{path}: row 2: has 1 field, not 7"):
             read_files(TraceFiles([path]))
     with pipe(tmp_path, b"") as path:
         with pytest.raises(TraceError, match=rf"{path}: the trace is empty"):

@@ -23,6 +23,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.delimited import Column, Layout, Rows, delimited
 from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_number
 from cachezoo.traces.reading import Chunk, Reading, bytes_of, counts_of, microseconds
+from cachezoo.traces.remarks import many
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, OP_WRITE
 
@@ -132,7 +133,7 @@ def _plan(source: Source, layout: str) -> _Plan:
         f"layout={number} ({' '.join(LAYOUTS[number][5 : max(width, 5)])} after op)" for number in fitting or LAYOUTS
     )
     what = "more than one layout has" if fitting else "no layout has"
-    message = f"{source.path}: row 1 has {width} fields, which {what}; give the option {listed}"
+    message = f"{source.path}: row 1 has {many(width, 'field')}, which {what}; give the option {listed}"
     raise TraceError(message)
 
 

@@ -124,7 +124,7 @@ def test_damage_is_named_and_skipped(tmp_path):
     (name,) = write(tmp_path, b"".join(records)[:-10])
     with pytest.raises(TraceError, match=r"blktrace\.0: row 3: has no magic number \(00000000\)"):
         read(name)
-    with pytest.raises(TraceError, match=r"row 6: is cut short: 38 bytes are left; .*1 bad rows were skipped"):
+    with pytest.raises(TraceError, match=r"row 6: is cut short: 38 bytes are left; .*1 bad row was skipped"):
         read(name, skip_bad_rows=1)
     trace = read(name, skip_bad_rows=2)
     assert trace.offset.tolist() == [0, 4096, 3 * 4096, 4 * 4096]

@@ -117,7 +117,7 @@ def test_cloudphysics_by_its_columns():
 def test_a_carriage_return_inside_a_row_ends_it_there(tmp_path):
     path = write(tmp_path, "")
     path.write_bytes(b"time,obj_id,size\n1,2,512\n2\r,2\n3,3,512\n")
-    with pytest.raises(TraceError, match="row 2: has 1 fields, not 3"):
+    with pytest.raises(TraceError, match="row 2: has 1 field, not 3"):
         read(path)
     assert read(path, skip_bad_rows=2).offset.tolist() == [1024, 1536]
 

@@ -96,7 +96,7 @@ def test_damaged_records_are_named_or_skipped(tmp_path):
     path = write(tmp_path, good[0], v1(0x28, 512, 1, 1, version=0x0700), *good[2:], b"\1\2\3")
     with pytest.raises(TraceError, match=r"disk\.vscsi: row 2: version is 7, not 1"):
         read(path)
-    with pytest.raises(TraceError, match=r"row 5: has 3 of 32 bytes; the file is cut short.*1 bad rows were skipped"):
+    with pytest.raises(TraceError, match=r"row 5: has 3 of 32 bytes; the file is cut short.*1 bad row was skipped"):
         read(path, skip_bad_rows=1)
     trace = read(path, skip_bad_rows=2)
     assert trace.offset.tolist() == [0, 1024, 1536] and trace.meta.extra["skipped_rows"] == "2"
