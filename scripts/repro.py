@@ -7,9 +7,12 @@ from pathlib import Path
 if __name__ == "__main__":
     os.chdir(Path(__file__).resolve().parents[1])
     try:
-        from cachezoo.repro.run import main  # DVC takes a second, and Ctrl-C may come in it
+        from cachezoo.errors import interrupts_as_such
 
-        status = main(sys.argv[1:])
+        with interrupts_as_such():
+            from cachezoo.repro.run import main  # DVC takes a second, and Ctrl-C may come in it
+
+            status = main(sys.argv[1:])
     except KeyboardInterrupt:
         sys.stderr.write("repro: interrupted; run the same again to go on\n")
         status = 130

@@ -1,5 +1,6 @@
 """What people see: one console, progress bars with ETA, plain lines where there is no terminal."""
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_INTERVAL_S = 10.0
+WIDTH = 160  # characters of a table that nothing limits
 
 
 class Advance(Protocol):
@@ -29,11 +31,16 @@ def err() -> "Console":
 
 @cache
 def out() -> "Console":
-    """The console on standard output, for results; as wide as a report needs when not a terminal."""
+    """The console on standard output, for results; not a terminal, it is as wide as COLUMNS says or a report needs."""
     from rich.console import Console
 
     console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
+    return console if console.is_terminal or asked_width() else Console(highlight=False, width=WIDTH)
+
+
+def asked_width() -> bool:
+    """Whether COLUMNS says how wide tables are to be, which rich then takes them to be."""
+    return os.environ.get("COLUMNS", "").isdecimal()
 
 
 @contextmanager

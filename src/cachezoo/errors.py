@@ -2,7 +2,8 @@
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 class CachezooError(Exception):
@@ -64,3 +65,30 @@ def os_message(error: OSError) -> str:
     named = f"{os.fsdecode(name)}: {said}" if isinstance(name, str | bytes | os.PathLike) else said
     fix = FIXES.get(error.errno or 0)
     return f"{named}; {fix}" if fix else named
+
+
+@contextmanager
+def interrupts_as_such() -> Iterator[None]:
+    """Raise KeyboardInterrupt in place of any exception that was raised for one, or while one was handled.
+
+    Ctrl-C may come back as another exception: from a compiled kernel's dispatcher as SystemError, for one.
+    """
+    try:
+        yield
+    except Exception as error:
+        own = _interrupt_in(error)
+        if own is None:
+            raise
+        raise KeyboardInterrupt(*own.args) from error
+
+
+def _interrupt_in(error: BaseException) -> KeyboardInterrupt | None:
+    """The KeyboardInterrupt among what an exception was raised from; also where its context is not shown."""
+    left, seen = [error], set[int]()
+    while left:
+        one = left.pop()
+        if isinstance(one, KeyboardInterrupt):
+            return one
+        seen.add(id(one))
+        left += [other for other in (one.__cause__, one.__context__) if other is not None and id(other) not in seen]
+    return None

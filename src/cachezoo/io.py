@@ -127,11 +127,17 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what `atomic_file` would refuse, before the work that ends in the file.
+    """Refuse what `atomic_file` would refuse, and a folder that is not there, before the work that ends in the file.
+
+    Stages make the folders of their outputs; of a path that a person types a missing folder is a slip.
 
     Raises:
-        CachezooError: `path` cannot be written.
+        CachezooError: `path` cannot be written, or its folder does not exist.
     """
+    if not path.parent.is_dir():
+        why = "is no folder" if path.parent.exists() else "no such folder"
+        message = f"{path}: cannot be written ({path.parent}: {why}); make it first, or name another"
+        raise CachezooError(message)
     _temporary_name(path).unlink(missing_ok=True)
 
 

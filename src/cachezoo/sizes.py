@@ -86,9 +86,12 @@ class Size:
 
 def _bare(number: str) -> str:
     if "." not in number:
-        return f"{number}p for pages of 4 KiB, {number}MiB or {number}%"
+        pages = f"{number}p for pages of 4 KiB"
+        return f"{pages}, {number}MiB or {number}%" if 0 < int(number) <= 100 else f"{pages} or {number}MiB"
     share = Decimal(number) * 100
-    return f"{share.normalize():f}% or {number}GiB" if share <= 100 else f"{number}GiB or {number}%"
+    if share <= 100:
+        return f"{share.normalize():f}% or {number}GiB"
+    return f"{number}GiB or {number}%" if Decimal(number) <= 100 else f"{number}GiB"
 
 
 def _refused(what: str, text: str, fix: str) -> ConfigError:

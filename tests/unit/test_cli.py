@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cachezoo import cli
+from cachezoo.errors import CachezooError
 from tests.command_line import run
 
 HEADER = "time_us,op,offset,size\n"
@@ -182,7 +183,17 @@ def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys)
     assert raising(full) == (1, "cachezoo: a.parquet: No space left on device; make room and run it again\n")
     little = "cachezoo: there is too little memory for this; give a part of the trace, or run it where there is more\n"
     assert raising(MemoryError()) == (1, little)
-    assert raising(KeyboardInterrupt()) == (130, "cachezoo: interrupted; run the same again to go on\n")
+    interrupted = (130, "cachezoo: interrupted\n")
+    assert raising(KeyboardInterrupt()) == interrupted
+    for outer in (SystemError("CPUDispatcher(f) returned a result with an exception set"), CachezooError("no model")):
+        for attribute in ("__cause__", "__context__"):
+            middle = ValueError()
+            middle.__context__ = KeyboardInterrupt()
+            setattr(outer, attribute, middle)
+            assert raising(outer) == interrupted
+            setattr(outer, attribute, None)
+    with pytest.raises(SystemError, match="of its own"):
+        raising(SystemError("of its own"))
 
 
 def test_ingest_never_replaces_its_source(tmp_path):
@@ -248,3 +259,45 @@ def test_lru_reaches_the_known_hit_ratios_on_cloudphysics(mebibytes, percent):
 def test_the_version_is_that_of_the_package():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert run("--version").stdout == f"cachezoo {project['version']}\n"
+
+
+@pytest.mark.parametrize(("names", "end"), [((), "stay: the same command goes on"), (("web/a",), "stay")])
+def test_an_interrupted_corpus_says_how_it_goes_on(monkeypatch, tmp_path, names, end):
+    from cachezoo.capture.closed import driver
+    from cachezoo.capture.run import InterruptedCaptureError
+
+    def stopped(*_):
+        message = "interrupted by SIGINT; nothing was written"
+        raise InterruptedCaptureError(message)
+
+    (tmp_path / "conf").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(driver, "capture_corpus", stopped)
+    monkeypatch.setattr(driver, "missing", lambda _: [])
+    done = run("trace", "corpus", *names, ok=False)
+    said = f"cachezoo: interrupted by SIGINT; nothing was written of the trace under way; the traces before it {end}\n"
+    assert (done.returncode, done.stderr) == (130, said)
+
+
+def test_a_table_off_a_terminal_is_as_wide_as_columns_says(monkeypatch):
+    from cachezoo import console
+
+    for columns, width in (("100", 100), ("", 160), ("wide", 160)):
+        monkeypatch.setenv("COLUMNS", columns)
+        console.out.cache_clear()
+        assert console.out().width == width
+    console.out.cache_clear()
+
+
+@pytest.mark.parametrize("args", [("curve", "--plot", "{}/p.png"), ("recommend", "--output", "{}/p.html")])
+def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, trace, args):
+    gone = tmp_path / "no/such"
+    done = run(args[0], trace, *(word.format(gone) for word in args[1:]), ok=False)
+    assert "cannot be written" in done.stderr and "no such folder" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "no").exists()
+
+
+def test_a_curve_takes_sizes_and_bounds_say_what_they_are(trace):
+    rows = json.loads(run("curve", trace, "--capacity", "2p,1p", "--policy", "lru", "--json").stdout)["rows"]
+    assert [row["capacity"] for row in rows] == [1, 2]
+    assert "static hindsight: a cache that holds" in " ".join(run("bounds", trace, "--capacity", "1p").stdout.split())

@@ -118,6 +118,7 @@ repetitions: 2
 
 
 def test_replay_with_models_writes_what_the_pipeline_does(folder):
+    Path("out").mkdir()
     found = values("device", "replay", "t.parquet", "--device", "exosx20_990pro", "-o", "out/r.parquet")
     assert (found["provenance"], found["requests"], found["output"]) == ("analytic", 400, "out/r.parquet")
     trace, device = read_trace(Path("t.parquet")), load_models(str(DEVICE))

@@ -1,8 +1,11 @@
 """`cachezoo flash`: what it prints, draws, refuses, and warns of."""
 
+import contextlib
+import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cachezoo.traces.store import write_trace
@@ -56,6 +59,35 @@ def test_the_plot_has_the_same_bytes_again(trace, tmp_path):
         assert drawn[0] == drawn[1] and drawn[0].startswith(PNG)
     run("flash", trace, "--policy", "rejectx", "--plot", tmp_path / "p.svg")
     assert b"<svg" in (tmp_path / "p.svg").read_bytes()[:600]
+
+
+def test_without_a_clock_rates_are_refused_and_nothing_is_said_by_the_second(tmp_path):
+    trace = make_trace(2500, 5)
+    path = tmp_path / "rows.parquet"
+    write_trace(dataclasses.replace(trace, time_us=np.arange(len(trace))), path)
+    done = run("flash", path, "--write-rate", "10MB/s", ok=False)
+    assert (
+        done.stderr
+        == "cachezoo: --write-rate 10MB/s: the trace has no clock, so there is no rate; give a share as 25%\n"
+    )
+    for rates in ("25%", "10%,25%"):
+        text = run("flash", path, "--write-rate", rates, "--plot", tmp_path / "p.png").stdout
+        said = " ".join(text.split())
+        assert "disk ms a read" in said and "The trace has no clock" in said
+        assert "MB/s" not in said and "disks busy:" not in said and "SSD lives" not in said
+
+
+def test_accept_all_is_within_the_axes(trace, monkeypatch):
+    from cachezoo.evaluation.flash_cache import plot
+
+    seen = []
+    monkeypatch.setattr(plot, "write", lambda canvas, *_: seen.append(canvas.axes[0]))
+    monkeypatch.setattr(plot, "atomic_file", contextlib.nullcontext)
+    run("flash", trace, "--policy", "accept_all,rejectx", "--write-rate", "5%,10%", "--plot", "p.png")
+    (axes,) = seen
+    low, high = axes.get_ylim()
+    (flat,) = [line for line in axes.lines if line.get_label().startswith("accept_all")]
+    assert low < flat.get_ydata()[0] < high
 
 
 def test_a_policy_list_runs_these_alone(trace):

@@ -100,3 +100,17 @@ def test_ticks_are_labelled_in_units(high):
     shown = [axes.xaxis.get_major_formatter()(place) for place in axes.xaxis.get_majorticklocs() if low <= place <= top]
     assert 2 <= len(shown) <= 9 and len(set(shown)) == len(shown)
     assert all(label.split(" ")[1] in BINARY for label in shown)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        ("1000", "write 1000p for pages of 4 KiB or 1000MiB"),
+        ("64", "64MiB or 64%"),
+        ("200.5", "write 200.5GiB"),
+    ],
+)
+def test_what_is_suggested_for_a_bare_number_is_allowed(number, said):
+    with pytest.raises(ConfigError) as caught:
+        Size.parse(number)
+    assert str(caught.value).endswith(said)

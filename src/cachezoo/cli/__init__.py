@@ -26,7 +26,7 @@ from cachezoo.cli import (
 )  # fmt: skip
 from cachezoo.cli.common import Group
 from cachezoo.cli.reading import show_rows
-from cachezoo.errors import CachezooError, os_message
+from cachezoo.errors import CachezooError, interrupts_as_such, os_message
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
 app = typer.Typer(
@@ -69,7 +69,7 @@ def common(
 
 USAGE_STATUS = 2
 INTERRUPT_STATUS = 130
-INTERRUPTED = "interrupted; run the same again to go on"
+INTERRUPTED = "interrupted"  # study says itself how to go on: other commands keep nothing
 
 
 def _fail(message: str, status: int) -> NoReturn:
@@ -84,7 +84,8 @@ def main() -> None:
     """
     command = typer.main.get_command(app)
     try:
-        status = command.main(prog_name="cachezoo", standalone_mode=False)
+        with interrupts_as_such():
+            status = command.main(prog_name="cachezoo", standalone_mode=False)
     except CachezooError as error:
         if error.rows:
             show_rows(error.rows)

@@ -24,7 +24,7 @@ from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cachezoo.curves.curve import Curve
+    from cachezoo.curves.curve import I64, Curve
     from cachezoo.traces.pages import PageAccesses
 
 app = typer.Typer()
@@ -37,7 +37,8 @@ def curve(
     policy: Annotated[
         list[str] | None, typer.Option(help="As of simulate, repeatable; default LRU and the optimum.")
     ] = None,
-    points: Annotated[int, typer.Option(min=2, max=1000, help="Capacities, a thousandth of the pages to all.")] = 24,
+    points: Annotated[int, typer.Option(min=2, max=1000, help="How many, if --capacity is not given.")] = 24,
+    capacity: Capacities = None,
     sample: Annotated[
         str, typer.Option(metavar="auto|exact|RATE", help="Simulate a part of the pages: 0.01; auto: if need be.")
     ] = "auto",
@@ -59,9 +60,9 @@ def curve(
     from cachezoo.traces.pages import expand_pages
 
     ids, plot = known(policy or ["lru", OPTIMUM]), png_path(plot)
-    rate = _rate(sample)
+    rate, asked = _rate(sample), None if capacity is None else sizes_of(capacity, "")
     pages = expand_pages(read_given(trace, fmt, option, columns, ask=not as_json))
-    capacities = capacities_of(pages, points)
+    capacities = capacities_of(pages, points) if asked is None else _sizes(asked, pages)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
         found = curves(
@@ -75,6 +76,15 @@ def curve(
         )
         return
     _curve_table(found, trace.name, len(pages.page_ids))
+
+
+def _sizes(asked: list[str], pages: "PageAccesses") -> "I64":
+    """Capacities in pages as asked for, rising, each once."""
+    import numpy as np
+
+    from cachezoo.policies.simulate import capacity_of
+
+    return np.unique(np.array([capacity_of(text, pages) for text in asked], np.int64))
 
 
 def _rate(sample: str) -> float | None:
@@ -149,5 +159,8 @@ def bounds(
         return
     shown = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]
     accesses = len(bench.simulator.pages.page_ids)
-    below = "shares of what is asked for; the best cache lies between lower and upper"
+    below = (
+        "shares of what is asked for; the best cache lies between lower and upper; static hindsight: a cache that "
+        "holds the most accessed pages of the whole trace throughout, chosen with knowledge of it"
+    )
     print_rows(rows, f"{trace.name}, {counted([row['warmup'] for row in rows], [accesses] * len(rows))}", below, shown)

@@ -38,7 +38,10 @@ def flash(
         typer.Option(help="An admission bundle, or a prefetch bundle beside its admission; repeatable: policy baleen."),
     ] = None,
     write_rate: Annotated[
-        str, typer.Option(help="What the SSD may be written: 10,20,30MB/s, 500GiB/day, or 25% of accept_all's writes.")
+        str,
+        typer.Option(
+            help="What the SSD may be written at most: 10,20,30MB/s, 500GiB/day, or 25% of accept_all's writes."
+        ),
     ] = "25%",
     prefetch: Annotated[
         str | None,
@@ -202,7 +205,7 @@ def _values(name: str, trace: "Trace", found: "FlashTable", models: Sequence["Fl
         "requests": found.requests,
         "warmup_requests": windows.warmup,
         "seconds": found.seconds,
-        "counted_time": found.counted_time,
+        "clock": found.clock,
         "time_scale": found.scale,
         "windows": {"count": windows.count, "seconds": windows.seconds},
         "segment_bytes": geometry.segment_bytes,
@@ -227,7 +230,8 @@ def _print(name: str, found: "FlashTable", asked: "FlashAsked") -> None:
     cache = human(found.capacity * found.geometry.segment_bytes)
     table = Table(title=escape(f"{name}: a flash cache of {cache} before hard disks"))
     lived = any(row.lifetime_years is not None for row in found.rows)
-    heads = ["policy", "prefetch", "may write", "writes", "disks busy", "at peak", "reads hit"]
+    busy = ["disks busy", "at peak"] if found.clock else ["disk ms a read"]
+    heads = ["policy", "prefetch", "may write", "writes", *busy, "reads hit"]
     for head in [*heads, *(["a day", "SSD lives"] if lived else [])]:
         table.add_column(head, justify="left" if head in heads[:3] else "right", overflow="fold")
     kind = ""
@@ -246,24 +250,23 @@ def _cells(row: "FlashRow", lived: bool) -> list[str]:
     from cachezoo.sizes import human
 
     limit = row.asked or ("as shipped" if row.kind == MODEL else "no limit")
-    per_s = row.written_bytes_s
-    written = f"{100 * row.written_share:.1f} %" if per_s is None else _rate(per_s)
-    cells = [
-        row.policy,
-        row.prefetch,
-        limit,
-        written + ("" if row.reached in (None, True) else " *"),
-        f"{row.disks_busy:.3f}",
-        f"{row.disks_busy_peak:.2f}",
-        f"{100 * row.io_hit_ratio:.1f} %",
-    ]
+    below = "" if row.reached in (None, True) else " *" if row.more_helps else " +"
+    cells = [row.policy, row.prefetch, limit, _written(row.written_bytes_s, row.written_share) + below]
+    if row.disks_busy is None or row.disks_busy_peak is None:
+        cells.append(f"{row.disk_ms_per_read:.3f}")
+    else:
+        cells += [f"{row.disks_busy:.3f}", f"{row.disks_busy_peak:.2f}"]
+    cells.append(f"{100 * row.io_hit_ratio:.1f} %")
     if lived:
         day, years = row.ssd_bytes_a_day, row.lifetime_years
         cells += ["-" if day is None else human(day), "-" if years is None else f"{years:,.1f} years"]
     return cells
 
 
-def _rate(bytes_s: float) -> str:
+def _written(bytes_s: float | None, share: float) -> str:
+    """What is written: by the second where there is a clock, else as a share of what accept_all writes."""
+    if bytes_s is None:
+        return f"{100 * share:.1f} %"
     return f"{bytes_s / 1e6:,.0f} MB/s" if bytes_s >= LARGE_RATE else f"{bytes_s / 1e6:.3g} MB/s"
 
 
@@ -276,13 +279,15 @@ def _leads(found: "FlashTable") -> list[str]:
         said = f"At {lead.asked}: of the policies without a model {lead.rival}"
         said += f" with prefetch {lead.rival_prefetch}" if lead.rival_prefetch != NONE else ""
         said += " keeps the disks least busy"
+        said += "" if lead.more_helps else f"; more writes do not help it beyond {_written(*lead.rival_writes)}"
         if lead.saved is not None and lead.interval is not None:
             low, high = (f"{100 * value:+.1f}" for value in lead.interval)
             beside = f" with prefetch {lead.model_prefetch}" if lead.model_prefetch != NONE else ""
             what = "saves" if lead.saved > 0 else "costs"
             said += f"; {lead.model}{beside} {what} {abs(100 * lead.saved):.1f} % of that time"
             said += f" (90 % interval {low} to {high} % saved)"
-            said += ", but it writes more" if lead.more_writes else ""
+            wrote = lead.model_writes, lead.rival_writes
+            said += " within the same limit, writing {} against {}".format(*(_written(*own) for own in wrote if own))
             said += ": no clear difference" if lead.interval[0] <= 0 <= lead.interval[1] else ""
         lines.append(said + ".")
     return lines
@@ -293,25 +298,35 @@ def _notes(found: "FlashTable", asked: "FlashAsked") -> list[str]:
     from cachezoo.sizes import human
 
     geometry, windows = found.geometry, found.windows
+    busy = (
+        "disk ms a read: milliseconds of seek and transfer that reads which miss take, over all reads. The trace has "
+        "no clock (its times are row numbers, or all equal): nothing is said by the second or the day."
+    )
+    if found.write_disks_busy is not None:
+        busy = (
+            "disks busy: disks that reads which miss keep busy all the time (seek and transfer), mean and peak of "
+            f"{windows.count} windows of {windows.seconds:,.3g} s; the trace's writes keep "
+            f"{found.write_disks_busy:.3f} more busy whatever is cached."
+        )
     lines = [
-        "disks busy: disks that reads which miss keep busy all the time (seek and transfer), mean and peak of "
-        f"{windows.count} windows of {windows.seconds:,.3g} s; the trace's writes keep {found.write_disks_busy:.3f} "
-        "more busy whatever is cached.",
+        busy,
         f"Counted after {windows.warmup:,} of {found.requests:,} requests, SSD writes from the first on; cached in "
         f"segments of {human(geometry.segment_bytes)}, prefetched within blocks of {human(geometry.block_bytes)}; "
-        "each policy's setting is the one that meets the rate on this very trace.",
+        "each policy's setting is the best on this very trace that keeps the limit, of those set to the limit and to "
+        "halves of it until that no longer helps.",
     ]
-    if found.counted_time:
-        lines.append("This trace has no times: its requests count as a microsecond apart, so only ratios tell.")
     if any(row.kind == ORACLE for row in found.rows):
         lines.append("opt knows the future: Baleen's oracle, an estimate of what is within reach, and no strict bound.")
-    if any(row.reached is False for row in found.rows):
-        lines.append("*: no setting writes within 2.5 % of the rate; this is the most below it.")
+    below = [row for row in found.rows if row.reached is False]
+    if any(not row.more_helps for row in below):
+        lines.append("+: writes less than it may; settings that write more keep the disks no less busy.")
+    if any(row.more_helps for row in below):
+        lines.append("*: writes less than it may; of those tried no setting within the limit writes more.")
     days = windows.days
     if any(row.lifetime_years is not None for row in found.rows):
         much = "" if days >= 1 else f"; extrapolated from {24 * days:.1f} h"
         lines.append(f"SSD lives: of one rated for {asked.rated_dwpd:g} drive writes a day over five years{much}.")
-    if found.scale != 1:
+    if found.scale != 1 and found.clock:
         lines.append(
             f"Rates are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
         )

@@ -228,9 +228,9 @@ def show_rows(rows: Sequence[dict[str, str]]) -> None:
     from rich.markup import escape
     from rich.table import Table as Drawn
 
-    from cachezoo.console import err
+    from cachezoo.console import asked_width, err
 
-    console = err() if err().is_terminal else Console(stderr=True, highlight=False, width=WIDTH)
+    console = err() if err().is_terminal or asked_width() else Console(stderr=True, highlight=False, width=WIDTH)
     drawn = Drawn()
     for name in rows[0]:
         drawn.add_column(escape(name), overflow="fold")

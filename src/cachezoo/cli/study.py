@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from cachezoo.cli.common import Group, Json, png_path, project
-from cachezoo.errors import ConfigError
+from cachezoo.errors import ConfigError, interrupts_as_such
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,20 +97,21 @@ def study(
     _check_outputs(out, plot)
     asked = (project(), system, category or [], change or [])
     try:
-        if optimize:
-            from cachezoo.study.optimize import Budget
-            from cachezoo.study.optimize import optimize as search
+        with interrupts_as_such():
+            if optimize:
+                from cachezoo.study.optimize import Budget
+                from cachezoo.study.optimize import optimize as search
 
-            budget = Budget(
-                TRIALS if trials is None else trials,
-                min(TRIAL_SEEDS, seeds) if trial_seeds is None else trial_seeds,
-                seeds,
-            )
-            found = search(*asked, budget, jobs)
-        else:
-            from cachezoo.study.study import study as run_study
+                budget = Budget(
+                    TRIALS if trials is None else trials,
+                    min(TRIAL_SEEDS, seeds) if trial_seeds is None else trial_seeds,
+                    seeds,
+                )
+                found = search(*asked, budget, jobs)
+            else:
+                from cachezoo.study.study import study as run_study
 
-            found = run_study(*asked, seeds, jobs)
+                found = run_study(*asked, seeds, jobs)
     except KeyboardInterrupt as error:
         _interrupted(str(error))
     _show(asked[0], found, out, plot, track, as_json)

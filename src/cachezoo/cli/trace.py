@@ -339,10 +339,15 @@ def corpus(
     What is captured stays, so that the command goes on where it was ended.
     """
     from cachezoo.capture.closed.driver import capture_corpus, missing
+    from cachezoo.capture.run import InterruptedCaptureError
     from cachezoo.cli.common import project
 
     root = project()
-    for report in capture_corpus(root, names or missing(root)):
-        value = dataclasses.asdict(report)
-        value |= value.pop("counts")
-        print_values(value, as_json, f"captured {report.trace}")
+    try:
+        for report in capture_corpus(root, names or missing(root)):
+            value = dataclasses.asdict(report)
+            value |= value.pop("counts")
+            print_values(value, as_json, f"captured {report.trace}")
+    except InterruptedCaptureError as error:
+        message = f"{error} of the trace under way; the traces before it stay"
+        raise InterruptedCaptureError(message if names else f"{message}: the same command goes on") from error

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
 from cachezoo.devices.analytic import NONE, disk_at_rest, drive_at_rest
+from cachezoo.devices.built_in import BUILT_IN, DEFAULT
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.hdd import hdd_service_us
 from cachezoo.kernels.ssd import ssd_service_us
@@ -26,6 +27,7 @@ Modelled = AnalyticDevice | EmulatedDevice
 Service = Callable[[I64, I64, bool], F64]
 
 FOLDER = Path("conf/device")
+PROJECT = Path(__file__).resolve().parents[3]
 SIZES = (4096, 16384, 65536, 131072, 524288, 2097152, 8388608)
 OPS = ("read", "write")
 NEXT_TRACK = -1.0
@@ -48,22 +50,25 @@ def read_device(path: Path) -> Device:
     return checked(adapter, read_yaml(path), str(path), "conf/device holds profiles to copy from")
 
 
-def load_device(given: str, folder: Path = FOLDER) -> Device:
+def load_device(given: str, folder: Path | None = None) -> Device:
     """A profile.
 
     Args:
         given: a YAML file, or the name of one in conf/device without its ending.
-        folder: where names are looked up.
+        folder: where names are looked up; None: in conf/device here, in that of the project that this package runs
+            from, and last in what is built in.
 
     Raises:
         ConfigError: no such file or name, or not a device.
     """
+    if folder is None and given == DEFAULT and not any((place / f"{given}.yaml").is_file() for place in _folders()):
+        return BUILT_IN
     path = profile_path(given, folder)
     value = read_yaml(path)
     return _composed(path) if isinstance(value, dict) and "defaults" in value else read_device(path)
 
 
-def load_profile(given: str, folder: Path = FOLDER) -> Modelled:
+def load_profile(given: str, folder: Path | None = None) -> Modelled:
     """The models of a profile; arguments as for `load_device`.
 
     Raises:
@@ -77,13 +82,13 @@ def load_profile(given: str, folder: Path = FOLDER) -> Modelled:
     return device
 
 
-def load_models(given: str, folder: Path = FOLDER) -> AnalyticDevice:
+def load_models(given: str, folder: Path | None = None) -> AnalyticDevice:
     """The models of a profile, whatever they are for; arguments and errors as for `load_profile`."""
     device = load_profile(given, folder)
     return AnalyticDevice(source="analytic", hdd=device.hdd, ssd=device.ssd)
 
 
-def profile_path(given: str, folder: Path = FOLDER) -> Path:
+def profile_path(given: str, folder: Path | None = None) -> Path:
     """The file that a profile's name or path means.
 
     Raises:
@@ -95,12 +100,20 @@ def profile_path(given: str, folder: Path = FOLDER) -> Path:
             message = f"{path}: no such file; give a device profile (YAML), such as {FOLDER}/*.yaml"
             raise ConfigError(message)
         return path
-    if (folder / f"{given}.yaml").is_file():
-        return folder / f"{given}.yaml"
-    names = sorted(file.stem for file in folder.glob("*.yaml"))
-    known = f"{folder} has {', '.join(names)}" if names else f"there is no {folder} here"
+    places = _folders() if folder is None else [folder]
+    for place in places:
+        if (place / f"{given}.yaml").is_file():
+            return place / f"{given}.yaml"
+    built_in = {DEFAULT} if folder is None else set[str]()
+    names = sorted({file.stem for place in places for file in place.glob("*.yaml")} | built_in)
+    known = f"{folder or FOLDER} has {', '.join(names)}" if names else f"there is no {folder} here"
     message = f"{given[:80]}: no such device profile; {known}; or give a YAML file"
     raise ConfigError(message)
+
+
+def _folders() -> list[Path]:
+    """Where names are looked up: here, and in the project that this package runs from."""
+    return [FOLDER, PROJECT / FOLDER]
 
 
 def _composed(path: Path) -> Device:

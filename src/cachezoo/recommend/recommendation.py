@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cachezoo.devices.built_in import DEFAULT, DEFAULT_ENDURANCE_TB
 from cachezoo.errors import ConfigError
 from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES
 from cachezoo.recommend.confidence import Confidence, confidence
 from cachezoo.recommend.contest import Contest, contest
-from cachezoo.recommend.device import DEFAULT, DEFAULT_ENDURANCE_TB
 from cachezoo.recommend.ladder import ladder
 from cachezoo.recommend.likeness import Likeness
 from cachezoo.recommend.picking import Aim, Picked, pick

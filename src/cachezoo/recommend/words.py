@@ -3,10 +3,10 @@
 import shlex
 from typing import TYPE_CHECKING
 
+from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
 from cachezoo.flash.load import TIME_SCALE_KEY
 from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import LEAST_LEAD, SIMPLEST, name_of
-from cachezoo.recommend.device import DEFAULT, DEFAULT_IS
 from cachezoo.recommend.ladder import CLOSE, typed
 from cachezoo.recommend.likeness import Likeness
 from cachezoo.recommend.rows import Row

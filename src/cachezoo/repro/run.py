@@ -15,7 +15,7 @@ from pathlib import Path
 from dvc.cli import main as dvc
 from dvc.exceptions import DvcException
 
-from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.errors import CachezooError, ConfigError, interrupts_as_such
 from cachezoo.private import closed_folder
 from cachezoo.repro.lockfile import LockWriter, drop_params, recover
 from cachezoo.repro.plan import Plan, make_plan
@@ -187,9 +187,10 @@ def main(arguments: Sequence[str]) -> int:
         _put_aside()
         return int(dvc(plain))
     try:
-        plan = _plan(targets, options.force)
-        run = Run(plan, LockWriter(plan.order), options.jobs, options.force, options.times, options.verbose)
-        status = run.go()
+        with interrupts_as_such():
+            plan = _plan(targets, options.force)
+            run = Run(plan, LockWriter(plan.order), options.jobs, options.force, options.times, options.verbose)
+            status = run.go()
         if status == 0:
             run.lock.finish()
             how = f"; {len(run.ran)} of them ran" if run.ran else ""

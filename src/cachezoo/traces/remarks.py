@@ -35,12 +35,12 @@ LINES: dict[str, Callable[[str], str]] = {
     "wait": lambda said: f"unit: waits are {said}",
     "one_volume": lambda said: f"inferred: one volume, as {said}",
     "event": lambda said: f"joined: a request is made where an event says {said}",
-    "matched": lambda said: f"joined: {_many(said, 'request')} with a completion",
-    "unmatched_issue": lambda said: f"joined: {_many(said, 'request')} without a completion, so of no known latency",
-    "requeued": lambda said: f"joined: {_many(said, 'request')} requeued, kept at the first issue",
-    "failed": lambda said: f"joined: {_many(said, 'request')} failed on the device, and kept",
-    "skipped_rows": lambda said: f"skipped: {_many(said, 'bad row')}",
-    "out_of_order_rows": lambda said: f"sorted by time: {_many(said, 'row')} earlier than the row before",
+    "matched": lambda said: f"joined: {many(int(said), 'request')} with a completion",
+    "unmatched_issue": lambda said: f"joined: {many(int(said), 'request')} without a completion, so of no known latency",
+    "requeued": lambda said: f"joined: {many(int(said), 'request')} requeued, kept at the first issue",
+    "failed": lambda said: f"joined: {many(int(said), 'request')} failed on the device, and kept",
+    "skipped_rows": lambda said: f"skipped: {many(int(said), 'bad row')}",
+    "out_of_order_rows": lambda said: f"sorted by time: {many(int(said), 'row')} earlier than the row before",
     "first_time_jump": lambda said: f"jump in time: the first at {said}",
 }
 

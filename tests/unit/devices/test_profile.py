@@ -1,6 +1,10 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from cachezoo.devices import profile
+from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.devices.profile import (
     DISTANCES,
     NEXT_TRACK,
@@ -20,6 +24,7 @@ from cachezoo.devices.profile_plot import draw_profile
 from cachezoo.errors import ConfigError
 from cachezoo.settings.device import AnalyticDevice, Hdd, ReadBuffer, Ssd
 
+ROOT = Path(__file__).resolve().parents[3]
 CAPACITY = 1 << 40
 HDD = Hdd(capacity_bytes=CAPACITY, rotation_us=8000.0, seek_base_us=500.0, seek_root_us=9000.0, seek_linear_us=600.0,
           write_settle_us=400.0, outer_mb_s=120.0, inner_mb_s=80.0, read_us=50.0, write_us=70.0)  # fmt: skip
@@ -156,3 +161,17 @@ def test_a_bad_profile_is_named_in_one_line(tmp_path, text, message):
 
 def test_sizes_read_well():
     assert [size_text(size) for size in (4096, 131072, 1 << 20, 8 << 20)] == ["4 KiB", "128 KiB", "1 MiB", "8 MiB"]
+
+
+def test_names_are_looked_up_here_then_in_the_package_s_project_then_in_what_is_built_in(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert profile.load_models("wdredpro2tb_850pro") == profile.load_models("wdredpro2tb_850pro", ROOT / "conf/device")
+    own = tmp_path / "conf/device/wdredpro2tb_850pro.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text((ROOT / "conf/device/exosx20_990pro.yaml").read_text())
+    assert profile.load_models("wdredpro2tb_850pro") == BUILT_IN
+    monkeypatch.setattr(profile, "PROJECT", tmp_path / "none")
+    own.unlink()
+    assert profile.load_models("exosx20_990pro") == BUILT_IN
+    with pytest.raises(ConfigError, match="other: no such device profile; conf/device has exosx20_990pro; or give"):
+        profile.load_models("other")

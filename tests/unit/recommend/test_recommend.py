@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cachezoo.bundles.reader import load
 from cachezoo.coded import Coded
+from cachezoo.devices.built_in import BUILT_IN, DEFAULT
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.evaluation.bundle import simulate_bundle
@@ -22,7 +23,7 @@ from cachezoo.recommend import words
 from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES, chosen, name_of
 from cachezoo.recommend.contest import contest
-from cachezoo.recommend.device import BUILT_IN, DEFAULT, bundles_folder, models_of
+from cachezoo.recommend.device import bundles_folder, models_of
 from cachezoo.recommend.ladder import CLOSE, knee, ladder, middle, shown, typed
 from cachezoo.recommend.likeness import flash_of
 from cachezoo.recommend.page import page_of

@@ -17,12 +17,22 @@ if TYPE_CHECKING:
 
 LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 BUSY = "disks kept busy by reads (disk-head seconds a second)"
+COST = "disk-head ms a read"
 
 
 def name_of(row: FlashRow) -> str:
     """A row's policy with its mode; a bundle's own threshold is `as shipped`."""
     mode = "" if row.prefetch == NONE else f" + {row.prefetch}"
     return f"{row.policy}{mode}" + (", as shipped" if row.kind == MODEL and row.asked is None else "")
+
+
+def _busy(row: FlashRow) -> float:
+    """What is drawn: disks kept busy, or where no clock says how long the trace took, milliseconds a read."""
+    return row.disk_ms_per_read if row.disks_busy is None else row.disks_busy
+
+
+def _title(rows: Sequence[FlashRow]) -> str:
+    return COST if rows[0].disks_busy is None else BUSY
 
 
 def draw_flash(table: FlashTable, title: str, path: Path) -> None:
@@ -66,21 +76,21 @@ def _curves(axes: "Axes", table: FlashTable) -> None:
     for name in dict.fromkeys(map(name_of, table.rows)):
         own = [row for row in table.rows if name_of(row) == name]
         first = own[0]
-        points = sorted((_written(row, known), row.disks_busy) for row in own)
+        points = sorted((_written(row, known), _busy(row)) for row in own)
         if first.policy == ACCEPT_ALL:
             written = f"{points[0][0]:,.3g} MB/s" if known else f"{points[0][0]:,.2f}"
-            label = f"{name}: {first.disks_busy:.2f}, writes {written}"
-            axes.axhline(first.disks_busy, color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
+            label = f"{name}: {_busy(first):.2f}, writes {written}"
+            axes.axhline(_busy(first), color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
             continue
         line = ":" if first.kind == ORACLE else _line(modes, first)
         style = {"linestyle": "", "marker": "x"} if first.asked is None else {"linestyle": line, "marker": "."}
         axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
-    values = [row.disks_busy for row in limited]
+    values = [_busy(row) for row in table.rows]
     room = 0.08 * max(max(values) - min(values), max(values) / 10)
     axes.set_ylim(min(values) - room, max(values) + room)
     axes.set_xlim(left=0)
     axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
-    axes.set_ylabel(BUSY)
+    axes.set_ylabel(_title(table.rows))
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
@@ -96,14 +106,17 @@ def _bars(axes: "Axes", rows: Sequence[FlashRow]) -> None:
     """Means as bars with their 90 % intervals, peaks as ticks."""
     names = [name_of(row) for row in rows]
     colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]
-    means = [row.disks_busy for row in rows]
-    spread = [[max(0.0, row.disks_busy - row.disks_busy_interval[0]) for row in rows],
-              [max(0.0, row.disks_busy_interval[1] - row.disks_busy) for row in rows]]  # fmt: skip
-    places = range(len(rows))
-    axes.barh(places, means, color=colours, height=0.7, xerr=spread, ecolor=BLACK, label="mean, 90 % interval")
-    axes.plot([row.disks_busy_peak for row in rows], places, "|", color=BLACK, markersize=9, label="peak")
+    means, places = [_busy(row) for row in rows], range(len(rows))
+    peaks = [row.disks_busy_peak for row in rows if row.disks_busy_peak is not None]
+    intervals = [row.disks_busy_interval for row in rows if row.disks_busy_interval is not None]
+    spread = [[max(0.0, mean - low) for mean, (low, _) in zip(means, intervals, strict=False)],
+              [max(0.0, high - mean) for mean, (_, high) in zip(means, intervals, strict=False)]]  # fmt: skip
+    label = "mean, 90 % interval" if peaks else "mean"
+    axes.barh(places, means, color=colours, height=0.7, xerr=spread if peaks else None, ecolor=BLACK, label=label)
+    if peaks:
+        axes.plot(peaks, places, "|", color=BLACK, markersize=9, label="peak")
     axes.set_yticks(places, names)
     axes.invert_yaxis()
     axes.set_xlim(left=0)
-    axes.set_xlabel(BUSY)
+    axes.set_xlabel(_title(rows))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

@@ -32,16 +32,16 @@ class WriteRate:
 
         Args:
             accept_all: segments that AcceptAll writes without prefetch.
-            seconds: the trace's span.
+            seconds: the trace's span; 0 where it has no clock.
             segment_bytes: bytes of a segment.
 
         Raises:
-            ConfigError: less than one segment, or the trace has no span to spread a rate over.
+            ConfigError: less than one segment, or the trace has no clock to spread a rate over.
         """
         if self.bytes_s is None:
             return max(1.0, self.share * accept_all)
         if seconds <= 0:
-            message = f"--write-rate {self.text}: all requests have one time, so there is no rate; give a share as 25%"
+            message = f"--write-rate {self.text}: the trace has no clock, so there is no rate; give a share as 25%"
             raise ConfigError(message)
         found = self.bytes_s * seconds / segment_bytes
         if found < 1:

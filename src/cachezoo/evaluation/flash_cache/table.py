@@ -1,15 +1,16 @@
-"""Policies and bundles in the flash cache of one trace, each with its knob set to a write rate by simulation.
+"""Policies and bundles in the flash cache of one trace, each at its best within a write rate, by simulation.
 
 Of each policy the table says how many disks its misses keep busy: disk-head seconds a second, mean and peak over
 windows of time. Every knob is set on the trace itself, by simulation, of the models as of the policies without one: the
-rows say what each can do at equal writes. How well a threshold chosen beforehand meets a rate is the row of a bundle as
-shipped, which has none.
+rows say what each can do at its best within the same limit on writes. How well a threshold chosen beforehand meets a
+rate is the row of a bundle as shipped, which has none.
 
 Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024; see docs/baleen.md.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from cachezoo.console import Advance
 from cachezoo.evaluation.flash_cache.asked import OPT, TOLERANCE, FlashAsked
+from cachezoo.evaluation.flash_cache.limit import Limits, Within
 from cachezoo.evaluation.flash_cache.model import FlashModel
 from cachezoo.evaluation.flash_cache.rate import WriteRate
 from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
@@ -29,9 +31,11 @@ from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
 from cachezoo.measures.serial import Interval, saving_interval
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
+Writes = tuple[float | None, float]
 WITHOUT, MODEL, ORACLE = "without model", "model", "oracle"
 HOUR_DAYS = 1 / 24
 # How OPT's eviction age is looked for, as `label.episodes`; the cache and its writes are the problem's own.
@@ -51,16 +55,18 @@ class FlashRow:
         kind: `without model`, `model` or `oracle`.
         prefetch: the mode.
         asked: the write rate as typed; None of AcceptAll, which has no knob, and of a bundle at its own threshold.
-        reached: the writes are within 2.5 % of it; False: no setting is, and this is the most below it.
+        reached: it writes as much as that, to 2.5 %; False: less.
+        more_helps: False where a setting that writes more within the limit was tried, and is no better.
         knob: a probability, a window in requests, a score threshold, or episodes admitted.
-        written_bytes_s: SSD writes a second of the trace's clock, from the first request on; None without a span.
+        written_bytes_s: SSD writes a second of the trace's clock, from the first request on; None without a clock.
         written_share: of what AcceptAll writes without prefetch.
+        disk_ms_per_read: disk-head milliseconds that its missing reads take, over all reads that are counted.
         disks_busy, disks_busy_interval, disks_busy_peak: disk-head seconds a second that its missing reads take: mean
-            over the windows with its 90 % interval, and the largest.
+            over the windows with its 90 % interval, and the largest; None without a clock.
         io_hit_ratio: reads without an I/O on the disks.
         byte_hit_ratio: segments read from flash.
         prefetch_accuracy: of the segments prefetched, read before they left.
-        ssd_bytes_a_day: None where the trace is shorter than an hour of recorded time.
+        ssd_bytes_a_day: None without a clock, and where the trace is shorter than an hour of recorded time.
         drive_writes_a_day: the same over the capacity.
         lifetime_years: until the SSD has taken what it is rated for.
     """
@@ -70,12 +76,14 @@ class FlashRow:
     prefetch: str
     asked: str | None
     reached: bool | None
+    more_helps: bool | None
     knob: float | None
     written_bytes_s: float | None
     written_share: float
-    disks_busy: float
-    disks_busy_interval: Interval
-    disks_busy_peak: float
+    disk_ms_per_read: float
+    disks_busy: float | None
+    disks_busy_interval: Interval | None
+    disks_busy_peak: float | None
     io_hit_ratio: float
     byte_hit_ratio: float
     prefetch_accuracy: float | None
@@ -86,7 +94,7 @@ class FlashRow:
 
 @dataclass(frozen=True)
 class Lead:
-    """The best model beside the best policy without one, at a write rate.
+    """The best model beside the best policy without one, each at its best within a write rate.
 
     Attributes:
         asked: the rate.
@@ -94,17 +102,20 @@ class Lead:
         model, model_prefetch: the best bundle; None without one.
         saved: of the rival's mean disk-head time; None without a model.
         interval: 90 % of it, window by window.
-        more_writes: the model writes more than the rival, by more than both may miss the rate.
+        rival_writes, model_writes: (bytes a second, share of AcceptAll's) that they write, both within the limit.
+        more_helps: of the rival: False where it writes less than it may, as more writes are no better.
     """
 
     asked: str
     rival: str
     rival_prefetch: str
+    rival_writes: Writes
+    more_helps: bool
     model: str | None = None
     model_prefetch: str | None = None
+    model_writes: Writes | None = None
     saved: float | None = None
     interval: Interval | None = None
-    more_writes: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,9 +127,9 @@ class FlashTable:
         requests: of the trace.
         windows: of time that disk time is measured in, and the requests before them.
         seconds: the trace's span.
-        counted_time: the requests are a microsecond apart: their format has no times.
+        clock: the trace has times, and not row numbers or one time for all; without them nothing is said by the second.
         scale: seconds of the recorded day that one second of the trace stands for.
-        write_disks_busy: disk-head seconds a second of the trace's writes, whatever is cached.
+        write_disks_busy: disk-head seconds a second of the trace's writes, whatever is cached; None without a clock.
         rows: policies without a model, bundles, OPT.
         leads: of each rate.
     """
@@ -128,9 +139,9 @@ class FlashTable:
     requests: int
     windows: LoadWindows
     seconds: float
-    counted_time: bool
+    clock: bool
     scale: float
-    write_disks_busy: float
+    write_disks_busy: float | None
     rows: list[FlashRow]
     leads: list[Lead]
 
@@ -146,55 +157,60 @@ class _Bench:
         self.problem, self.asked = problem, asked
         self.scale = time_scale(trace)
         self.windows = load_windows(trace.time_us, problem, flash, self.scale)
-        self.seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6
+        self.clock = has_clock(trace)
+        self.seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6 if self.clock else 0.0
         self._seed, self._trace_id = seed, trace.meta.trace_id
 
     def curve(self, run: FlashRun) -> F64:
         """Disk-head seconds a second of its reads in each window."""
         return load_curve(self.problem.dt_seconds(run), self.windows)
 
-    def at(self, rate: WriteRate) -> FlashProblem:
-        """The cache with the writes that a rate allows."""
+    def limit(self, rate: WriteRate) -> float:
+        """Segments that may be written at a rate."""
         problem = self.problem
-        accept_all = problem.accept_all.segment_writes
-        budget = rate.segments(accept_all, self.seconds, problem.geometry.segment_bytes)
-        return replace(problem, budget=budget)
+        return rate.segments(problem.accept_all.segment_writes, self.seconds, problem.geometry.segment_bytes)
 
-    def plain(self, name: str, mode: str, rate: WriteRate | None) -> Tuned:
+    def at(self, limit: float) -> FlashProblem:
+        """The cache with a knob to be set within 2.5 % below a limit."""
+        half = TOLERANCE / 2
+        return replace(self.problem, budget=limit * (1 - half), tolerance=half)
+
+    def plain(self, problem: FlashProblem, name: str, mode: str) -> Tuned:
         """A policy without a model."""
-        problem = self.problem if rate is None else self.at(rate)
         return baseline(name, self._seed, self._trace_id)(problem, beside(problem, mode))
 
-    def oracle(self, rate: WriteRate, prefetching: bool) -> tuple[str, Tuned]:
-        """OPT at a rate; where the others prefetch, in the mode that is best on this very trace."""
-        problem, found = self.at(rate), dict[str, Tuned]()
-        label = EpisodeLabel(**asdict(problem.geometry), **OPT_SEARCH)
+    def oracle(self, problem: FlashProblem, prefetching: bool) -> tuple[str, Tuned]:
+        """OPT; where the others prefetch, in the mode that is best on this very trace."""
+        found = dict[str, Tuned]()
+        label = EpisodeLabel(**asdict(problem.geometry), **OPT_SEARCH | {"budget_tolerance": problem.tolerance})
         for mode in OPT_MODES if prefetching else (NO_PREFETCH,):
             choice = label_problem(problem, label, mode).choice
             found[mode] = Tuned(choice.run, float(choice.calibration.index), choice.calibration.reached)
         best = min(found, key=lambda mode: float(self.curve(found[mode].run).mean()))
         return best, found[best]
 
-    def row(self, policy: str, kind: str, mode: str, rate: WriteRate | None, tuned: Tuned) -> FlashRow:
+    def row(self, policy: str, kind: str, rate: WriteRate | None, within: Within) -> FlashRow:
         """A run's figures."""
-        run, problem, windows = tuned.run, self.problem, self.windows
+        tuned, run, problem, windows = within.tuned, within.tuned.run, self.problem, self.windows
         load = measure(problem, run, windows)
         written = run.segment_writes * problem.geometry.segment_bytes
-        per_day = written / windows.days if windows.days >= HOUR_DAYS else None
+        per_day = written / windows.days if self.clock and windows.days >= HOUR_DAYS else None
         drives = None if per_day is None else per_day / (problem.capacity * problem.geometry.segment_bytes)
         known = rate is not None
         return FlashRow(
             policy=policy,
             kind=kind,
-            prefetch=mode,
+            prefetch=within.mode,
             asked=rate.text if rate is not None else None,
-            reached=tuned.reached if known else None,
+            reached=within.reached if known else None,
+            more_helps=within.more_helps if known else None,
             knob=tuned.knob if known or kind == MODEL else None,
-            written_bytes_s=written / self.seconds if self.seconds > 0 else None,
+            written_bytes_s=written / self.seconds if self.clock else None,
             written_share=load.writes_of_accept_all,
-            disks_busy=load.read_dt.mean,
-            disks_busy_interval=load.read_dt_mean_interval,
-            disks_busy_peak=load.read_dt.peak,
+            disk_ms_per_read=1e3 * load.read_dt_s / max(1, int(np.count_nonzero(problem.read[windows.warmup :]))),
+            disks_busy=load.read_dt.mean if self.clock else None,
+            disks_busy_interval=load.read_dt_mean_interval if self.clock else None,
+            disks_busy_peak=load.read_dt.peak if self.clock else None,
             io_hit_ratio=load.io_hit_ratio,
             byte_hit_ratio=load.byte_hit_ratio,
             prefetch_accuracy=load.prefetch_accuracy,
@@ -203,8 +219,10 @@ class _Bench:
             lifetime_years=RATED_YEARS * self.asked.rated_dwpd / drives if drives else None,
         )
 
-    def write_disks_busy(self) -> float:
+    def write_disks_busy(self) -> float | None:
         """Mean disk-head seconds a second of the trace's writes, which go to the disks whatever is cached."""
+        if not self.clock:
+            return None
         return float(load_curve(self.problem.write_dt_seconds(), self.windows).mean())
 
 
@@ -272,65 +290,75 @@ def flash_table(
         TraceError: blocks of more segments than ids can number.
     """
     bench = _Bench(trace, problem, asked, seed)
-    for rate in asked.rates:
-        bench.at(rate)
+    limits = [bench.limit(rate) for rate in asked.rates]
     by_name = {model.name: model for model in models}
-    rows, curves = list[FlashRow](), list[F64]()
+    rows, curves, settings = list[FlashRow](), list[F64](), dict[tuple[str, str], Limits]()
     cases = _cases(asked, models)
     for done, case in enumerate(cases):
         if advance is not None:
             advance(done, f"{case.policy} {case.mode}")
-        mode, tuned = _run(bench, case, by_name.get(case.policy))
-        rows.append(bench.row(case.policy, case.kind, mode, case.rate, tuned))
-        curves.append(bench.curve(tuned.run))
+        run = partial(_run, bench, case, by_name.get(case.policy))
+        if case.rate is None:
+            found = run(None)
+        else:
+            own = (case.policy, case.mode)
+            settings[own] = settings.get(own) or Limits(run, limits)
+            found = settings[own].best(bench.limit(case.rate))
+        rows.append(bench.row(case.policy, case.kind, case.rate, found))
+        curves.append(bench.curve(found.tuned.run))
     return FlashTable(
         geometry=problem.geometry,
         capacity=problem.capacity,
         requests=len(problem),
         windows=bench.windows,
         seconds=bench.seconds,
-        counted_time=len(trace) > 1 and bool((np.diff(trace.time_us) == 1).all()),
+        clock=bench.clock,
         scale=bench.scale,
         write_disks_busy=bench.write_disks_busy(),
         rows=rows,
-        leads=[found for rate in asked.rates if (found := _lead(rate, rows, curves)) is not None],
+        leads=[lead for rate in asked.rates if (lead := _lead(rate, rows, curves)) is not None],
     )
 
 
-def _run(bench: _Bench, case: _Case, model: FlashModel | None) -> tuple[str, Tuned]:
-    """A case's mode, and its run."""
-    if case.kind == ORACLE and case.rate is not None:
-        return bench.oracle(case.rate, case.mode != NONE)
-    if model is None:
-        return case.mode, bench.plain(case.policy, case.mode, case.rate)
-    problem = bench.problem
-    fetched: Prefetch | None = model.ranged[case.mode] if case.mode in model.ranged else beside(problem, case.mode)
-    if case.rate is None:
-        threshold = model.thresholds[case.mode]
-        return case.mode, Tuned(problem.run(model.scores >= threshold, fetched), threshold, True)
-    return case.mode, learned(bench.at(case.rate), model.scores, fetched)
+def _run(bench: _Bench, case: _Case, model: FlashModel | None, limit: float | None) -> Within:
+    """A case with its knob set to write at most so many segments; None: as it comes."""
+    problem = bench.problem if limit is None else bench.at(limit)
+    mode = case.mode
+    if case.kind == ORACLE:
+        mode, tuned = bench.oracle(problem, mode != NONE)
+    elif model is None:
+        tuned = bench.plain(problem, case.policy, mode)
+    else:
+        fetched: Prefetch | None = model.ranged[mode] if mode in model.ranged else beside(problem, mode)
+        if limit is None:
+            threshold = model.thresholds[mode]
+            tuned = Tuned(problem.run(model.scores >= threshold, fetched), threshold, True)
+        else:
+            tuned = learned(problem, model.scores, fetched)
+    return Within(mode, tuned, float(bench.curve(tuned.run).mean()))
 
 
 def _lead(rate: WriteRate, rows: Sequence[FlashRow], curves: Sequence[F64]) -> Lead | None:
     """The best policy without a model at a rate, and the best bundle beside it; None where no such policy ran."""
     best: dict[str, int] = {}
     for k, row in enumerate(rows):
-        if row.asked == rate.text and (row.kind not in best or row.disks_busy < rows[best[row.kind]].disks_busy):
+        own = row.asked == rate.text
+        if own and (row.kind not in best or row.disk_ms_per_read < rows[best[row.kind]].disk_ms_per_read):
             best[row.kind] = k
     if WITHOUT not in best:
         return None
     rival = rows[best[WITHOUT]]
+    beyond = bool(rival.reached or rival.more_helps)
+    alone = Lead(rate.text, rival.policy, rival.prefetch, (rival.written_bytes_s, rival.written_share), beyond)
     if MODEL not in best:
-        return Lead(rate.text, rival.policy, rival.prefetch)
+        return alone
     ours, theirs = curves[best[MODEL]], curves[best[WITHOUT]]
     model = rows[best[MODEL]]
-    return Lead(
-        asked=rate.text,
-        rival=rival.policy,
-        rival_prefetch=rival.prefetch,
+    return replace(
+        alone,
         model=model.policy,
         model_prefetch=model.prefetch,
+        model_writes=(model.written_bytes_s, model.written_share),
         saved=1 - float(ours.mean()) / float(theirs.mean()) if theirs.any() else 0.0,
         interval=saving_interval(ours, theirs),
-        more_writes=model.written_share > rival.written_share * (1 + 2 * TOLERANCE),
     )

@@ -18,6 +18,7 @@ from cachezoo.traces.formats.identified import Addresses, IdOptions
 from cachezoo.traces.reading import BAD_OP, Chunk, Names, Reading, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import I64, OP_READ, OP_WRITE, PAGE_BYTES
+from cachezoo.traces.wording import many
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}
 OBJECT_NAMES = ("obj_id", "object_id", "objid", "objectid")
@@ -118,7 +119,8 @@ def _layout(source: Source, options: CsvOptions) -> Layout:
     found = {role: _place(source, role, getattr(options, f"{role}_col"), header, len(fields)) for role in USUAL}
     places = {place: role for role, place in found.items() if place is not None}
     if found["obj_id"] is None:
-        message = f"{source.path}: row 1 has {len(fields)} fields, none known for ids; give their column by obj_id_col"
+        has = many(len(fields), "field")
+        message = f"{source.path}: row 1 has {has}, none known for ids; give their column by obj_id_col"
         raise TraceError(message)
     if len(places) < sum(place is not None for place in found.values()):
         message = f"{source.path}: one column serves twice; give each role a column of its own"

@@ -25,6 +25,7 @@ from cachezoo.traces.formats.base import Fit, Format, Head, Options, is_int, is_
 from cachezoo.traces.reading import Chunk, Reading, bytes_of, counts_of, microseconds
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import OP_READ, OP_WRITE
+from cachezoo.traces.wording import many
 
 OPS = {**dict.fromkeys("125", OP_READ), **dict.fromkeys("346", OP_WRITE)}
 UNKNOWN = "100"
@@ -132,7 +133,7 @@ def _plan(source: Source, layout: str) -> _Plan:
         f"layout={number} ({' '.join(LAYOUTS[number][5 : max(width, 5)])} after op)" for number in fitting or LAYOUTS
     )
     what = "more than one layout has" if fitting else "no layout has"
-    message = f"{source.path}: row 1 has {width} fields, which {what}; give the option {listed}"
+    message = f"{source.path}: row 1 has {many(width, 'field')}, which {what}; give the option {listed}"
     raise TraceError(message)
 
 

@@ -58,7 +58,7 @@ def test_what_is_no_rate_is_one_clear_line(text, said):
 
 def test_a_rate_needs_time_and_at_least_one_segment():
     (rate,) = parse_rates("1B/s")
-    with pytest.raises(ConfigError, match="all requests have one time"):
+    with pytest.raises(ConfigError, match="the trace has no clock"):
         rate.segments(10, 0.0, 4096)
     with pytest.raises(ConfigError, match="in the trace's 60 s that is less than one segment of 4 KiB"):
         rate.segments(10, 60.0, 4096)
