@@ -130,7 +130,7 @@ def table_of(found: Drift, title: str) -> "Table":
     """For the terminal."""
     from rich.table import Table
 
-    table = Table("input", "distance", "outside training", "so it has", title=title)
+    table = Table("input", "distance", "outside training", "verdict", title=title)
     for one in found.inputs:
         outside = f"{100 * one.outside:.1f} %" + (
             f" (was {100 * one.outside_before:.1f})" if one.outside_before else ""
