@@ -7,6 +7,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@$(RUN) scripts/moved.sh
 
 install: ## install the pinned packages into .venv
 	@$(RUN) scripts/bootstrap.sh requirements.lock
@@ -34,7 +35,7 @@ release: ## pack every bundle into release/; KEY=private.pem signs them
 # Your own traces join the fit, and the models made of it challenge: make retrain TRACES="a.csv b.csv" CATEGORY=database
 retrain: ## fit your own traces in, and challenge: TRACES="a.csv b.csv" CATEGORY=database
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/python scripts/retrain.py --category $(CATEGORY) $(TRACES)
+	@$(RUN) .venv/bin/python scripts/retrain.py $(addprefix --category ,$(CATEGORY)) $(TRACES)
 
 # libcachezoo and its nbdkit filter in runtimes/c/build; the small Python wheel in dist/. docs/runtime.md
 runtime: ## libcachezoo and its nbdkit filter, in runtimes/c/build

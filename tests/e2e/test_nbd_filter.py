@@ -511,6 +511,7 @@ def test_the_log_is_a_trace(built, folder):
         (["cz-ssd=.", "cz-size=1M"], "Is a directory"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-bundle=nowhere"], "nowhere"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-log=disk"], "exists already"),
+        (["cz-ssd=ssd", "cz-size=1M", "cz-stats=nowhere/x.json"], "nowhere/x.json: No such file or directory"),
     ],
 )
 def test_wrong_options_are_refused_in_a_line(built, folder, monkeypatch, options, said):

@@ -24,6 +24,26 @@ def test_make_alone_lists_every_target():
     assert all(len(line) <= 100 for line in shown.splitlines())
 
 
+def test_help_says_that_the_environment_is_of_another_folder(tmp_path):
+    def said():
+        done = subprocess.run(["make"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("make help ")
+        return done.stderr
+
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("run.sh", "moved.sh"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
+    assert said() == ""
+    (tmp_path / ".venv").mkdir()
+    stamp = tmp_path / ".venv/.installed-0123456789abcdef"
+    stamp.write_text(f"{tmp_path}\n")
+    assert said() == ""
+    stamp.write_text("/elsewhere/old clone\n")
+    line = "note: .venv is of /elsewhere/old clone, whose code it runs; `make install` sets it to this folder\n"
+    assert said() == line
+
+
 def interrupted(folder, status):
     (folder / "Makefile").write_text(f"all:\n\t@{ROOT}/scripts/run.sh {sys.executable} sleeper.py\n\t@echo went on\n")
     (folder / "sleeper.py").write_text(f"{ASLEEP.format(status)}\ntime.sleep(60)\n")

@@ -81,6 +81,11 @@ static int cz_config_complete(nbdkit_next_config_complete *next, nbdkit_backend 
 /* Before nbdkit goes to the background, so that errors reach the terminal. */
 static int cz_get_ready(int thread_model) {
     (void)thread_model;
+    int failed = options.stats ? stats_check(options.stats) : 0;
+    if (failed) {
+        nbdkit_error("cachezoo: %s: %s; cz-stats needs a folder that it may write to", options.stats, strerror(failed));
+        return -1;
+    }
     if (open_all(&options, &all))
         return -1;
     is_open = true;

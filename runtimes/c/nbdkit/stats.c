@@ -87,13 +87,34 @@ static void write_all(FILE *file, const stats *stats, const stats_about *about) 
     fprintf(file, "  \"bypassed\": %s\n}\n", about->bypassed ? "true" : "false");
 }
 
-int stats_write(const stats *stats, const stats_about *about, const char *path) {
+/* The pattern of a file beside another, for mkstemp; NULL without memory. */
+static char *pattern_beside(const char *path) {
     size_t length = strlen(path);
     char *beside = malloc(length + 8);
+    if (beside) {
+        memcpy(beside, path, length);
+        memcpy(beside + length, ".XXXXXX", 8);
+    }
+    return beside;
+}
+
+int stats_check(const char *path) {
+    char *beside = pattern_beside(path);
     if (!beside)
         return ENOMEM;
-    memcpy(beside, path, length);
-    memcpy(beside + length, ".XXXXXX", 8);
+    int fd = mkstemp(beside), failed = fd < 0 ? errno : 0;
+    if (fd >= 0) {
+        close(fd);
+        unlink(beside);
+    }
+    free(beside);
+    return failed;
+}
+
+int stats_write(const stats *stats, const stats_about *about, const char *path) {
+    char *beside = pattern_beside(path);
+    if (!beside)
+        return ENOMEM;
     int fd = mkstemp(beside), failed = 0;
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file) {

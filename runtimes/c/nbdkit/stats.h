@@ -26,9 +26,11 @@ uint64_t stats_decision_ns(const stats *stats, double share);
 typedef struct stats_about {
     const char *mode, *prefetch, *bundle, *digest, *volume;
     int64_t units, resident, unit_bytes, backend_bytes;
-    int bypassed; /* the tier has failed, or is not taken up yet */
+    int bypassed; /* the tier has failed */
 } stats_about;
 
+/* Whether a file can be made where this one is to be; 0, or errno. */
+int stats_check(const char *path);
 /* Write the file whole or not at all; 0, or errno. */
 int stats_write(const stats *stats, const stats_about *about, const char *path);
 

@@ -3,11 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cachezoo import paths
 from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
 from cachezoo.systems.base import Card
 from cachezoo.systems.registry import bundling_of
 
+FLASH_KINDS = ("admission", "prefetch")  # no page caches: their hits in one would mean nothing
+CAPACITIES = {"capacity_pages": "pages of 4 KiB", "capacity_segments": "segments, see geometry in model.json"}
+CAPACITY = "16_384"
 SHOWN = 8  # train traces named; a card lists all of them below
 
 PARTS = {
@@ -48,7 +52,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
             "",
             *_facts(manifest),
             *_limits(manifest),
-            *_loading(manifest["id"], words),
+            *_loading(manifest, words),
             *_training(manifest),
             *_results(manifest),
         ]
@@ -66,34 +70,63 @@ def _number(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _loading(name: str, words: Card) -> list[str]:
+def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
+    where = paths.bundle(manifest["id"])
     in_pages = "capacity_pages" in words.runtime
     capacity, options = (", capacity=capacity_pages", ".capacity = capacity_pages") if in_pages else ("", "0")
     return [
         "## How to load it",
         "",
+        f"The paths are those of a clone, `{where}`; an archive (.zip) is opened by its own.",
+        "",
         "In a cache, with libcachezoo (`make runtime`, `make wheel`), one request at a time:",
         "",
         "```python",
         "from cachezoo import runtime   # Python 3.9 or later, no numpy",
-        f'model = runtime.open("{name}"{capacity})   # checks every file',
+        *_sizes(words.runtime),
+        *_beside(manifest, 'runtime.open("{}")', words.runtime),
+        f'model = runtime.open("{where}"{capacity})   # checks every file',
+        'time_us, op, offset, size, volume = 0, "read", 0, 4096, "sda"   # a request: microseconds, bytes',
         words.runtime + "```",
         "",
         "```c",
-        f'cz_open("{name}", CZ_FP32, &bundle, &error);   /* checks every file; link with -lcachezoo */',
+        f'cz_open("{where}", CZ_FP32, &bundle, &error);   /* checks every file; link with -lcachezoo */',
         f"cz_stream_new(bundle, &(cz_stream_options){{{options}}}, &stream, &error);",
         words.native + "```",
         "",
-        "In Python with the whole package, many requests at once:",
+        "In Python with the whole package, many requests at once; one value a request, here of two:",
+        "",
+        "```python",
+        "import numpy as np",
+        "from cachezoo.bundles import load",
+        "time_us, op = np.array([0, 900]), np.array([0, 1], np.uint8)   # microseconds; 0 read, 1 write",
+        "offset, size = np.array([0, 4096]), np.array([4096, 8192])   # bytes",
+        'volume, namespace, user, flags = ["sda"] * 2, [""] * 2, ["nginx"] * 2, ["R", "WS"]   # names',
+        *_sizes(words.ask),
+        *_beside(manifest, 'load("{}").serving()', words.ask),
+        "```",
         "",
         "```python",
         "from cachezoo.bundles import Coded, RequestBatch, load",
-        f'model = load("{name}").serving()   # checked before use, fresh state',
+        f'model = load("{where}").serving()   # checked before use, fresh state',
         words.ask + "```",
         "",
-        "`cachezoo bundle verify DIR` checks every file and recomputes the golden rows.",
+        f"`.venv/bin/cachezoo bundle verify {where}` checks every file and recomputes the golden rows.",
         "",
     ]
+
+
+def _sizes(lines: str) -> list[str]:
+    """The capacities that a snippet asks for, with a value."""
+    found = {name: unit for name, unit in CAPACITIES.items() if name in lines}
+    return [f"{name} = {CAPACITY}   # {unit}" for name, unit in found.items()]
+
+
+def _beside(manifest: Mapping[str, Any], opened: str, lines: str) -> list[str]:
+    """The line that opens the admission which a snippet asks for."""
+    if "admission." not in lines:
+        return []
+    return [f"admission = {opened.format(paths.bundle(manifest['policy']['admission']))}"]
 
 
 def _facts(manifest: Mapping[str, Any]) -> list[str]:
@@ -132,8 +165,9 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
     measured = manifest["measured"]
     good, why = promotion(measured)
     lines = ["## How well", "", f"{'May be champion' if good else 'No champion'}: {why}.", ""]
-    lines += _beside(manifest)
-    for trace, policies in sorted(measured["baselines"].items()):
+    lines += _rivals(manifest)
+    in_flash = manifest["kind"] in FLASH_KINDS
+    for trace, policies in sorted(measured["baselines"].items()) if not in_flash else ():
         if _holds_rivals(policies):
             continue
         shown = [name for name in COLUMNS if any(row.get(name) is not None for row in policies)]
@@ -141,6 +175,8 @@ def _results(manifest: Mapping[str, Any]) -> list[str]:
         lines += [f"All policies on the test trace {trace}:", "", *_table(["policy", *shown], rows)]
     lines += _figures("On validation, when it was trained", measured["training"])
     for part, title in PARTS.items():
+        if part == "test" and in_flash:
+            continue
         figures = measured["evaluated"].get(part, {})
         lines += _figures(title, figures) if figures != measured["training"] else []
     return lines
@@ -155,7 +191,7 @@ def _holds_rivals(rows: Sequence[Mapping[str, Any]]) -> bool:
     return bool(rows) and all("best_classic" in row for row in rows)
 
 
-def _beside(manifest: Mapping[str, Any]) -> list[str]:
+def _rivals(manifest: Mapping[str, Any]) -> list[str]:
     """One table of all test traces, for a model whose rows hold their rivals: at the capacity of its verdict."""
     at = manifest["calibration"].get("capacity")
     rows = [
@@ -189,10 +225,16 @@ def _flat(figures: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _limits(manifest: Mapping[str, Any]) -> list[str]:
     own = bundling_of(manifest["kind"])
     points = [f"- Not for {own.card.avoid}."]
+    if manifest["kind"] in FLASH_KINDS:
+        points.append(
+            f"- Not for other workloads than {manifest['category']}: `.venv/bin/cachezoo bundle drift "
+            f"{paths.bundle(manifest['id'])} TRACE` says how far yours is from what it learned from; if an input has "
+            "drifted, don't use it."
+        )
     good, why = promotion(manifest["measured"])
     if not good:
         points.append(f"- {own.card.safer} is the safer choice here: {why}.")
-    test = manifest["measured"]["evaluated"].get("test", {})
+    test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] not in FLASH_KINDS else {}
     points += [
         f"- Don't use it on {words}: the median of the gap closed there is {_number(test[name])}."
         for name, words in MEDIANS.items()
@@ -234,6 +276,12 @@ def _known(manifest: Mapping[str, Any]) -> list[str]:
     if calibration.get("capacity") is not None:
         size = _number(100 * calibration["capacity"])
         points.append(f"- Chosen and judged with a page cache of {size} % of a trace's pages; other sizes are open.")
+    fraction = manifest["policy"].get("cache_fraction")
+    if fraction is not None:
+        share = _number(100 * fraction)
+        points.append(
+            f"- Calibrated for a flash cache of {share} % of the working set: the distinct segments of a trace."
+        )
     if calibration.get("budget") is not None:
         share = _number(100 * calibration["budget"])
         points.append(f"- Its threshold is set for {share} % of the flash writes of a cache that admits everything.")

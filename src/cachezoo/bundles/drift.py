@@ -90,6 +90,16 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     return Drift(int(read.sum()), tuple(sorted(own, key=lambda one: -one.distance)), admitted)
 
 
+def retrain_command(traces: str, category: str) -> str:
+    """The command that fits traces in and lets the models made of it challenge.
+
+    Args:
+        traces: files, with spaces between them.
+        category: what they are of.
+    """
+    return f'make retrain TRACES="{traces}" CATEGORY={category}'
+
+
 def _input(entry: Mapping[str, object], stated: Mapping[str, Sequence[float]], column: F32) -> Input:
     name = str(entry["name"])
     values = np.asarray(stated[name], np.float64)
@@ -120,7 +130,7 @@ def table_of(found: Drift, title: str) -> "Table":
     """For the terminal."""
     from rich.table import Table
 
-    table = Table("input", "distance", "outside training", "", title=title)
+    table = Table("input", "distance", "outside training", "verdict", title=title)
     for one in found.inputs:
         outside = f"{100 * one.outside:.1f} %" + (
             f" (was {100 * one.outside_before:.1f})" if one.outside_before else ""

@@ -33,6 +33,11 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
 
 
+def branches_of(golden: dict[str, Any]) -> str:
+    """How many golden rows pass each branch, in words."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(golden["branches"].items()))
+
+
 def render(report: dict[str, Any]) -> "Group":
     """Tables of `inspect`'s report for a rich console."""
     from rich.console import Group
@@ -53,16 +58,18 @@ def render(report: dict[str, Any]) -> "Group":
         "champion": f"{'may be' if report['promotable'] else 'no'}: {report['why']}",
         "inference": f"{cost['macs']} multiply-accumulates, at most {cost['comparisons']} comparisons",
         "state": state_of(cost),
-        "golden rows": f"{manifest['golden']['rows']}, branches {manifest['golden']['branches']}",
+        "golden rows": f"{manifest['golden']['rows']}, by branch: {branches_of(manifest['golden'])}",
         "synthetic sets": ", ".join(f"{one['name']} {one['rows']}" for one in synthetic) or "none",
         "trained on": ", ".join(f"{t['trace']} ({t['role']})" for t in manifest["provenance"]["traces"]),
     }
     for name, value in rows.items():
         facts.add_row(name, Text(str(value)))
-    features = Table("feature", "formula", "unit", "mean", "scale", title="features", title_justify="left")
+    # A forest takes its inputs as they are: mean 0 and scale 1 in every row would say nothing.
+    numbers = ("mean", "scale") if any((one["mean"], one["scale"]) != (0, 1) for one in manifest["features"]) else ()
+    features = Table("feature", "formula", "unit", *numbers, title="features", title_justify="left")
     for feature in manifest["features"]:
-        numbers = (f"{feature[name]:.6g}" for name in ("mean", "scale"))
-        features.add_row(feature["name"], feature["formula"], feature["unit"], *numbers)
+        scaled = (f"{feature[name]:.6g}" for name in numbers)
+        features.add_row(feature["name"], feature["formula"], feature["unit"], *scaled)
     files = Table("file", "bytes", "sha256", title="files", title_justify="left")
     for entry in manifest["files"]:
         files.add_row(entry["path"], str(entry["size"]), entry["sha256"])

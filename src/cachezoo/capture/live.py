@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from cachezoo.capture.run import build_trace
+from cachezoo.capture.run import InterruptedCaptureError, build_trace
 from cachezoo.capture.sandbox import PREFIX, sweep
 from cachezoo.capture.tracefs import EVENTS, Recorder, mounted_tracefs
 from cachezoo.console import Advance
@@ -43,6 +43,9 @@ SETTLE_S = 0.3
 LINE_BYTES = 70  # of the shortest event in text
 LEAST_FREE = 512 << 20
 PROGRESS_BYTES = 100  # of an event in text, about
+CTRL_C = "Ctrl-C"
+NOTHING = "interrupted; nothing was recorded"
+JOINING = "joining; the first time this compiles for some 20 s"  # of the kernels, which are kept in .cache
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,20 @@ class Live:
     counts: dict[str, int]
 
 
+def check_rights(path: Path) -> None:
+    """See that this process may record a device's requests.
+
+    Args:
+        path: of the device, for the message.
+
+    Raises:
+        CaptureError: it is not root's.
+    """
+    if os.geteuid() != 0:
+        message = f"{path}: recording its requests needs root (tracefs); run it with sudo"
+        raise CaptureError(message)
+
+
 def watched(path: Path, sysfs: Path = SYSFS) -> Watched:
     """Look a device up.
 
@@ -134,7 +151,7 @@ def _stopped_by_signals(why: dict[str, str], stop: threading.Event) -> Iterator[
     """Let Ctrl-C, SIGTERM and SIGHUP end the recording, of which everything is kept."""
 
     def end(number: int, _frame: FrameType | None) -> None:
-        why.setdefault("ended", "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name)
+        why.setdefault("ended", CTRL_C if number == signal.SIGINT else signal.Signals(number).name)
         stop.set()
 
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
@@ -172,7 +189,7 @@ def _watch(recorder: Recorder, spool: Path, folder: Path, seconds: float, advanc
         passed = min(time.monotonic() - start, seconds)
         if not why:
             stop.wait(SETTLE_S)  # for the completions of what was issued last
-        advance(passed, "joining")
+        advance(passed, JOINING)
     return passed, why.get("ended", "time")
 
 
@@ -204,12 +221,11 @@ def record_device(path: Path, seconds: float, out: Path, category: str, advance:
     Raises:
         ConfigError: the path is no block device.
         CaptureError: rights or kernel features are missing, or nothing was asked of the device.
+        InterruptedCaptureError: nothing was asked of it before Ctrl-C.
         CachezooError: the file cannot be written.
     """
+    check_rights(path)
     device = watched(path)
-    if os.geteuid() != 0:
-        message = f"{path}: recording its requests needs root (tracefs); run it with sudo"
-        raise CaptureError(message)
     check_file(out)
     sweep()
     name = f"{PREFIX}{os.getpid()}"
@@ -227,6 +243,8 @@ def record_device(path: Path, seconds: float, out: Path, category: str, advance:
         found, digest = _events(spool, device)
     requests = match_requests(found, ISSUE if device.requests else QUEUE)
     if len(requests) == 0:
+        if ended == CTRL_C:
+            raise InterruptedCaptureError(NOTHING)
         message = f"{path}: nothing was read or written in {passed:.0f} s; nothing is written, record for longer"
         raise CaptureError(message)
     about = {

@@ -89,13 +89,14 @@ def bundle_drift(
     as_json: Json = False,
 ) -> None:
     """Tell how far a trace has moved from what a bundle's model learned from, input by input."""
-    from cachezoo.bundles.drift import drift, table_of
+    from cachezoo.bundles.drift import drift, retrain_command, table_of
     from cachezoo.bundles.reader import load
     from cachezoo.console import out
     from cachezoo.serving.requests import batch_of
     from cachezoo.traces.read import read_any
 
-    found = drift(load(path), batch_of(read_any(trace, fmt)))
+    bundle = load(path)
+    found = drift(bundle, batch_of(read_any(trace, fmt)))
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), allow_nan=False))
         return
@@ -103,5 +104,7 @@ def bundle_drift(
     if found.admitted is not None:
         out().print(f"{100 * found.admitted:.1f} % of them would be admitted.")
     worst = found.inputs[0]
-    advice = {"same": "nothing to do", "moved": "look again soon", "drifted": "train it again: make retrain"}
-    out().print(f"{worst.name} is farthest: {worst.said}; {advice[worst.said]}.")
+    again = f"train it again: {retrain_command(str(trace), bundle.manifest['category'])}"
+    advice = {"same": "nothing to do", "moved": "look again soon", "drifted": again}
+    text = f"{worst.name} is farthest: {worst.said}; {advice[worst.said]}"
+    out().print(text, soft_wrap=True, markup=False, highlight=False)

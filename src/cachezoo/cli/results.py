@@ -1,6 +1,7 @@
 """`cachezoo results`: the pipeline's figures in the terminal."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,20 +22,25 @@ def results(
     from cachezoo.console import out
     from cachezoo.evaluation import results as found
     from cachezoo.params import categories_of
+    from cachezoo.report.gather import gather
+    from cachezoo.report.traces import listed_facts
+    from cachezoo.report.verdict import page_choice
 
-    run = found.read_results(categories_of(load_params()) if paths.PARAMS.exists() else None)
+    params = load_params() if paths.PARAMS.exists() else None
+    run = found.read_results(categories_of(params) if params else None)
     if not run:
         project()
     rows, flash, bundles = run.page_rows(), run.flash_rows(), run.bundles()
     if as_json:
         typer.echo(json.dumps(run.as_json(), allow_nan=False))
     elif rows or flash or run.systems:
+        chosen = page_choice(gather(Path(), params, listed_facts)) if params else None
         if not verbose:
             from cachezoo.evaluation.summary import lines, summary_table
 
             out().print(summary_table(lines(run)))
             print_steps(
-                found.next_steps(bundles), "  .venv/bin/cachezoo results -v    every policy, and why each model"
+                found.next_steps(bundles, chosen), "  .venv/bin/cachezoo results -v    every policy, and why each model"
             )
             return
         width = out().width
@@ -45,7 +51,7 @@ def results(
         out().print(*tables, found.bundles_table(bundles))
         for text in run.summaries():
             out().print(text, soft_wrap=True, markup=False, highlight=False)
-        print_steps(found.next_steps(bundles))
+        print_steps(found.next_steps(bundles, chosen))
     else:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
 

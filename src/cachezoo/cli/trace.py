@@ -269,7 +269,9 @@ def capture(
         typer.Argument(metavar="[WORKLOAD]", help="blob, database, fileserver, lighttpd, mail, mariadb or web."),
     ] = None,
     device: Annotated[
-        Path | None, typer.Option(help="Instead of a workload: watch this disk or partition, such as /dev/sda.")
+        Path | None,
+        # Not looked at here: to whoever is not root a disk is not readable, which is not what is wrong.
+        typer.Option(readable=False, help="Instead of a workload: watch this disk or partition, such as /dev/sda."),
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0.1, help="How long to watch it; Ctrl-C ends it sooner.")] = None,
     category: Annotated[str | None, typer.Option(help="Workload category to record, of a device.")] = None,
@@ -290,7 +292,13 @@ def capture(
         if recipe is not None or seed is not None or duration is not None:
             message = "--recipe, --seed and --duration are of a WORKLOAD; of a --device there is --seconds"
             raise ConfigError(message)
-        _capture_device(device, seconds, output, category or "unknown", as_json)
+        try:
+            _capture_device(device, seconds, output, category or "unknown", as_json)
+        except KeyboardInterrupt as error:  # before the recording, or while it is joined
+            from cachezoo.capture.live import NOTHING
+            from cachezoo.capture.run import InterruptedCaptureError
+
+            raise InterruptedCaptureError(NOTHING) from error
         return
     if seconds is not None or category is not None:
         message = "--seconds and --category are of a --device; a WORKLOAD has --duration, and its recipe the category"
@@ -298,6 +306,7 @@ def capture(
     from cachezoo.capture.run import capture as run
     from cachezoo.capture.run import choose_recipe
 
+    _check_folder(output)
     chosen = choose_recipe(workload or "", recipe, seed, duration)
     with progress(f"capturing {workload}", chosen.schedule.days * chosen.schedule.day_s) as advance:
         report = run(chosen, output, advance)
@@ -306,15 +315,24 @@ def capture(
     print_values(value, as_json, f"captured {workload}")
 
 
+def _check_folder(output: Path) -> None:
+    """Refuse a folder that is not there: a recording that gives no trace would leave it behind."""
+    if not output.parent.is_dir():
+        message = f"{output}: there is no folder {output.parent}; make it, or name another output"
+        raise ConfigError(message)
+
+
 def _capture_device(device: Path, seconds: float | None, output: Path, category: str, as_json: bool) -> None:
-    from cachezoo.capture.live import on_device, record_device, watched
+    from cachezoo.capture.live import check_rights, on_device, record_device, watched
     from cachezoo.console import err
 
+    check_rights(device)
     found = watched(device)
     if seconds is None:
         message = f"--device {device}: say with --seconds how long to watch it, such as --seconds 600"
         raise ConfigError(message)
-    if output.parent.is_dir() and on_device(output, found):
+    _check_folder(output)
+    if on_device(output, found):
         text = f"note: {output} lies on {device} itself, so a few writes of this recording are in it"
         err().print(text, soft_wrap=True, markup=False)
     with progress(f"watching {device}", seconds) as advance:

@@ -375,15 +375,28 @@ def bundles_table(bundles: Sequence[BundleResult]) -> "Table":
     return table
 
 
-def next_steps(bundles: Sequence[BundleResult]) -> str:
-    """Commands that a reader of the tables may want."""
-    shown = sorted(bundles, key=lambda row: (row.bundle is None, not row.promoted, "caching" not in row.model))
+def next_steps(bundles: Sequence[BundleResult], chosen: str | None = None) -> str:
+    """Commands that a reader of the tables may want.
+
+    Args:
+        bundles: every model.
+        chosen: id of the bundle that the report runs in page caches; without one a promoted bundle is shown.
+    """
+    found = [row for row in bundles if row.bundle]
+    found.sort(key=lambda row: (row.model != chosen, not row.promoted, not _is_page_cache(row.model)))
     steps = ["Next:"]
-    if shown and (bundle := shown[0].bundle):
-        steps += [
-            f"  .venv/bin/cachezoo bundle verify {bundle}    check a bundle; its card.md says what it is for",
-            f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours",
-        ]
+    if found:
+        first, bundle = found[0].model, found[0].bundle
+        steps += [f"  .venv/bin/cachezoo bundle verify {bundle}    check a bundle; its card.md says what it is for"]
+        if _is_page_cache(first):
+            steps += [f"  .venv/bin/cachezoo compare TRACE --bundle {bundle}    try it on a trace of yours"]
+        elif first.startswith("admission."):
+            steps += [f"  .venv/bin/cachezoo flash TRACE --bundle {bundle}    try it on a trace of yours"]
     steps += ["  .venv/bin/cachezoo report    which model to deploy, and is it worth it, on a page"]
     steps += ["  make ui    the same in MLflow", "  conf/matrix.yaml    add your traces, then make repro"]
     return "\n".join(steps)
+
+
+def _is_page_cache(model_id: str) -> bool:
+    """Whether `compare` runs the model."""
+    return model_id.split(".")[0] in ("caching", "reuse")

@@ -118,8 +118,13 @@ def inputs_digest(root: Path) -> str:
     return digest.hexdigest()
 
 
-def gather(root: Path, params: "Params") -> Sources:
+def gather(root: Path, params: "Params", describe: Callable[..., TraceFacts] = trace_facts) -> Sources:
     """Read everything below a project's root.
+
+    Args:
+        root: the project's.
+        params: of params.yaml.
+        describe: a trace; `listed_facts` is enough for the verdicts, and reads no trace.
 
     Raises:
         CachezooError: a stage output is damaged, or a trace of the matrix has not been ingested.
@@ -144,7 +149,7 @@ def gather(root: Path, params: "Params") -> Sources:
         ],
         {name: found for name, found in measured.items() if found is not None},
         models,
-        [trace_facts(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)],
+        [describe(root, key, params.data.traces[key], capacity) for key in sorted(params.data.traces, key=place)],
         capacity,
         inputs_digest(root),
         params.seed,

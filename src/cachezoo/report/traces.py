@@ -93,6 +93,12 @@ def trace_facts(root: Path, key: str, entry: "TraceEntry", capacity_fraction: fl
     )  # fmt: skip
 
 
+def listed_facts(_root: Path, key: str, entry: "TraceEntry", _capacity_fraction: float) -> TraceFacts:
+    """What the matrix alone says of a trace; nothing is read, and it need not have been ingested."""
+    none = np.empty(0)
+    return TraceFacts(key, entry.category, entry.role, entry.unseen, (), {}, 0.0, none, none, (), {}, 1)
+
+
 def _programs(text: str | None) -> tuple[str, ...]:
     """Names in a capture's metadata; a foreign trace has none, or another meaning of the word."""
     try:

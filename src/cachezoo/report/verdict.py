@@ -191,6 +191,13 @@ def page_models(sources: Sources, category: Category) -> list[Model]:
     ]
 
 
+def page_choice(sources: Sources) -> str | None:
+    """The bundle that is to run in the page caches of most categories; None where a classic runs in all of them."""
+    told = [page_answer(sources, category) for category in sources.categories]
+    runs = [answer.run[0] for answer in told if answer.runs_model]
+    return max(runs, key=runs.count, default=None)
+
+
 def page_answer(sources: Sources, category: Category) -> Answer[InPage]:
     """What to run in the category's page cache."""
     models = page_models(sources, category)

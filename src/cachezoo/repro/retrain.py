@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cachezoo import paths
+from cachezoo.bundles.drift import retrain_command
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.config.load import load_params
 from cachezoo.config.matrix import NewTrace, add_trace
@@ -96,9 +97,12 @@ def main(words: Sequence[str]) -> int:
     """Run it from the command line; an expected error is one line."""
     parser = argparse.ArgumentParser(prog="make retrain", description="Fit your own traces in, and challenge.")
     parser.add_argument("traces", nargs="*", type=Path, help="raw traces; none: only make the models again")
-    parser.add_argument("--category", required=True, help="a category of conf/matrix.yaml")
+    parser.add_argument("--category", help="a category of conf/matrix.yaml")
     given = parser.parse_args(words)
     try:
+        if given.category is None:
+            message = f"say which traces, and of which category: {retrain_command('a.csv b.csv', 'database')}"
+            raise ConfigError(message)
         lines = retrain(Path(), given.traces, given.category)
     except CachezooError as error:
         sys.stderr.write(f"retrain: {error}\n")

@@ -107,8 +107,13 @@ class Run:
         spent = {name: now - worker.start for name, worker in self.running.items()}
         begun = self.ran | {name for name, worker in self.running.items() if worker.ran}
         to_go = spoken(remaining(self.plan.to_run(self.left, begun), spent, self.seconds, self.jobs))
-        what = f"{ended} ended; " if ended else ""
-        sys.stdout.write(f"repro: {what}{done} of {self.plan.wanted} stages are up to date, {to_go} to go\n")
+        if ended:
+            said = f"{ended} ended; {done} of {self.plan.wanted} stages are up to date, {to_go} to go"
+        else:  # what depends on a change may turn out to be up to date after all, and the rest to have to run
+            said = (
+                f"checking {len(self.plan.stages)} of {self.plan.wanted} stages; as far as is known yet, {to_go} to go"
+            )
+        sys.stdout.write(f"repro: {said}\n")
         sys.stdout.flush()
 
     def _interrupt(self, *_: object) -> None:

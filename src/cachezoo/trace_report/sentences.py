@@ -125,7 +125,10 @@ def load_sentence(found: Characteristics) -> str:
         told = f"Even: {busiest}, so the mean says what to expect"
     hurst, daily = found.arrivals.hurst, found.arrivals.daily
     if hurst is not None and hurst.exponent - 2 * hurst.error >= LASTING:
-        told += f"; busy stretches last (Hurst {significant(hurst.exponent)}), so averaging longer does not smooth them"
+        told += (
+            f"; busy stretches last (Hurst's exponent is {significant(hurst.exponent)}, by chance it would be 0.5), so "
+            "averaging longer does not smooth them"
+        )
     if daily is not None and (daily.busiest_to_quietest is None or daily.busiest_to_quietest >= DAILY):
         told += "; load follows the hour of the day"
     return f"{told}."
@@ -254,15 +257,18 @@ FEATURES = {"A": "neighbours written together", "C": "written at the same times"
             "S": "written in sequence"}  # fmt: skip
 
 
+FIOS = "FIOS (a method that puts writes of a like lifetime into one stream)"
+
+
 def papers_sentence(found: Characteristics) -> str:
     """What FIOS would do with the writes that reach an SSD."""
     row = found.fios_table_2
     if row is None:
-        return "Nothing is written: there is nothing for FIOS to put into streams."
+        return "Nothing is written: there is nothing to put into streams of an SSD."
     if not row.features:
-        return "None of FIOS's features suits these writes: one stream on the SSD will do."
+        return f"None of the features of {FIOS} suits these writes: one stream on the SSD will do."
     named = " and ".join(f"{FEATURES[feature]} ({feature})" for feature in row.features)
-    return f"On a multi-stream SSD, FIOS would tell these writes apart by: {named}."
+    return f"On a multi-stream SSD, {FIOS} would tell these writes apart by: {named}."
 
 
 def lead(found: Characteristics) -> list[str]:

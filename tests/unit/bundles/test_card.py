@@ -47,16 +47,14 @@ def test_the_card_s_lines_for_the_runtime_are_its_interface(bundle_dir: Path, mo
     model.cache.return_value = create_autospec(runtime.Cache, instance=True)
     opened = create_autospec(runtime.open, return_value=model)
     monkeypatch.setattr(runtime, "open", opened)
-    request = {"time_us": 0, "op": "read", "offset": 0, "size": 4096, "volume": "sda"}
-    given = {**request, "admission": model, "capacity_pages": 40, "capacity_segments": 40}
-    exec(compile(blocks(bundle_dir, "python")[0], "card.md", "exec"), given)
-    assert opened.call_args.args == (bundle_dir.name,)
+    exec(compile(blocks(bundle_dir, "python")[0], "card.md", "exec"), {})  # as pasted
+    assert opened.call_args.args == (f"models/bundles/{bundle_dir.name}",)
     kind = bundle_dir.name.split(".")[0]
     if kind in ("admission", "workload"):
         model.observe.assert_called_once_with(0, "read", 0, 4096, "sda")
     else:
         model.cache.return_value.access.assert_called_once_with(0, "read", 0, 4096, "sda")
-    assert opened.call_args.kwargs == ({"capacity": 40} if kind in ("caching", "reuse") else {})
+    assert opened.call_args.kwargs == ({"capacity": 16_384} if kind in ("caching", "reuse") else {})
     assert {"admit", "category"} <= set(Values._fields)
 
 
@@ -67,7 +65,7 @@ def test_the_card_s_lines_in_c_are_the_header_s(bundle_dir: Path) -> None:
     called = re.findall(r"\b(cz_\w+)\(", code)
     assert len(called) >= 4 and called[:2] == ["cz_open", "cz_stream_new"]
     assert [name for name in called if not re.search(rf"CZ_API \w[\w *]*\b{name}\(", header)] == []
-    assert f'cz_open("{bundle_dir.name}", CZ_FP32' in code
+    assert f'cz_open("models/bundles/{bundle_dir.name}", CZ_FP32' in code
     wrapped = DECLARED.replace("LINES", code)
     checked = subprocess.run(COMPILE, input=wrapped, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -93,13 +91,30 @@ def test_traces_without_a_shown_gain_are_named() -> None:
     assert flash.startswith("- On the test trace b no saving of disk-head time on the best policy without a model")
 
 
-def test_the_card_s_lines_run_and_answer(bundle_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = blocks(bundle_dir, "python")[1]
-    monkeypatch.chdir(bundle_dir.parent)
+def enter_clone(bundle_dir: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder in which the bundle lies where the card says."""
+    (folder / "models/bundles").mkdir(parents=True)
+    (folder / "models/bundles" / bundle_dir.name).symlink_to(bundle_dir)
+    monkeypatch.chdir(folder)
+
+
+def test_a_flash_model_s_card_says_what_it_is_for_and_shows_no_page_cache(bundle_dir: Path) -> None:
+    text = (bundle_dir / "card.md").read_text()
+    flash = bundle_dir.name.split(".")[0] in ("admission", "prefetch")
+    assert (f"cachezoo bundle drift models/bundles/{bundle_dir.name} TRACE" in text) == flash
+    assert ("Calibrated for a flash cache of " in text) == flash
+    assert not flash or ("Evaluated on test:" not in text and "All policies on the test trace" not in text)
+
+
+def test_the_card_s_lines_run_and_answer(bundle_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, sample, code = blocks(bundle_dir, "python")
+    enter_clone(bundle_dir, tmp_path, monkeypatch)
     model, batch = load(bundle_dir).serving(), batch_of(TRACE)
     given = {**columns(), "capacity_pages": 40}
     if (kind := bundle_dir.name.split(".")[0]) == "prefetch":
         rows = model.features(batch)
+        assert re.search(r"^admission = load\(.*\n", sample, re.MULTILINE)
+        sample = re.sub(r"^admission = load\(.*\n", "", sample, flags=re.MULTILINE)
         given["admission"] = type("Admission", (), {"scores": lambda self, rows: rows[:, 5]})()
         wanted = {"admit": rows[:, 5] >= model.threshold, "beside": model.prefetch(rows)}
     elif kind == "admission":
@@ -113,6 +128,9 @@ def test_the_card_s_lines_run_and_answer(bundle_dir: Path, monkeypatch: pytest.M
         seen = model.run(batch)
         names = ["unknown" if k == -2 else model.classes[k] for k in seen.classes]
         wanted = {"names": names, "serving": seen.of_requests(400)}
+    pasted = {"admission": given.get("admission")}
+    exec(compile(sample + code, "card.md", "exec"), pasted)
+    assert set(wanted) <= set(pasted)
     exec(compile(code, "card.md", "exec"), given)
     for name, value in wanted.items():
         if name == "beside":

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from cachezoo.bundles import load
 from cachezoo.bundles.drift import decile_distance, drift, table_of
+from cachezoo.cli import app
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
@@ -61,6 +63,19 @@ def test_a_trace_is_like_itself_and_unlike_one_of_other_names():
     larger = drift(bundle, replace(batch, size=batch.size * 64))
     assert larger.inputs[0].said == "drifted" and larger.inputs[0].distance >= larger.inputs[-1].distance
     assert table_of(larger, "t").row_count == len(bundle.manifest["features"])
+
+
+@pytest.mark.parametrize("moved, advice", [(64, "drifted; train it again: {}"), (1, "same; nothing to do")])
+def test_the_command_line_says_the_whole_command_that_trains_it_again(tmp_path, monkeypatch, moved, advice):
+    bundle, batch = load(STORED), batch_of(make_trace(2000, 3))
+    stating(bundle, bundle.serving().features(batch), batch.op == 0)
+    log = tmp_path / "log.parquet"
+    monkeypatch.setattr("cachezoo.bundles.reader.load", lambda _: bundle)
+    monkeypatch.setattr("cachezoo.traces.read.read_any", lambda *_: None)
+    monkeypatch.setattr("cachezoo.serving.requests.batch_of", lambda _: replace(batch, size=batch.size * moved))
+    shown = CliRunner().invoke(app, ["bundle", "drift", str(STORED), str(log)]).stdout
+    command = f'make retrain TRACES="{log}" CATEGORY=database'
+    assert shown.splitlines()[-1].endswith(f"is farthest: {advice.format(command)}")
 
 
 def test_a_bundle_without_a_distribution_is_refused():

@@ -15,9 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cachezoo.capture import live
 from cachezoo.capture.live import _events, record_device, watched
 from cachezoo.capture.sandbox import PREFIX
 from cachezoo.capture.tracefs import MOUNT_POINT, tracefs_sources
+from cachezoo.cli import main
 from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.store import read_meta, read_trace
 from tests.trace_data import texts
@@ -131,10 +133,12 @@ def test_a_device_that_nobody_uses_gives_no_trace(tmp_path, loop):
     assert [path.name for path in tmp_path.iterdir()] == ["image"]
 
 
+CODE = "from cachezoo.cli import main; main()"
+
+
 def begin(*words):
-    code = "from cachezoo.cli import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "trace", "capture", *map(str, words)],
+        [sys.executable, "-c", CODE, "trace", "capture", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -168,6 +172,65 @@ def test_a_signal_keeps_what_was_recorded_so_far(tmp_path, loop, number):
     assert found["seconds"] < 30
     assert not instance.exists()
     assert "Traceback" not in errors
+
+
+@needs
+def test_ctrl_c_before_anything_was_recorded_says_so(tmp_path, loop):
+    process = begin("--device", loop, "--seconds", 600, "-o", tmp_path / "mine.parquet")
+    wait_for_instance(process)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "cachezoo: interrupted; nothing was recorded"
+    assert [path.name for path in tmp_path.iterdir()] == ["image"]
+
+
+def test_ctrl_c_outside_the_recording_says_so_too(tmp_path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(live, "check_rights", interrupted)
+    words = [
+        "cachezoo",
+        "trace",
+        "capture",
+        "--device",
+        "/dev/null",
+        "--seconds",
+        "3",
+        "-o",
+        str(tmp_path / "x.parquet"),
+    ]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "cachezoo: interrupted; nothing was recorded\n"
+
+
+def test_whoever_is_not_root_is_told_that_first(tmp_path, monkeypatch, capsys):
+    """Whatever else is wrong: a disk is not readable to them, the device here is none, nor is there the folder."""
+    closed = tmp_path / "closed"
+    closed.touch()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    words = ["cachezoo", "trace", "capture", "--device", str(closed), "-o", str(tmp_path / "none/x.parquet")]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    said = f"cachezoo: {closed}: recording its requests needs root (tracefs); run it with sudo\n"
+    assert capsys.readouterr().err == said
+
+
+@needs
+def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, loop):
+    for words in (("--device", loop, "--seconds", 600), ("web",)):
+        process = begin(*words, "-o", tmp_path / "nodir/x.parquet")
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 1 and f"there is no folder {tmp_path}/nodir; make it" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["image"]
 
 
 @needs

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cachezoo.cli import app
+from cachezoo.evaluation.results import BundleResult, next_steps
 from cachezoo.metrics.page import CategoryMetrics
 from tests.metrics_data import (
     beside_model,
@@ -96,6 +97,17 @@ def test_flash_caches_have_a_table_and_their_models_a_verdict(project: Path) -> 
     assert re.search(r"saved against rejectx_no_prefetch │ +14 % \(13 to 15\)", shown)
     (project / "metrics/web.json").unlink()
     assert "3.21 (1.23)" in CliRunner().invoke(app, ["results", "-v"]).stdout
+
+
+def test_the_next_step_is_the_report_s_choice_and_a_command_that_takes_it() -> None:
+    def result(model: str, promoted: bool = True) -> BundleResult:
+        return BundleResult(model, f"models/bundles/{model}", promoted, "why", {})
+
+    found = [result(CACHING), result(ADMISSION), result("reuse.follow", promoted=False)]
+    assert f"compare TRACE --bundle models/bundles/{CACHING} " in next_steps(found)
+    assert "compare TRACE --bundle models/bundles/reuse.follow " in next_steps(found, "reuse.follow")
+    assert f"flash TRACE --bundle models/bundles/{ADMISSION} " in next_steps([found[1]])
+    assert "TRACE" not in next_steps([result(CLASSIFIER)]) and "verify" not in next_steps([])
 
 
 def test_json(project: Path) -> None:

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from cachezoo.report.gather import Category, Model, Sources
 from cachezoo.report.traces import TraceFacts
-from cachezoo.report.verdict import Answer, InFlash, InPage, Verdict, flash_answer, page_answer
+from cachezoo.report.verdict import Answer, InFlash, InPage, Verdict, flash_answer, page_answer, page_choice
 from tests.metrics_data import BEST, flash_metrics, flash_trace, gap, page_metrics, page_trace, row
 from tests.report_data import ADMISSION, CACHING, REUSE, trained
 
@@ -251,3 +252,22 @@ def test_an_unpromoted_admission_gives_way_to_the_best_policy_without_a_model() 
     assert (answer.run, answer.models, answer.verdict) == (("rejectx",), (), Verdict.DONT)
     assert "Run RejectX with prefetch all_on_partial." in said(answer)
     assert "What the models with prefetch ml_range would have done:" in said(answer)
+
+
+def test_the_choice_for_page_caches_is_the_bundle_that_most_categories_run() -> None:
+    def category(name: str, run: str, *others: str) -> Category:
+        rows = [row(one, "model", 0.36, 55.5, 1400.0, decision_us=230.0) for one in (run, *others)]
+        return Category(name, page_metrics({"web_0": page_trace("test", *rows)}, "lru"), None, [])
+
+    def choice(*categories: Category, lead: float = 0.0) -> str | None:
+        own = model("caching.mail.lstm8", difference_low=lead)
+        models = [replace(own, trained=own.trained.model_copy(update={"category": "mail"}))]
+        models.append(replace(of_all, trained=of_all.trained.model_copy(update={"category": None})))
+        return page_choice(Sources([*categories], {}, models, [facts("web_0", False)], 0.1, "", 4))
+
+    of_all = model(REUSE, difference_low=0.01)
+    mail = category("mail", "caching.mail.lstm8", REUSE)
+    assert choice(mail, category("web", REUSE), category("blob", REUSE), lead=0.02) == REUSE
+    assert choice(mail, lead=0.02) == "caching.mail.lstm8" and choice(mail) == REUSE
+    classic = Category("web", page_metrics({"web_0": page_trace("test")}, "lru"), None, [])
+    assert choice(classic) is None

@@ -123,7 +123,7 @@ def test_stages_that_need_each_other_in_time_run_at_once(project):
     assert all(entry["ran"] and entry["status"] == 0 and entry["start"] < entry["end"] for entry in ends)
     assert (project / "c").read_text() == "raw\nraw\n"
     assert out.splitlines() == [
-        "repro: 0 of 3 stages are up to date, less than a minute to go",
+        "repro: checking 3 of 3 stages; as far as is known yet, less than a minute to go",
         "repro: b ended; 1 of 3 stages are up to date, less than a minute to go",
         "repro: a ended; 2 of 3 stages are up to date, less than a minute to go",
         "3 of 3 stages are up to date; 3 of them ran",
@@ -192,7 +192,7 @@ def test_a_second_run_does_nothing_and_one_after_a_change_what_depends_on_it(pro
     write(project, stage("a", "raw", command="true; "), stage("b", "a"), stage("c", "raw"))
     out, _ = run(project, "-v")
     assert out.splitlines() == [
-        "repro: 1 of 3 stages are up to date, less than a minute to go",
+        "repro: checking 2 of 3 stages; as far as is known yet, less than a minute to go",
         "a | Running stage 'a':",
         "a | > true; cat raw > a",
         "repro: a ended; 2 of 3 stages are up to date, less than a minute to go",

@@ -68,7 +68,7 @@ def test_popularity(found, one, ten, once, said):
     ("ratio", "hurst", "daily", "said"),
     [
         (43.0, None, None, "Bursty: the busiest 1 s has 43 times the mean load, so size for peaks, not for the mean."),
-        (5.0, Hurst(0.8, 0.02, 0.99), None, "5 times the mean load, so leave room above the mean; busy stretches last"),
+        (5.0, Hurst(0.8, 0.02, 0.99), None, "busy stretches last (Hurst's exponent is 0.8, by chance it would be 0.5)"),
         (2.0, Hurst(0.7, 0.05, 0.9), None, "so the mean says what to expect."),
         (2.0, None, Daily(3.0, np.ones(24), 4.0, None), "load follows the hour of the day"),
         (2.0, None, Daily(3.0, np.ones(24), 1.5, None), "so the mean says what to expect."),
