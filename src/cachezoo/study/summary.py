@@ -24,7 +24,7 @@ class Cell:
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Mean, standard deviation, median, and the 90 % interval of the mean by Student's t; None where one seed is all."""
+    """Mean, standard deviation, median, and the 90 % interval of the mean by Student's t; one seed has no interval."""
     if not values:
         return {"mean": None, "sd": None, "median": None, "low": None, "high": None, "each": []}
     column = np.asarray(values, np.float64)
