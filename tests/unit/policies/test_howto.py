@@ -1,6 +1,6 @@
 """docs/howto-add-a-policy.md and docs/policies.md run as they stand, each top to bottom.
 
-A block whose paragraph ends with the name of a file is that file, and a module of its own; the others share a namespace.
+A block whose paragraph ends with the name of a file is that file, a module of its own; the others share a namespace.
 """
 
 import importlib.util
