@@ -111,6 +111,10 @@ def served(tracked: Path, tmp_path: Path) -> Iterator[str]:
             assert server.poll() is None and time.monotonic() < deadline, (tmp_path / "server.log").read_text()[-2000:]
             time.sleep(0.2)
         yield ui_address(tracked, port)
+        said = [
+            line for line in (tmp_path / "server.log").read_text().splitlines() if "Security middleware" not in line
+        ]
+        assert said == []  # neither warnings nor a line for each request
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(timeout=30)

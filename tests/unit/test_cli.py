@@ -135,6 +135,7 @@ def test_bad_options_are_one_line(trace, command, args, message):
         (("compare",), "cachezoo: Missing argument 'TRACE'; see cachezoo compare --help"),
         (("compare", "x", "--nosuch"), "cachezoo: No such option: --nosuch; see cachezoo compare --help"),
         (("track", "ui", "--port", "high"), "'--port'"),
+        (("track", "ui", "--port", "99999"), "less than or equal to 65535"),
     ],
 )
 def test_a_command_line_that_cannot_be_understood_is_one_line_and_status_2(args, message):

@@ -91,7 +91,7 @@ def test_simulate_runs_every_policy_at_every_capacity(trace):
 def test_compare_runs_what_is_asked_for_and_says_which_classics_the_gaps_are_to(trace, monkeypatch):
     from cachezoo.evaluation import sweep
 
-    asked = ("compare", trace, "--policy", "fifo", "--policy", "lru+next")
+    asked = ("compare", trace, "--policy", "fifo", "--policy", "lru+next", "--workers", "1")
     ran, run_row = [], sweep.run_row
     monkeypatch.setattr(sweep, "run_row", lambda bench, own, *more: ran.append(own) or run_row(bench, own, *more))
     few = values(*asked)["runs"][0]
@@ -99,7 +99,8 @@ def test_compare_runs_what_is_asked_for_and_says_which_classics_the_gaps_are_to(
     every = values(*asked, "--all-classics")["runs"][0]
     assert {row["policy"] for row in every["rows"]} == {"fifo", "lru+next", OPTIMUM, *classics()}
     assert every["best_classic"] != "fifo"
-    assert "best classic of those shown: fifo" in run(*asked).stdout
+    shown = run(*asked).stdout
+    assert "best classic of those shown: fifo" in shown and "100.0 %" in shown
     assert f"best classic: {every['best_classic']}" in run(*asked, "--all-classics").stdout
     none = values("compare", trace, "--policy", "lru+next")["runs"][0]
     assert none["best_classic"] is None and none["rows"][0]["gap_points"] is None
@@ -117,6 +118,14 @@ def test_every_table_says_from_where_on_it_counts(trace, command):
     assert re.search(rf"after (its own warm-up, )?[0-9,]+ (to [0-9,]+ )?of {accesses:,} page accesses", text), text
     text = " ".join(run(command, trace, *own, *sizes, "--warmup", "7").stdout.split())
     assert f"counted after 7 of {accesses:,} page accesses" in text
+
+
+def test_progress_goes_on_after_the_bundles():
+    from cachezoo.cli.simulation import _after
+
+    said = []
+    _after(2, lambda done, note="": said.append((done, note)))(3, "lru")
+    assert said == [(5, "lru")]
 
 
 def test_compare_charges_no_classic_for_deciding(trace):

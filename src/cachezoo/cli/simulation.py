@@ -31,10 +31,11 @@ from cachezoo.cli.tables import print_rows, shown_values
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cachezoo.console import Advance
     from cachezoo.evaluation.sweep import Asked, Bench
 
 app = typer.Typer()
-Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes.")]
+Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
 RATIOS = ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
 PREFETCHED = ("prefetched", "prefetch_hits")
@@ -107,7 +108,7 @@ def compare(
         float, typer.Option(min=0.0, max=1e9, help="Microseconds a bundle's decision takes, charged to each request.")
     ] = 0.0,
     plot: Plot = None,
-    workers: Workers = 1,
+    workers: Workers = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -118,7 +119,10 @@ def compare(
     Without --capacity it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
     classics, or with --policy of those named there.
     """
+    from cachezoo.console import progress
     from cachezoo.evaluation.compare import compare as beside
+    from cachezoo.evaluation.compare import contenders
+    from cachezoo.evaluation.sweep import sweep as sweep_rows
 
     ids, plot = known(policy or []), png_path(plot)
     capacities = sizes_of(capacity, "10%")
@@ -129,8 +133,14 @@ def compare(
         raise ConfigError(message)
     present([trace])
     bench = bench_of(trace, asked, capacities)
-    models = [_bundle_rows(path, bench, capacities, asked) for path in bundle or []]
-    rows = _all_rows(trace, ids, every or not ids, capacities, replace(asked, decision_us=0.0, quiet=True), workers)
+    run = contenders(ids, every or not ids)
+    bundles, models = bundle or [], []
+    with progress(f"comparing {len(run) + len(bundles)} policies", len(run) + len(bundles)) as advance:
+        for done, path in enumerate(bundles):
+            advance(done, path.name)
+            models.append(_bundle_rows(path, bench, capacities, asked))
+        own_asked = replace(asked, decision_us=0.0, quiet=True)
+        rows = sweep_rows([trace], run, capacities, own_asked, workers, _after(len(bundles), advance))
     runs = []
     for k in range(len(capacities)):
         own = [row for index, row in enumerate(rows) if index % len(capacities) == k]
@@ -152,19 +162,17 @@ def _compared(run: dict[str, Any], name: str, every: bool) -> None:
         best = "no classic is shown to state gaps to; see --all-classics"
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *_columns(run["rows"])[1:]]
     title = f"{name}: {human_pages(run['capacity'])}, {counted_words(run['rows'])}"
-    print_rows(run["rows"], title, f"{best} · optimum: {run['optimum']}", columns)
+    rows = [{**row, "gap_closed": _percent(row["gap_closed"])} for row in run["rows"]]
+    print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
 
 
-def _all_rows(
-    trace: Path, ids: list[str], every: bool, capacities: list[str], asked: "Asked", workers: int
-) -> list[dict[str, Any]]:
-    from cachezoo.console import progress
-    from cachezoo.evaluation.compare import contenders
-    from cachezoo.evaluation.sweep import sweep
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f} %"
 
-    run = contenders(ids, every)
-    with progress(f"comparing {len(run)} policies", len(run)) as advance:
-        return sweep([trace], run, capacities, asked, workers, advance)
+
+def _after(before: int, advance: "Advance") -> "Advance":
+    """Progress of what comes after `before` others."""
+    return lambda done, note="": advance(before + done, note)
 
 
 def _bundle_rows(path: Path, bench: "Bench", capacities: list[str], asked: "Asked") -> list[dict[str, Any]]:
@@ -190,7 +198,7 @@ def sweep(
     unit: UnitOption = "page",
     device: DeviceOption = None,
     decision_us: DecisionUs = 0.0,
-    workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")] = None,
+    workers: Workers = None,
     out: Annotated[Path | None, typer.Option(help="Write the rows into this CSV file.")] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,

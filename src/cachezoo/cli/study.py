@@ -26,6 +26,9 @@ Examples:
         --set model.admission.learning_rate=0.01..0.3:log \\
         --set model.admission.num_leaves=15..127
 
+A fit and its judging take minutes of one processor for each category (an admission forest of web: about a quarter of a
+minute), so these are 5 trainings, 20, and up to 59. The first line says how many there are.
+
 docs/study.md says what may choose a setting, and what a result is worth.
 """
 # Those of the registry that can be studied, which a test holds this to: importing it takes a third of `--help`'s time.

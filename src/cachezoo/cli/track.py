@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -17,11 +18,15 @@ def track_sync(as_json: Json = False) -> None:
     from cachezoo.tracking.sync import sync
 
     report = dataclasses.asdict(sync(project()))
-    print_values(report, as_json, "MLflow runs")
+    if not as_json:
+        aliases = report.pop("aliases").values()
+        report = {name: value if isinstance(value, int) else len(value) for name, value in report.items()}
+        report |= {f"models with the alias {alias}": n for alias, n in sorted(Counter(filter(None, aliases)).items())}
+    print_values(report, as_json, "MLflow runs; --json has their names")
 
 
 @app.command("ui")
-def track_ui(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 5000) -> None:
+def track_ui(port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 5000) -> None:
     """Serve MLflow's pages on this machine until interrupted."""
     from cachezoo.console import err
     from cachezoo.tracking.sync import ui_address, ui_command

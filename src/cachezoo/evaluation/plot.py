@@ -1,6 +1,7 @@
 """Hit ratios of policies as a picture: curves over capacity, or bars at one."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 BAND = 2  # standard errors
+THICK, THIN = 3.0, 1.3
+MARKERS = "os^vDxP*<>"
 
 
 def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
@@ -50,14 +53,16 @@ def _mean(rows: Sequence[Row], policy: str) -> float:
 
 def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]]) -> None:
     """A line a policy, best first in the legend; bounds in black and grey; two standard errors as a band."""
-    styles = iter([(colour, line) for line in LINES for colour in LINE_COLOURS])
+    styles = _styles(policies)
     for policy, kind in policies:
         own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
         sizes, ratios = ([row[name] for row in own] for name in ("capacity", "hit_ratio"))
         places = [size * PAGE_BYTES for size in sizes]
-        bound = kind == "bound"
-        colour, line = (BLACK if policy.startswith("belady") else GREY, ":") if bound else next(styles, (LIGHT, "-"))
-        axes.plot(places, ratios, color=colour, linestyle=line, marker=".", label=policy)
+        colour, line, marker = styles[policy]
+        thick = THICK if kind == "model" else THIN
+        axes.plot(
+            places, ratios, color=colour, linestyle=line, marker=marker, markersize=5, linewidth=thick, label=policy
+        )
         errors = [BAND * (row.get("error") or 0.0) for row in own]
         if any(errors):
             low, high = (
@@ -69,6 +74,17 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]]) 
     estimated = any(row.get("error") for row in rows)
     axes.set_ylabel("page hit ratio, with two standard errors" if estimated else "page hit ratio")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _styles(policies: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str, str]]:
+    """Colour, line and marker of each: models have the first colours; the grey lines beyond differ by markers."""
+    coloured = [(colour, line, ".") for line in LINES for colour in LINE_COLOURS]
+    marked = [(GREY, line, marker) for line in LINES for marker in MARKERS]
+    models = [policy for policy, kind in policies if kind == "model"]
+    others = [policy for policy, kind in policies if kind not in ("model", "bound")]
+    found = dict(zip([*models, *others], cycle([*coloured, *marked]), strict=False))
+    bounds = [policy for policy, kind in policies if kind == "bound"]
+    return found | {policy: (BLACK if policy.startswith("belady") else GREY, ":", ".") for policy in bounds}
 
 
 def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int) -> None:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -89,22 +88,22 @@ class Bench:
         }
 
 
-@lru_cache(maxsize=1)
-def _bench(
-    path: Path,
-    writes: Writes,
-    unit: Unit,
-    device: str,
-    fmt: str,
-    options: tuple[tuple[str, str], ...],
-    quiet: bool,
-) -> Bench:
-    from cachezoo.traces.pages import expand_pages
-    from cachezoo.traces.read import read_any
+Key = tuple[Path, Writes, Unit, str, str, tuple[tuple[str, str], ...]]
+# The bench that this process used last: one trace at a time is in memory.
+_held: dict[Key, Bench] = {}
 
-    trace = read_any(path, fmt, options=dict(options), quiet=quiet)
-    return Bench.of(Simulator(trace, expand_pages(trace), writes, unit),
-                    AnalyticDevice.model_validate_json(device) if device else None)  # fmt: skip
+
+def _bench(key: Key, quiet: bool) -> Bench:
+    if key not in _held:
+        from cachezoo.traces.pages import expand_pages
+        from cachezoo.traces.read import read_any
+
+        path, writes, unit, device, fmt, options = key
+        _held.clear()
+        trace = read_any(path, fmt, options=dict(options), quiet=quiet)
+        _held[key] = Bench.of(Simulator(trace, expand_pages(trace), writes, unit),
+                              AnalyticDevice.model_validate_json(device) if device else None)  # fmt: skip
+    return _held[key]
 
 
 def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
@@ -116,9 +115,9 @@ def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
     return bench.row(entry.kind, found, asked.decision_us)
 
 
-def _job(path: Path, policy_id: str, capacities: Sequence[str], asked: Asked) -> list[Row]:
+def _job(path: Path, policy_id: str, capacities: Sequence[str], asked: Asked, quiet: bool) -> list[Row]:
     device = asked.device.model_dump_json() if asked.device else ""
-    bench = _bench(path, asked.writes, asked.unit, device, *asked.reading, asked.quiet)
+    bench = _bench((path, asked.writes, asked.unit, device, *asked.reading), quiet)
     return [{"trace": path.name, **run_row(bench, policy_id, capacity, asked)} for capacity in capacities]
 
 
@@ -144,17 +143,18 @@ def sweep(
     """
     for policy_id in policies:
         policy(policy_id)
-    jobs = [(path, policy_id) for path in traces for policy_id in policies]
+    # What is doubtful of a trace is said by the first process that reads it alone.
+    jobs = [(path, own, asked.quiet or k > 0) for path in traces for k, own in enumerate(policies)]
     count = min(workers or os.cpu_count() or 1, len(jobs))
     if count <= 1:
         rows = []
-        for done, (path, policy_id) in enumerate(jobs):
-            rows += _job(path, policy_id, capacities, asked)
+        for done, (path, policy_id, quiet) in enumerate(jobs):
+            rows += _job(path, policy_id, capacities, asked, quiet)
             if advance is not None:
                 advance(done + 1, policy_id)
         return rows
     with processes(count) as pool:
-        futures = {pool.submit(_job, path, policy_id, capacities, asked): policy_id for path, policy_id in jobs}
+        futures = {pool.submit(_job, path, own, capacities, asked, quiet): own for path, own, quiet in jobs}
         _wait(futures, advance)
     return [row for future in futures for row in future.result()]
 

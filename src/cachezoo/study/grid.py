@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 
 MODEL = "model"
+NEAREST = 3  # keys named beside one that there is not
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,28 @@ class Settings:
             ConfigError: a key that there is not, or a value out of range.
         """
         groups = {key: value for key, value in values.items() if self.is_group(key)}
+        for key in values:
+            if key not in groups:
+                self._check_key(key)
         models = {key.split(".")[1]: value for key, value in groups.items() if key.split(".")[0] == MODEL}
         others = [f"{key.replace('.', '/')}={value}" for key, value in groups.items() if key.split(".")[0] != MODEL]
         changes = [f"{key}={value}" for key, value in values.items() if key not in groups]
         text = compose(self._conf, models, [*others, *changes])
         params = validate_params(yaml.safe_load(text), " ".join(changes) or "conf")
         return Setting(values, params, frozenset(_changed("", self.tree, params.model_dump(mode="json"))))
+
+    def _check_key(self, key: str) -> None:
+        """Refuse a key that params.yaml lacks, before Hydra advises to add it."""
+        known = _paths("", self.tree)
+        if key in known:
+            return
+        last = {path.rpartition(".")[2] for path in known}
+        like = get_close_matches(key.rpartition(".")[2], last, n=NEAREST)
+        near = [path for name in like for path in known if path.rpartition(".")[2] == name]
+        near = list(dict.fromkeys([*get_close_matches(key, known, n=NEAREST), *near]))[:NEAREST]
+        meant = f"the nearest are {', '.join(near)}" if near else "params.yaml lists them"
+        message = f"--set {key}: params.yaml has no such key, and conf/ no such group; {meant}"
+        raise ConfigError(message)
 
 
 def check_once(keys: Sequence[str]) -> None:
@@ -137,3 +155,11 @@ def _changed(path: str, before: object, after: object) -> list[str]:
         inside = [(f"{path}.{key}" if path else str(key), before.get(key), after.get(key)) for key in keys]
         return [found for one in inside for found in _changed(*one)]
     return [] if before == after else [path]
+
+
+def _paths(path: str, tree: object) -> list[str]:
+    """Dotted paths of all keys of params.yaml, those of tables included."""
+    if not isinstance(tree, Mapping):
+        return [path]
+    inside = [found for key, value in tree.items() for found in _paths(f"{path}.{key}" if path else str(key), value)]
+    return [path, *inside] if path else inside

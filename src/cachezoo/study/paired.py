@@ -1,4 +1,4 @@
-"""How far two settings, or two studies, differ over their seeds."""
+"""What a handful of seeds say of a mean, and how far two settings, or two studies, differ over them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def difference(first: Mapping[int, float], second: Mapping[int, float]) -> dict[
     both = sorted(set(first) & set(second))
     if len(both) >= 2:
         steps = np.asarray([second[seed] - first[seed] for seed in both], np.float64)
-        return _found(len(both), True, float(steps.mean()), *_interval(steps))
+        return _found(len(both), True, float(steps.mean()), *mean_interval(steps))
     few = min(len(first), len(second))
     if few < 2:
         return {"seeds": few, "paired": False, "mean": None, "low": None, "high": None, "apart": False}
@@ -40,13 +40,19 @@ def difference(first: Mapping[int, float], second: Mapping[int, float]) -> dict[
     return _found(few, False, mean, float(bounds.low), float(bounds.high))
 
 
-def _interval(steps: np.ndarray) -> tuple[float, float]:
-    """The interval of the mean of paired differences; those that are equal but for rounding have no spread."""
-    if np.ptp(steps) <= ROUNDING * np.abs(steps).max():
-        return float(steps.mean()), float(steps.mean())
+def mean_interval(values: np.ndarray) -> tuple[float, float]:
+    """The 90 % interval of the mean by Student's t; values that are equal but for rounding have no spread.
+
+    Args:
+        values: float64[n], at least two: one says nothing of how far the next would lie.
+
+    Source: Student, "The probable error of a mean", Biometrika 6(1), 1908.
+    """
+    if np.ptp(values) <= ROUNDING * np.abs(values).max():
+        return float(values.mean()), float(values.mean())
     from scipy.stats import ttest_1samp
 
-    bounds = ttest_1samp(steps, 0.0).confidence_interval(LEVEL)
+    bounds = ttest_1samp(values, 0.0).confidence_interval(LEVEL)
     return float(bounds.low), float(bounds.high)
 
 

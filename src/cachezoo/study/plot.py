@@ -28,7 +28,7 @@ def draw_study(found: Mapping[str, Any], path: Path) -> None:
             canvas, axes = style.panels(len(heights), 1, sum(heights), heights)
             for panel, (category, rows) in zip(axes[:, 0], categories.items(), strict=True):
                 _settings(panel, rows, "choosing")
-                panel.set_title(f"{category}: {found['seeds']} seeds, their mean and its 90 % interval", loc="left")
+                panel.set_title(f"{category}: {_seeds(found['seeds'])}", loc="left")
                 panel.set_xlabel(_figure(found, "choosing"))
         with atomic_file(path) as temporary:
             style.write(canvas, temporary, path)
@@ -49,12 +49,23 @@ def draw_comparison(found: Mapping[str, Any], path: Path) -> None:
                     panel.plot([one["low"], one["high"]], [place, place], color=colour, linewidth=2)
                     panel.plot(one["mean"], place, "D", color=colour, markersize=5)
             panel.axvline(0.0, color=style.BLACK, linewidth=0.8)
+            _say_equal(panel, [row["figures"]["choosing"] for row in own["settings"]])
             _lines(panel, names[category])
             less = "less" if found["lower_is_better"]["choosing"] else "more"
             panel.set_title(f"{category}: {found['files'][1]} less {found['files'][0]}", loc="left")
             panel.set_xlabel(f"{found['figures']['choosing']} ({less} is better; 90 % interval)")
         with atomic_file(path) as temporary:
             style.write(canvas, temporary, path)
+
+
+def _say_equal(panel: "Axes", figures: Sequence[Mapping[str, Any]]) -> None:
+    """Where no setting differs at all, say it instead of numbers about 0, whose size would be matplotlib's choice."""
+    known = [one for one in figures if one["mean"] is not None]
+    if any(one[name] for one in known for name in ("mean", "low", "high")):
+        return
+    panel.set_xticks([0.0], ["0"])
+    said = "no difference in any seed" if known else "too few seeds to compare"
+    panel.text(0.02, 0.5, said, transform=panel.transAxes, va="center")
 
 
 def wrapped(setting: str) -> str:
@@ -71,6 +82,10 @@ def _label(row: Mapping[str, Any]) -> str:
 def _height(labels: Sequence[str]) -> float:
     """Inches of a panel with some settings' names."""
     return LEAST + LINE * sum(label.count("\n") + 2 for label in labels)
+
+
+def _seeds(number: int) -> str:
+    return f"{number} seeds, their mean and its 90 % interval" if number > 1 else "one seed, which has no interval"
 
 
 def _figure(found: Mapping[str, Any], name: str) -> str:
@@ -92,7 +107,8 @@ def _settings(panel: "Axes", rows: Sequence[Mapping[str, Any]], name: str) -> No
         if own["mean"] is None:
             continue
         panel.plot(own["each"], [place] * len(own["each"]), "o", color=colour, alpha=0.45, markersize=4)
-        panel.plot([own["low"], own["high"]], [place, place], color=colour, linewidth=2)
+        if own["low"] is not None:
+            panel.plot([own["low"], own["high"]], [place, place], color=colour, linewidth=2)
         panel.plot(own["mean"], place, "D", color=colour, markersize=6)
     _lines(panel, [_label(row) for row in rows])
 

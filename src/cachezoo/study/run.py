@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from cachezoo.config.schema import Params
-from cachezoo.console import Advance, progress
+from cachezoo.console import Advance, err, progress
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.io import read_json, write_json
 from cachezoo.params import categories_of
@@ -230,7 +230,7 @@ class Runs:
         """
         self.done, self.planned = 0, planned
         self._root, self._jobs, self._advance = root, jobs, advance
-        self._ran, self._seconds = 0, 0.0
+        self._ran, self._seconds, self._begun = 0, 0.0, False
 
     def run(self, chains: Sequence[Chain]) -> None:
         """Run those that are not done; a training that several need runs once.
@@ -242,6 +242,9 @@ class Runs:
         start = time.monotonic()
         left = {chain[-1].folder: chain for chain in chains if not chain[-1].done}
         self._count(len(chains) - len(left), "")
+        if left and not self._begun and not err().is_terminal:  # where no bar is seen, the first end may take minutes
+            err().print(f"study: {self.planned} trainings, {self.done or 'none'} done yet; each takes minutes")
+        self._begun = True
         try:
             self._run(left, start)
         except KeyboardInterrupt as error:

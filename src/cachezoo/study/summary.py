@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.measures.bootstrap import interval, resampled_means
 from cachezoo.study.grid import Setting
+from cachezoo.study.paired import mean_interval
 from cachezoo.systems.base import System, studied_of
 
-RESAMPLES, SEED = 10_000, 1
 # Names of figures of a verdict by which way is better; a test holds them to the systems' own.
 JUDGED_LOWER, JUDGED_HIGHER = {"mean_dt"}, {"hit_ratio", "balanced_accuracy"}
 
@@ -25,11 +24,11 @@ class Cell:
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Mean, standard deviation, median, and the 90 % interval of the mean by resampling the seeds."""
+    """Mean, standard deviation, median, and the 90 % interval of the mean by Student's t; one seed has no interval."""
     if not values:
         return {"mean": None, "sd": None, "median": None, "low": None, "high": None, "each": []}
     column = np.asarray(values, np.float64)
-    low, high = interval(resampled_means(np.repeat(column[:, None], RESAMPLES, axis=1), SEED))
+    low, high = mean_interval(column) if len(column) > 1 else (None, None)
     return {
         "mean": float(column.mean()),
         "sd": float(column.std(ddof=1)) if len(column) > 1 else None,

@@ -118,7 +118,7 @@ def _cells(own: Mapping[str, Any]) -> list[str]:
 
 def span(own: Mapping[str, Any]) -> str:
     """An interval, or that there is none."""
-    return f"{_shown(own['low'])} to {_shown(own['high'])}"
+    return "-" if own["low"] is None else f"{_shown(own['low'])} to {_shown(own['high'])}"
 
 
 def _shown(value: float | None, sign: str = "") -> str:

@@ -56,6 +56,8 @@ QUIET = {
     "MLFLOW_LOGGING_LEVEL": "WARNING",
     "GIT_PYTHON_REFRESH": "quiet",
 }
+# How the warning begins that MLflow's server sets off in Starlette: nothing that who looks at the pages can change.
+OUTDATED = "starlette.middleware.wsgi is deprecated"
 
 
 @dataclass
@@ -87,6 +89,7 @@ def ui_command(root: Path, port: int = 5000) -> list[str]:
     hosts = [pattern for host in (NAME, "localhost", "127.0.0.1") for pattern in (host, f"{host}:*")]
     environment = {
         **QUIET,
+        "PYTHONWARNINGS": f"ignore:{OUTDATED}",
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
         "MLFLOW_SERVER_ALLOWED_HOSTS": ",".join(hosts),
         "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS": f"http://{NAME}:{port}",
@@ -100,6 +103,8 @@ def ui_command(root: Path, port: int = 5000) -> list[str]:
         "server",
         "--backend-store-uri",
         tracking_uri(root),
+        "--registry-store-uri",
+        tracking_uri(root),
         "--default-artifact-root",
         (root.resolve() / ARTIFACTS).as_uri(),
         "--host",
@@ -108,6 +113,8 @@ def ui_command(root: Path, port: int = 5000) -> list[str]:
         str(port),
         "--workers",
         "1",
+        "--uvicorn-opts",
+        "--log-level warning",
     ]
 
 

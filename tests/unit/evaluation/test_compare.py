@@ -10,11 +10,13 @@ from cachezoo import paths
 from cachezoo.errors import ConfigError
 from cachezoo.evaluation.category import _row_of, _validation_choice, evaluate_trace
 from cachezoo.evaluation.compare import compare, contenders
+from cachezoo.evaluation.plot import _styles
 from cachezoo.evaluation.sweep import Asked, Bench, run_row
 from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
+from cachezoo.style import LINE_COLOURS, LINES
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row
@@ -114,3 +116,10 @@ def test_a_model_is_held_against_what_validation_chose_and_against_the_floor(rat
     alone = _row_of(trace, "model", None)
     assert alone.gap_to_choice_points is alone.choice_gap_closed is None
     assert np.isclose(_row_of(trace, "model", "model").gap_to_choice_points, 0)
+
+
+def test_of_twenty_lines_a_model_s_has_a_colour_of_its_own_and_no_two_look_alike():
+    policies = [(f"classic{k}", "classic") for k in range(20)] + [("mine", "model"), ("belady_bypass", "bound")]
+    styles = _styles(policies)
+    assert len(set(styles.values())) == 22
+    assert styles["mine"] == (LINE_COLOURS[0], LINES[0], ".")

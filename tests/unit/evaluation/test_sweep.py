@@ -44,6 +44,19 @@ def test_rows_come_in_the_order_asked_however_many_processes(files):
     assert timeless(sweep(*asked, workers=2)) == timeless(alone)
 
 
+def test_what_is_doubtful_of_a_trace_is_said_by_its_first_run_alone(files, monkeypatch):
+    runs = []
+    monkeypatch.setattr(
+        "cachezoo.evaluation.sweep._job",
+        lambda path, policy_id, capacities, asked, quiet: runs.append((path.name, policy_id, quiet)) or [],
+    )
+    sweep(files, ["lru", "fifo"], ["5%"], Asked(), workers=1)
+    assert runs == [(path.name, own, own == "fifo") for path in files for own in ("lru", "fifo")]
+    runs.clear()
+    sweep(files, ["lru"], ["5%"], Asked(quiet=True), workers=1)
+    assert [quiet for *_, quiet in runs] == [True, True]
+
+
 def test_a_row_is_the_simulation(files):
     trace = seeded_trace(400, 90, 1)
     pages = expand_pages(trace)

@@ -12,6 +12,7 @@ from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only, simulate
 from cachezoo.policies.evictions.queues import CLOCK, EVICTIONS, S3FIFO, SIEVE, TWOQ
 from cachezoo.policies.evictions.recency import FIFO, LRU
+from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
 from tests.oracles.evict import clock, s3fifo, twoq
@@ -134,3 +135,13 @@ def test_misses_of_libcachesim():
             capacity = pages.n_pages * percent // 100
             outcome = hits_only(Composition(eviction, ACCEPT_ALL), pages.page_ids, pages.n_pages, capacity)
             assert np.count_nonzero(outcome != HIT) == misses
+
+
+@pytest.mark.parametrize(("capacity", "equal"), [(60, True), (20, False)])
+def test_sieve_is_lfu_in_the_cache_until_all_pages_in_it_have_been_used_again(capacity, equal):
+    random, m = np.random.default_rng(5), 3000
+    hot, once = random.integers(0, 40, m), np.arange(40, 40 + m)
+    ids = np.where(random.random(m) < 0.4, hot, once).astype(np.int32)
+    stream = Stream.of_pages(ids, n_pages=40 + m)
+    sieve, inlfu = (simulate(parse(name).composition(), stream, capacity) for name in ("sieve", "inlfu"))
+    assert bool((sieve.outcome == inlfu.outcome).all() and (sieve.victim == inlfu.victim).all()) is equal

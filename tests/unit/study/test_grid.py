@@ -44,7 +44,9 @@ def test_a_grid_has_every_combination_and_knows_the_setting_of_params_yaml() -> 
     ("texts", "said"),
     [
         (["fit.caching.batch=8", "fit.caching.batch=16"], "holds a key twice"),
-        (["fit.caching.bunch=8"], "bunch"),
+        (["fit.caching.bunch=8"], r"--set fit\.caching\.bunch: params\.yaml has no such key.*fit\.caching\.batch"),
+        (["batch=8"], r"the nearest are .*fit\.caching\.batch"),
+        (["qqqqq=1"], r"^--set qqqqq: params\.yaml has no such key, and conf/ no such group; params\.yaml lists them$"),
         (["fit.caching.batch=-1"], r"fit\.caching\.batch"),
         (["model.caching=lstm9"], "lstm9"),
     ],

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,10 +92,27 @@ def test_lines_say_how_many_are_done_and_how_long_the_rest_takes(
     kept.prepare()
     write_json(kept.folder / "done.json", {})
     run_all(root, [[kept], [training(root, "one")], [training(root, "two")]], 1)
-    first, second, third = capsys.readouterr().err.splitlines()
+    first, begun, second, third = capsys.readouterr().err.splitlines()
+    assert begun == "study: 3 trainings, 1 done yet; each takes minutes"
     assert first == "study: 33 %, 1 of 3 trainings"
     assert re.fullmatch(r"study: 67 %, 2 of 3 trainings, about \d+ s left", second)
     assert third == "study: 100 %, 3 of 3 trainings, about 0 s left"
+
+
+def test_the_first_line_in_a_file_says_how_many_trainings_there_are_and_that_none_is_done(
+    root: Path, started, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[str] = []
+    started(0)
+    begin = run._start
+
+    def heard(*given: Any) -> subprocess.Popen[bytes]:
+        said.append(capsys.readouterr().err)
+        return begin(*given)
+
+    monkeypatch.setattr(run, "_start", heard)
+    run_all(root, [[training(root, "one")], [training(root, "two")]], 1)
+    assert said == ["study: 2 trainings, none done yet; each takes minutes\n", ""]
 
 
 def interrupted(_: object) -> list[int]:

@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 
 from cachezoo.bundles import load
 from cachezoo.bundles.writer import write_bundle
+from cachezoo.cli.track import track_sync
 from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.plots import model_plot, policies_plot
@@ -207,7 +209,7 @@ def test_ui_stays_on_this_machine(tmp_path: Path) -> None:
     command = ui_command(tmp_path, 5001)
     assert command[command.index("--host") + 1] == "127.0.0.1" and command[command.index("--workers") + 1] == "1"
     assert "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false" in command and "MLFLOW_DISABLE_TELEMETRY=true" in command
-    assert f"sqlite:///{tmp_path}/mlflow.db" in command
+    assert command.count(f"sqlite:///{tmp_path}/mlflow.db") == 2  # of runs, and of registered models
     hosts = next(word for word in command if word.startswith("MLFLOW_SERVER_ALLOWED_HOSTS="))
     assert set(hosts.partition("=")[2].split(",")) == {
         name + port for name in ("cachezoo.localhost", "localhost", "127.0.0.1") for port in ("", ":*")
@@ -382,3 +384,15 @@ def test_a_runs_files_are_restored(root: Path, bundle_dir: Path, damage: str) ->
     assert (report.restored, report.created, report.replaced) == ([bundle_dir.name], [], [])
     assert model.read_bytes() == content and files(root) == before
     assert sync(root).restored == []
+
+
+def test_the_command_prints_counts_and_the_names_as_json(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "conf").mkdir(exist_ok=True)
+    monkeypatch.chdir(root)
+    track_sync()
+    shown = capsys.readouterr().out
+    assert "[" not in shown and re.search(r"created +│ 3 +│", shown)
+    track_sync(as_json=True)
+    assert len(json.loads(capsys.readouterr().out)["unchanged"]) == 3
