@@ -282,8 +282,7 @@ def test_a_bundle_of_each_kind_verifies(first, kind):
 
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_compare_agrees_with_what_evaluate_found(first, category):
-    beside = {BLOCK.format(category), SMALL.format(category)}  # which evaluate measures in the flash cache alone
-    ids = [name for name in exported(first) if name.split(".")[1] == category and name not in beside]
+    ids = [name for name in exported(first) if name == CACHING.format(category)]  # forests decide for a flash cache
     requests = f"data/requests/{category}/{category}_test.parquet"
     bundles = [word for model_id in ids for word in ("--bundle", f"models/bundles/{model_id}")]
     done = cachezoo(first, "compare", requests, *bundles, "--json")

@@ -149,8 +149,8 @@ def compare(
     if as_json:
         typer.echo(json.dumps({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, allow_nan=False))
         return
-    for run in runs:
-        _compared(run, trace.name, every or not ids)
+    for compared in runs:
+        _compared(compared, trace.name, every or not ids)
 
 
 def _compared(run: dict[str, Any], name: str, every: bool) -> None:

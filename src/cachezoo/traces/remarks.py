@@ -36,7 +36,9 @@ LINES: dict[str, Callable[[str], str]] = {
     "one_volume": lambda said: f"inferred: one volume, as {said}",
     "event": lambda said: f"joined: a request is made where an event says {said}",
     "matched": lambda said: f"joined: {many(int(said), 'request')} with a completion",
-    "unmatched_issue": lambda said: f"joined: {many(int(said), 'request')} without a completion, so of no known latency",
+    "unmatched_issue": lambda said: (
+        f"joined: {many(int(said), 'request')} without a completion, so of no known latency"
+    ),
     "requeued": lambda said: f"joined: {many(int(said), 'request')} requeued, kept at the first issue",
     "failed": lambda said: f"joined: {many(int(said), 'request')} failed on the device, and kept",
     "skipped_rows": lambda said: f"skipped: {many(int(said), 'bad row')}",
