@@ -133,14 +133,14 @@ def compare(
         raise ConfigError(message)
     present([trace])
     bench = bench_of(trace, asked, capacities)
-    run = contenders(ids, every or not ids)
-    bundles, models = bundle or [], []
-    with progress(f"comparing {len(run) + len(bundles)} policies", len(run) + len(bundles)) as advance:
+    names, bundles, models = contenders(ids, every or not ids), bundle or [], []
+    count = len(names) + len(bundles)
+    with progress(f"comparing {count} policies", count) as advance:
         for done, path in enumerate(bundles):
             advance(done, path.name)
             models.append(_bundle_rows(path, bench, capacities, asked))
         own_asked = replace(asked, decision_us=0.0, quiet=True)
-        rows = sweep_rows([trace], run, capacities, own_asked, workers, _after(len(bundles), advance))
+        rows = sweep_rows([trace], names, capacities, own_asked, workers, _after(len(bundles), advance))
     runs = []
     for k in range(len(capacities)):
         own = [row for index, row in enumerate(rows) if index % len(capacities) == k]

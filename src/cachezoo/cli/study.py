@@ -26,8 +26,8 @@ Examples:
         --set model.admission.learning_rate=0.01..0.3:log \\
         --set model.admission.num_leaves=15..127
 
-A fit and its judging take minutes of one processor for each category (an admission forest of web: about a quarter of a
-minute), so these are 5 trainings, 20, and up to 59. The first line says how many there are.
+These are 5 trainings, 20, and up to 59. An admission forest of web takes 15 s of one processor to fit and judge, a
+caching network minutes. Lines say how many trainings there are, and how long the rest takes.
 
 docs/study.md says what may choose a setting, and what a result is worth.
 """

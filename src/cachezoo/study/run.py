@@ -243,7 +243,7 @@ class Runs:
         left = {chain[-1].folder: chain for chain in chains if not chain[-1].done}
         self._count(len(chains) - len(left), "")
         if left and not self._begun and not err().is_terminal:  # where no bar is seen, the first end may take minutes
-            err().print(f"study: {self.planned} trainings, {self.done or 'none'} done yet; each takes minutes")
+            err().print(f"study: {self.planned} trainings, {self.done or 'none'} done yet; each may take minutes")
         self._begun = True
         try:
             self._run(left, start)

@@ -93,7 +93,7 @@ def test_lines_say_how_many_are_done_and_how_long_the_rest_takes(
     write_json(kept.folder / "done.json", {})
     run_all(root, [[kept], [training(root, "one")], [training(root, "two")]], 1)
     first, begun, second, third = capsys.readouterr().err.splitlines()
-    assert begun == "study: 3 trainings, 1 done yet; each takes minutes"
+    assert begun == "study: 3 trainings, 1 done yet; each may take minutes"
     assert first == "study: 33 %, 1 of 3 trainings"
     assert re.fullmatch(r"study: 67 %, 2 of 3 trainings, about \d+ s left", second)
     assert third == "study: 100 %, 3 of 3 trainings, about 0 s left"
@@ -112,7 +112,7 @@ def test_the_first_line_in_a_file_says_how_many_trainings_there_are_and_that_non
 
     monkeypatch.setattr(run, "_start", heard)
     run_all(root, [[training(root, "one")], [training(root, "two")]], 1)
-    assert said == ["study: 2 trainings, none done yet; each takes minutes\n", ""]
+    assert said == ["study: 2 trainings, none done yet; each may take minutes\n", ""]
 
 
 def interrupted(_: object) -> list[int]:
