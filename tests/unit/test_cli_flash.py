@@ -46,6 +46,9 @@ def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):
     assert found["bundles"] == [{"id": "admission.database.lgbm", "inputs": 30, "drifted": None}]
     text = run(*asked, "--plot", tmp_path / "p.png").stdout
     assert "as shipped" in text and "admission.database.lgbm" in text and "% interval" in " ".join(text.split())
+    row = next(row for row in found["rows"] if (row["prefetch"], row["asked"]) == ("ml_range", None))
+    shipped = f"as shipped with prefetch ml_range: admission.database.lgbm keeps {row['disks_busy']:.3f} disks busy"
+    assert f"As a cache would run it, {shipped}, writing " in " ".join(text.split())
     assert (tmp_path / "p.png").read_bytes().startswith(PNG)
 
 

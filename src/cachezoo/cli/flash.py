@@ -241,7 +241,7 @@ def _print(name: str, found: "FlashTable", asked: "FlashAsked") -> None:
         kind = row.kind
         table.add_row(*map(escape, _cells(row, lived)))
     out().print(table)
-    for line in (*_leads(found), *_notes(found, asked)):
+    for line in (*_leads(found), *_shipped(found), *_notes(found, asked)):
         out().print(line, markup=False)
 
 
@@ -290,6 +290,27 @@ def _leads(found: "FlashTable") -> list[str]:
             said += " within the same limit, writing {} against {}".format(*(_written(*own) for own in wrote if own))
             said += ": no clear difference" if lead.interval[0] <= 0 <= lead.interval[1] else ""
         lines.append(said + ".")
+    return lines
+
+
+def _shipped(found: "FlashTable") -> list[str]:
+    """A sentence a bundle: what it does with the threshold and the prefetch mode that a cache runs it with.
+
+    A bundle's modes stand in its rows as shipped; the one that prefetches is what a runtime takes.
+    """
+    from cachezoo.evaluation.flash_cache.table import MODEL
+    from cachezoo.flash.modes import NONE
+
+    lines = []
+    shipped = [row for row in found.rows if row.kind == MODEL and row.asked is None]
+    for name in dict.fromkeys(row.policy for row in shipped):
+        own = [row for row in shipped if row.policy == name]
+        row = next((row for row in own if row.prefetch != NONE), own[0])
+        mode = f" with prefetch {row.prefetch}" if row.prefetch != NONE else ""
+        cost = f"costs {row.disk_ms_per_read:.3f} disk ms a read"
+        cost = cost if row.disks_busy is None else f"keeps {row.disks_busy:.3f} disks busy"
+        wrote = _written(row.written_bytes_s, row.written_share)
+        lines.append(f"As a cache would run it, as shipped{mode}: {name} {cost}, writing {wrote}.")
     return lines
 
 
