@@ -3,6 +3,8 @@
 import shlex
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
 from cachezoo.flash.load import TIME_SCALE_KEY
 from cachezoo.recommend.bench import lasted
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from cachezoo.recommend.recommendation import Recommendation
 
 LONG_LIFE_YEARS = 100
+MUCH_FASTER = 4  # times as fast as the modelled disk, from which on it is said
 SAVED = "FILE"
 MOST_DIGITS, LEAST_SHARE = 2, 0.01  # of a share in %
 NO_GAIN = 0.02
@@ -191,7 +194,7 @@ def notes(found: "Recommendation") -> list[str]:
     if (bench.trace.op == OP_WRITE).all():
         said.append("All requests are writes: a cache helps only if it may hold writes back from the disk.")
     if found.picked.useful:
-        said += _gains(found)
+        said += [*_gains(found), _modelled(found)]
     days = bench.span_days
     if days is None:
         said.append(f"{bench.no_span}: SSD writes a day and the SSD's lifetime are unknown.")
@@ -199,6 +202,19 @@ def notes(found: "Recommendation") -> list[str]:
         said.append(f"What is counted lasted {lasted(days)}: too short to say what a day writes to the SSD.")
     elif days < 1:
         said.append(f"SSD writes a day are extrapolated from {lasted(days)}.")
+    return said
+
+
+def _modelled(found: "Recommendation") -> str:
+    """That milliseconds are a model's, and whether the storage that was recorded is much faster than the model's."""
+    device = DEFAULT_IS if found.device == DEFAULT else found.device
+    said = f"Milliseconds are a model's, of {device}; --device takes yours."
+    recorded = found.bench.trace.latency_us
+    known = recorded[recorded >= 0] if recorded is not None else None
+    if known is not None and len(known) and (median := float(np.median(known))) < found.bench.no_cache_us / MUCH_FASTER:
+        said += (
+            f" As recorded, half of the requests took at most {median:,.0f} µs: on such storage a hit saves far less."
+        )
     return said
 
 

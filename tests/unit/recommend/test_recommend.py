@@ -1,5 +1,6 @@
 """Recommendations for traces whose right answer is known."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -586,3 +587,13 @@ def test_a_damaged_bundle_is_refused(tmp_path):
     (tmp_path / "workload.lstm8/manifest.json").write_text("{}", encoding="utf-8")
     with pytest.raises(BundleError, match=r"workload\.lstm8"):
         recommend("x", trace_of(zipf(2000, 200)), BUILT_IN, Asked(), tmp_path)
+
+
+@pytest.mark.parametrize(("latency_us", "said"), [(None, False), (-1, False), (52, True), (4000, False)])
+def test_milliseconds_are_said_to_be_a_models_and_storage_that_is_faster_is_named(latency_us, said):
+    trace = trace_of(zipf(4000, 400))
+    known = None if latency_us is None else np.full(len(trace), latency_us, np.int64)
+    found = recommend("x", dataclasses.replace(trace, latency_us=known), BUILT_IN, Asked())
+    told = " ".join(words.notes(found))
+    assert "Milliseconds are a model's, of a Seagate Exos X20" in told
+    assert ("half of the requests took at most 52 µs" in told) == said
