@@ -107,8 +107,8 @@ def small_blocks(size: int) -> Iterator[None]:
     """Files are read in blocks of so many bytes, records a few at once."""
     whole = Source.blocks
 
-    def blocks(self: Source, given: int = READ_BYTES) -> Iterator[bytes]:
-        return whole(self, size if given == READ_BYTES else given)
+    def blocks(self: Source, given: int = READ_BYTES, *, to_damage: bool = False) -> Iterator[bytes]:
+        return whole(self, size if given == READ_BYTES else given, to_damage=to_damage)
 
     with mock.patch.object(Source, "blocks", blocks), mock.patch.object(binary, "RECORDS_AT_ONCE", 3):
         yield

@@ -1,4 +1,4 @@
-"""Tables of runs that fit the terminal: whole columns are left out, no cell is cut."""
+"""Tables of runs that fit where they are shown: whole columns are left out, no cell is cut."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from cachezoo.cli.common import cell
 Row = dict[str, Any]
 LEFT = ("trace", "policy", "kind")
 SIZE = "capacity"
-CELL_EDGES, LEAST_COLUMNS = 3, 3  # a blank at both sides and a line; columns shown in a terminal however narrow
+CELL_EDGES, LEAST_COLUMNS = 3, 3  # a blank at both sides and a line; columns shown however narrow
 
 
 def _cell(column: str, value: object) -> str:
@@ -17,7 +17,7 @@ def _cell(column: str, value: object) -> str:
 
 
 def print_rows(rows: list[Row], title: str, caption: str, columns: list[str], policies: tuple[str, ...] = ()) -> None:
-    """Print the columns that the terminal has room for; headers are in words, but those of policies are ids.
+    """Print the columns that there is room for; headers are in words, but those of policies are ids.
 
     Args:
         rows: values by column; `capacity` is in pages, and shown in bytes too.
@@ -38,7 +38,7 @@ def print_rows(rows: list[Row], title: str, caption: str, columns: list[str], po
     # Headers wrap at words, so that a dozen columns fit a terminal; a column without room for its cells is left out.
     least = {column: max(map(len, (*heads[column].split(), *cells[column]))) + CELL_EDGES for column in columns}
     shown = list(columns)
-    while out().is_terminal and len(shown) > LEAST_COLUMNS and sum(map(least.__getitem__, shown)) >= out().width:
+    while len(shown) > LEAST_COLUMNS and sum(map(least.__getitem__, shown)) >= out().width:
         shown.pop()
     if len(shown) < len(columns):
         left_out = f"no room for {', '.join(heads[column] for column in columns[len(shown) :])}; see --json"
@@ -52,8 +52,7 @@ def print_rows(rows: list[Row], title: str, caption: str, columns: list[str], po
         )  # fmt: skip
     for k in range(len(rows)):
         table.add_row(*(escape(cells[column][k]) for column in shown))
-    room = out().width if out().is_terminal else max(out().width, sum(least.values()) + 1)
-    out().print(table, width=room, crop=False)
+    out().print(table, width=out().width, crop=False)
 
 
 def shown_values(row: Row) -> Row:
