@@ -13,6 +13,9 @@ from tests.capabilities import CAPABILITIES, advice, there
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # `su` without a login leaves a root's PATH without the folders where losetup and mkfs are.
 os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*os.get_exec_path(), "/usr/sbin", "/sbin"]))
+# Tables are as wide as COLUMNS says, which a parallel run sets, and make speaks otherwise below another make.
+for name in ("COLUMNS", "MAKELEVEL", "MAKEFLAGS", "MFLAGS"):
+    os.environ.pop(name, None)
 # A run in the background inherits Ctrl-C ignored, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,7 +1,7 @@
 """`cachezoo …`, the command line for people. Each command has `--json`; bad input ends in one clear line."""
 
 import sys
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 import typer.main
@@ -27,6 +27,9 @@ from cachezoo.cli import (
 from cachezoo.cli.common import Group
 from cachezoo.cli.reading import show_rows
 from cachezoo.errors import CachezooError, interrupts_as_such, os_message
+
+if TYPE_CHECKING:
+    from typer._click import Command
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
 app = typer.Typer(
@@ -77,6 +80,16 @@ def _fail(message: str, status: int) -> NoReturn:
     raise SystemExit(status)
 
 
+def _run(command: "Command") -> object:
+    """The command's status; an error of ours ends here, as it says itself what an interrupt left."""
+    try:
+        return command.main(prog_name="cachezoo", standalone_mode=False)
+    except CachezooError as error:
+        if error.rows:
+            show_rows(error.rows)
+        _fail(str(error), getattr(error, "status", 1))
+
+
 def main() -> None:
     """Run the command line; an expected error is one line on standard error.
 
@@ -85,11 +98,7 @@ def main() -> None:
     command = typer.main.get_command(app)
     try:
         with interrupts_as_such():
-            status = command.main(prog_name="cachezoo", standalone_mode=False)
-    except CachezooError as error:
-        if error.rows:
-            show_rows(error.rows)
-        _fail(str(error), getattr(error, "status", 1))
+            status = _run(command)
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         asked = context.command_path if context else "cachezoo"

@@ -113,7 +113,9 @@ class OpenTrace:
                 yield chunk
                 found = True
         except TraceError as error:
-            said = "" if found or self.files.fmt == "auto" else unlike(self.sources[0], self.format)
+            # With options of the format the reader's own message says more: one of them may be what is wrong.
+            asked = self.files.fmt != "auto" and not self.files.options
+            said = unlike(self.sources[0], self.format) if asked and not found else ""
             if said:
                 raise TraceError(said) from error
             raise

@@ -123,7 +123,7 @@ def test_keys_are_numbered(project, tmp_path):
         ({"key": "null"}, "key 'null': .*YAML"),
         ({"key": "web_train"}, "key web_train: .*has it already"),
         ({"part": (0.5, 0.5)}, "part .* must rise"),
-        ({"fmt": "msr"}, r"mail\.csv: row"),
+        ({"fmt": "msr"}, r"mail\.csv: does not look like msr, which needs 7 columns .* it looks like csv"),
         ({"fmt": "nosuch"}, "format nosuch: unknown"),
         ({"options": {"colour": "red"}}, "format csv: option colour: no such option"),
         ({"skip_bad_rows": -1}, "skip_bad_rows: .*greater than or equal to 0"),

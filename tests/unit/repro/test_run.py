@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -138,7 +139,7 @@ def estimates(project, seconds):
     folder.mkdir(exist_ok=True)
     (folder / "seconds.json").write_text(json.dumps(seconds))
     out, _ = run(project)
-    return [line.split("up to date, ")[1] for line in out.splitlines() if line.startswith("repro: ")]
+    return [re.split("up to date, |known yet, ", line)[1] for line in out.splitlines() if line.startswith("repro: ")]
 
 
 def test_the_time_to_go_is_of_stages_whose_own_sources_have_changed(project):

@@ -63,8 +63,8 @@ def test_blank_lines_take_no_memory(tmp_path, content):
 
 
 def test_lines_that_are_no_events_are_judged_one_by_one(tmp_path):
-    said = outcome(tmp_path, EVENT + b"x\n" * 4_000_000, 400)
-    assert "bomb.zst: row 2: is no event of blkparse ('x')" in said
+    said = outcome(tmp_path, EVENT * 2000 + b"x\n" * 4_000_000, 400)
+    assert "bomb.zst: row 2001: is no event of blkparse ('x')" in said
 
 
 def test_requests_under_way_have_the_memory_that_events_leave():

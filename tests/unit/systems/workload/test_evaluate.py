@@ -11,6 +11,7 @@ from cachezoo.bundles.measured import Metrics, measured, promotion
 from cachezoo.errors import TrainingError
 from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import batch_of
+from cachezoo.systems.registry import SYSTEMS
 from cachezoo.systems.workload.baselines import BASELINES
 from cachezoo.systems.workload.evaluate import evaluate_workload, moves
 from cachezoo.systems.workload.infer import load_workload
@@ -141,7 +142,7 @@ def test_mixtures_name_the_majority(result: WorkloadMetrics) -> None:
 def test_what_the_manifest_and_tracking_take_of_it(result: WorkloadMetrics, folder: Path) -> None:
     section = measured(read_trained(folder), Metrics(result))
     assert promotion(section)[0] and set(section["baselines"]) == {"pairs_test", "turns_test", "another"}
-    flat = figures(section)
+    flat = figures(section, SYSTEMS["workload"].headline)
     test = result.models[MODEL].test
     assert flat["test/accuracy"] == test.accuracy
     assert flat["test/rival_balanced_accuracy"] == test.rival_balanced_accuracy

@@ -83,7 +83,7 @@ def test_damaged_rows_are_named_or_skipped(tmp_path):
     with pytest.raises(TraceError, match="row 4: op is 'frob'"):
         read(path, skip_bad_rows=2)
     assert read(path, skip_bad_rows=3).time_us.tolist() == [0, 4]
-    with pytest.raises(TraceError, match="row 1 is 'fio version 1 iolog'; a log begins with"):
+    with pytest.raises(TraceError, match="does not look like fio, which needs a first line 'fio version 2 iolog' or 3"):
         read(write(tmp_path, "fio version 1 iolog\nf read 0 1\n"), fmt="fio")
 
 

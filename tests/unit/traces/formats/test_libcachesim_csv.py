@@ -73,7 +73,7 @@ def test_an_address_that_overflows_names_the_option(tmp_path):
 
 def test_wrong_columns_are_named(tmp_path):
     path = write(tmp_path, "1,2,3\n4,5,6\n")
-    with pytest.raises(TraceError, match="row 1 has 3 fields, none known for ids; give their column by obj_id_col"):
+    with pytest.raises(TraceError, match="does not look like libcachesim_csv, which needs a header that names obj_id"):
         read(path, fmt=FMT)
     with pytest.raises(TraceError, match="option obj_id_col is '4': use a number from 1 to 3"):
         read(path, fmt=FMT, obj_id_col="4")

@@ -110,7 +110,7 @@ def test_other_binary_files_are_not_taken_for_it(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(bytes(random.Random(5).randbytes(4000)))
     assert fits_of(Source(path)) == {}
-    with pytest.raises(TraceError, match="say neither version 1 nor 2"):
+    with pytest.raises(TraceError, match="does not look like vscsi, which needs records of 32 or 40 bytes that say"):
         read(path, fmt="vscsi")
 
 
