@@ -81,13 +81,13 @@ def _fail(message: str, status: int) -> NoReturn:
 
 
 def _run(command: "Command") -> object:
-    """The command's status; an error of ours ends here, as it says itself what an interrupt left."""
+    """The command's status; an interrupt that says itself what it left ends here."""
     try:
         return command.main(prog_name="cachezoo", standalone_mode=False)
     except CachezooError as error:
-        if error.rows:
-            show_rows(error.rows)
-        _fail(str(error), getattr(error, "status", 1))
+        if getattr(error, "status", 1) != INTERRUPT_STATUS:
+            raise
+        _fail(str(error), INTERRUPT_STATUS)
 
 
 def main() -> None:
@@ -99,6 +99,10 @@ def main() -> None:
     try:
         with interrupts_as_such():
             status = _run(command)
+    except CachezooError as error:
+        if error.rows:
+            show_rows(error.rows)
+        _fail(str(error), getattr(error, "status", 1))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         asked = context.command_path if context else "cachezoo"
