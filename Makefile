@@ -89,5 +89,10 @@ bench: ## all benchmarks
 	@$(RUN) .venv/bin/python benchmarks/limits.py
 	@$(if $(CACHEZOO_PUBLIC_TRACES),$(RUN) .venv/bin/python benchmarks/agreement.py)
 	@$(RUN) .venv/bin/python benchmarks/labels.py
+	@$(RUN) .venv/bin/python benchmarks/streams_build.py
 	@$(RUN) .venv/bin/python benchmarks/devices.py
+	@$(RUN) .venv/bin/python benchmarks/ftl.py
+	@$(RUN) .venv/bin/python benchmarks/wear.py
+	@$(RUN) .venv/bin/python benchmarks/wear.py --caches
+	@$(RUN) .venv/bin/python benchmarks/virtual.py
 	@$(RUN) .venv/bin/python benchmarks/ingest.py --large

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from cachezoo.console import out
 from cachezoo.evaluation.reconfigure import document, plot
-from cachezoo.figures import pages
+from cachezoo.figures import fios, hca, pages, virtual
 from cachezoo.stage import guarded
 from cachezoo.systems.reuse import carried, carried_plot, goals
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = ("compose", "ingest", "corpus", "evaluate", "evaluate_workload", "judge_reuse")
+INPUTS = ("compose", "ingest", "ingest_writes", "corpus", "evaluate", "evaluate_workload", "judge_reuse")
 
 
 def main() -> int:
@@ -24,14 +24,18 @@ def main() -> int:
         if status:
             return status
     with guarded("figures"):
-        figures = pages.read_figures()
+        figures, streams, tiers = pages.read_figures(), fios.read_fios(fios.FILE), hca.read_hca(hca.FILE)
+        shared = virtual.read_virtual(virtual.FILE)
         out().print(
             *carried_plot.tables(carried.read_carry_over(carried.FILE)),
             *goals.tables(goals.read_goals(goals.FILE)),
             *plot.tables(document.read_reconfigured(document.FILE)),
             *pages.tables(figures),
+            *pages.fios_tables(streams),
+            *pages.hca_tables(tiers),
+            *pages.virtual_tables(shared),
         )
-        pages.write_page([one for _, one in figures])
+        pages.write_page([one for _, one in figures], streams, tiers, shared)
     return 0
 
 

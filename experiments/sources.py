@@ -6,7 +6,9 @@ from cachezoo.closure import Project, sources_of
 from cachezoo.io import write_json
 from cachezoo.stage import guarded
 
-STAGES = ("carry_over", "goals", "reconfigure", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn")
+STAGES = (
+    "carry_over", "goals", "reconfigure", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn", "fios", "hca", "virtual",
+)  # fmt: skip
 LISTS = {name: f"sources.{name}.json" for name in STAGES}
 
 if __name__ == "__main__":

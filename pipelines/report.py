@@ -7,13 +7,15 @@ from cachezoo.report.page import write_report
 from cachezoo.stage import stage
 from cachezoo.systems import registry
 from cachezoo.systems.reuse import report as reuse
+from cachezoo.systems.streams import report as streams
+from cachezoo.systems.virtual import report as virtual
 from cachezoo.systems.workload import report as workload
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # What it finds through the registry: the imports put that on the stage's list of sources.
-PARTS = (registry, reuse, workload)
+PARTS = (registry, reuse, streams, virtual, workload)
 
 
 def main(params: "Params") -> None:

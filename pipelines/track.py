@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from cachezoo.stage import stage
 from cachezoo.systems import registry
 from cachezoo.systems.reuse import metrics as reuse
+from cachezoo.systems.streams import metrics as streams
+from cachezoo.systems.virtual import metrics as virtual
 from cachezoo.systems.workload import metrics as workload
 from cachezoo.tracking.sync import track
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # What it finds through the registry: the imports put that on the stage's list of sources.
-PARTS = (registry, reuse, workload)
+PARTS = (registry, reuse, streams, virtual, workload)
 
 
 def main(params: "Params") -> None:

@@ -36,7 +36,7 @@ PRESENCE = ("always", "sometimes")
 UNKNOWN = "?"
 # What dvc.yaml's variables stand for in a file's name.
 VARIABLES = {"item.category": "category", "item": "category", "key": "trace"}
-OF_CATEGORIES = "${corpora}"  # the table whose keys are categories, not traces
+OF_CATEGORIES = ("${corpora}", "${stream_categories}")  # the tables whose keys are categories, not traces
 Found = dict[tuple[str, ...], set[str]]
 
 
@@ -131,7 +131,7 @@ def stage_outputs(dvc: dict[str, Any]) -> list[tuple[str, str]]:
     """(stage, path) of everything that dvc.yaml's stages write, variables as `<name>`."""
     outputs = []
     for stage, body in dvc["stages"].items():
-        own = {"key": "item.category"} if body.get("foreach") == OF_CATEGORIES else {}
+        own = {"key": "item.category"} if body.get("foreach") in OF_CATEGORIES else {}
         body = body.get("do", body)
         for entry in [*body.get("outs", []), *body.get("metrics", []), *body.get("plots", [])]:
             path = entry if isinstance(entry, str) else next(iter(entry))
@@ -276,8 +276,8 @@ class Names:
 
     def __init__(self, folder: Path) -> None:
         data = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))["data"]
-        self.traces = {key: str(trace["category"]) for key, trace in data["traces"].items()}
-        self.categories = list(data["roles"])
+        self.traces = {key: str(trace["category"]) for key, trace in {**data["traces"], **data["writes"]}.items()}
+        self.categories = sorted({*data["roles"], *data["cycles"]})
         models = [path.name for path in (folder / "models/trained").glob("*")]
         kinds = {"<trace>": self.traces, "<category>": self.categories, "<model>": models}
         self.kind = {name: kind for kind, names in kinds.items() for name in names}

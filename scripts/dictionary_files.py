@@ -1,7 +1,8 @@
 """Every file that a stage writes, with the types and tables that say what it holds."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import get_type_hints
 
 from cachezoo import closure, paths, plots
@@ -10,12 +11,16 @@ from cachezoo.bundles.export import Refused
 from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, schema
 from cachezoo.devices import calibrating, replaying, responses
 from cachezoo.features import table as features
-from cachezoo.labels import benefit, episode_file
+from cachezoo.labels import benefit, episode_file, streams
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.metrics.page import CategoryMetrics
+from cachezoo.metrics.share import ShareMetrics, share_metrics
+from cachezoo.metrics.tiers import TiersMetrics, tiers_metrics
 from cachezoo.models.trained import FILE, FIT_FILE, FittedModel, TrainedModel
+from cachezoo.report import sharing, tiers
 from cachezoo.serving import requests
+from cachezoo.settings.data import WRITES
 from cachezoo.systems.base import Described, System
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces import store
@@ -25,6 +30,7 @@ from scripts.dictionary_types import Entry, of_document, of_keys, of_schema, of_
 TYPES = {
     ".json": "JSON", ".parquet": "Parquet", ".csv": "CSV", ".yaml": "YAML", ".png": "PNG", ".html": "HTML",
     ".md": "Markdown", ".onnx": "ONNX", ".safetensors": "safetensors", ".lgb.txt": "LightGBM text", ".sha256": "text",
+    ".sid": "sid", "sid.bin": "sid", ".bin": "float64",
 }  # fmt: skip
 FEATURES, ROWS, DECISIONS = (
     "float32 [requests, features]", "float32 [rows, golden.outputs]", "int32 [rows, golden.decisions]",
@@ -74,6 +80,10 @@ def _data() -> Iterator[File]:
     params = "conf/ resolved; what a section means stands beside its value in conf/"
     yield _alone(paths.PARAMS, Each("one document of all parameters", "section and name", text=params))
     yield _table(paths.requests(C, T), store.REQUESTS)
+    some = replace(
+        store.REQUESTS, each=replace(store.REQUESTS.each, presence="sometimes")
+    )  # not everyone has such traces
+    yield _table(Path(WRITES) / C / f"{T}.parquet", some)
     yield _table(paths.corpus(C) / f"{T}.parquet", store.REQUESTS)
     yield _table(paths.responses(C, T), responses.RESPONSES)
     yield _table(paths.replay_record(C, T), replaying.RECORD)
@@ -85,6 +95,7 @@ def _data() -> Iterator[File]:
     yield _table(paths.labels("benefit", C, T), benefit.LABELS)
     yield _table(paths.features(C, T), features.FEATURES)
     yield _table(paths.labels("episodes", C, T), episode_file.LABELS)
+    yield _table(paths.labels("streams", C, T), streams.LABELS)
 
 
 def _described(system: System) -> Described:
@@ -146,12 +157,21 @@ def _metrics() -> Iterator[File]:
     text = "the flash cache's figures of the category's test traces: admission and prefetch beside RejectX and OPT"
     each = Each("one category", "category", text=text)
     yield File(str(paths.flash_metrics(C)), each, of_document(FlashMetrics, each))
+    text = "what the same money does as RAM alone or as RAM and an SSD, chosen on validation, on the test traces"
+    each = Each("one category", "category", text=text)
+    yield File(str(tiers_metrics(C)), each, of_document(TiersMetrics, each))
+    text = "one cache for several applications, shared or split, chosen on validation mixes, on mixes of test traces"
+    each = Each("all mixes", "the file", text=text)
+    yield File(str(share_metrics()), each, of_document(ShareMetrics, each))
     for system in SYSTEMS.values():
         if system.metrics is not None:
             model = get_type_hints(system.metrics.load())["return"]
             said = (model.__doc__ or "").strip().removesuffix(".")
-            each = Each(f"the {system.id} model", "the file", text=said[:1].lower() + said[1:])
-            yield File(str(paths.metrics(system.id)), each, of_document(model, each))
+            whole = system.scope == "all"
+            one = (f"the {system.id} model", "the file") if whole else ("one category", "category")
+            each = Each(*one, text=said[:1].lower() + said[1:])
+            path = paths.metrics(system.id) if whole else paths.METRICS / system.id / f"{C}.json"
+            yield File(str(path), each, of_document(model, each))
 
 
 def _bundles() -> Iterator[File]:
@@ -196,6 +216,12 @@ def _report() -> Iterator[File]:
     yield _alone(paths.REPORT / plots.policies_plot(C), Each(*one, text=text, **some))
     text = "policies in the flash cache on the test traces"
     yield _alone(paths.REPORT / plots.flash_plot(C), Each(*one, text=text))
+    text = "time of a page read over the money for RAM and SSD, by family of hierarchies"
+    yield _alone(paths.REPORT / tiers.front_plot(C), Each(*one, text=text, **some))
+    text = "pages read, hit ratios and slowdowns of every way to share a cache"
+    yield _alone(paths.REPORT / sharing.BARS, Each("a family at a size", "family and size", text=text, **some))
+    text = "how a cache is split over time"
+    yield _alone(paths.REPORT / sharing.TIME, Each("a block of time", "place", text=text, **some))
     yield _alone(paths.REPORT / plots.model_plot(M), Each("one model", "model", text="learning curve and calibration"))
     for system in SYSTEMS.values():
         yield from (_table(paths.REPORT / name, table) for name, table in _described(system).plots.items())

@@ -16,14 +16,14 @@ from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.systems.admission import fit as admission
 from cachezoo.systems.prefetch import fit as prefetch
 from cachezoo.systems.reuse import fit as reuse
-from tests import baleen_data, lstm_data, prefetch_data, reuse_data
+from tests import baleen_data, lstm_data, placement_data, prefetch_data, reuse_data, virtual_data
 from tests.baleen_data import labelled_parts, make_trace
 from tests.lstm_data import CLASSES, make_stream, write_caching
 from tests.metrics_data import page_metrics, page_model, page_trace, row
 
 LIBRARIES = {
     "numpy": "2.4.6", "numba": "0.68.1", "onnx": "1.23.2", "onnxruntime": "1.31.1", "lightgbm": "4.7.0",
-    "torch": "2.13.0", "lightning": "2.6.6", "safetensors": "0.8.0", "scikit-learn": "1.9.1",
+    "optuna": "5.0.0", "torch": "2.13.0", "lightning": "2.6.6", "safetensors": "0.8.0", "scikit-learn": "1.9.1",
 }  # fmt: skip
 EXPORT = ExportSettings("0.1.0", golden_rows=250, golden_rows_max=1000, libraries=LIBRARIES, pinned={})
 
@@ -75,11 +75,23 @@ def train_reuse(folder: Path, settings: reuse.Settings = reuse_data.FIT) -> tupl
     return folder / "model", batch_of(reuse_data.make_trace(1000, 3))
 
 
+def train_streams(folder: Path) -> tuple[Path, RequestBatch]:
+    """A small dictionary of streams, and requests to take golden rows from."""
+    return placement_data.write_model(folder / "model"), placement_data.requests(1000)
+
+
+def train_virtual(folder: Path) -> tuple[Path, RequestBatch]:
+    """A small virtual cache, and requests to take golden rows from."""
+    return virtual_data.write_model(folder / "model"), virtual_data.requests(1000)
+
+
 TRAINERS: dict[str, Callable[[Path], tuple[Path, RequestBatch]]] = {
     "admission": train_admission,
     "caching": train_caching,
     "prefetch": train_prefetch,
     "reuse": train_reuse,
+    "streams": train_streams,
+    "virtual": train_virtual,
     "workload": train_workload,
 }
 

@@ -1,11 +1,17 @@
 """libcachezoo's sources, compiled for a test; the flags are those of its Makefile, with the sanitizers on."""
 
+import fcntl
+import hashlib
+import os
 import subprocess
 from pathlib import Path
+
+import pytest
 
 LIBRARY = Path(__file__).parents[1] / "runtimes/c"
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-ffp-contract=off", "-g", "-Wall", "-Wextra", "-Werror")
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+CHECKED = {"OPTIMISE": "-O1", "EXTRA_CFLAGS": " ".join(("-g", *SANITIZED))}  # variables of the Makefile
 
 
 def build(program: Path, sources: list[str], more: tuple[str, ...] = SANITIZED) -> Path:
@@ -17,11 +23,19 @@ def build(program: Path, sources: list[str], more: tuple[str, ...] = SANITIZED) 
     return program
 
 
-def make(folder: Path, *targets: str, **variables: str) -> list[Path]:
-    """What the Makefile builds, named from its build folder, which is put at `folder`."""
-    given = [f"{name}={value}" for name, value in variables.items()]
-    built = [folder / target for target in targets]
-    command = ["make", "-s", "-C", str(LIBRARY), f"BUILD={folder}", *given, *map(str, built)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+def make(temporary: pytest.TempPathFactory, *targets: str, **variables: str) -> Path:
+    """The Makefile's build folder with some targets made, those with a slash or dot in it named from that folder.
+
+    Tests of a run, in all its processes, share a folder for each set of variables: what one has built is there.
+    """
+    own = temporary.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    given = [f"{name}={value}" for name, value in sorted(variables.items())]
+    folder = shared / f"libcachezoo-{hashlib.sha256(' '.join(given).encode()).hexdigest()[:8]}"
+    named = [str(folder / target) if {"/", "."} & set(target) else target for target in targets]
+    with (shared / "libcachezoo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = ["make", "-s", "-j2", "-C", str(LIBRARY), f"BUILD={folder}", *given, *named]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return built
+    return folder

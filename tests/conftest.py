@@ -23,6 +23,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 LACKS = "needs {}, which this machine lacks"
 LONGEST = "test_pipeline.py"
 SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
+# Files of tests that need these: one process has them all, as two would wait for each other (see `alone`).
+SYSTEM_FILES = (
+    "tests/e2e/test_full_disk.py", "tests/e2e/test_nbd_", "tests/unit/capture/", "tests/unit/devices/fio/",
+    "tests/unit/devices/nbd/", "tests/unit/devices/test_emulated.py", "tests/unit/test_cli_calibrate.py",
+)  # fmt: skip
 
 
 def pytest_sessionstart(session):
@@ -34,11 +39,27 @@ def pytest_sessionstart(session):
             pytest.exit(f"CZ_REQUIRE names {name}, and this machine lacks it", returncode=2)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """`--dist loadfile`, with the files that exclude each other taken for one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return "system" if nodeid.startswith(SYSTEM_FILES) else super()._split_scope(nodeid)
+
+    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_collection_modifyitems(config, items):
     """Of two test processes neither should wait for the other: what takes long begins first, file by file."""
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist
         slow = {item.path for item in items if item.get_closest_marker("slow")}
-        items.sort(key=lambda item: (item.path.name != LONGEST, item.path not in slow))
+        items.sort(
+            key=lambda item: (
+                item.path.name != LONGEST, not item.nodeid.startswith(SYSTEM_FILES), item.path not in slow
+            )
+        )  # fmt: skip
 
 
 def needed(item):
@@ -53,6 +74,8 @@ def alone(request, tmp_path_factory):
     if not SYSTEM & {name for item in mine for name in needed(item)}:
         yield
         return
+    here = request.node.nodeid.startswith("tests/")  # and no test that a test has written
+    assert not here or request.node.nodeid.startswith(SYSTEM_FILES), "tests/conftest.py: add this file to SYSTEM_FILES"
     with (tmp_path_factory.getbasetemp().parent / "system.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

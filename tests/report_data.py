@@ -11,11 +11,14 @@ from cachezoo.coded import Coded
 from cachezoo.config.load import load_params
 from cachezoo.config.schema import Params
 from cachezoo.io import write_json
+from cachezoo.metrics.share import share_metrics
+from cachezoo.metrics.tiers import tiers_metrics
 from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.data import TraceEntry, roles_of
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace, TraceMeta
+from tests import buying_data, split_data
 from tests.metrics_data import flash_metrics, page_metrics, page_model, page_trace, reuse_metrics, row, write
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,7 +88,8 @@ CACHING, ADMISSION, REUSE = "caching.web.lstm8", "admission.web.lgbm", "reuse.fo
 def make_project(root: Path) -> Params:
     """A project with a promoted caching model that loses time, an unseen program, a flash cache and a refused model.
 
-    Its cache for every workload is promoted and loses on programs that it was not trained on.
+    Its cache for every workload is promoted and loses on programs that it was not trained on. An SSD is worth buying,
+    and a cache worth splitting.
     """
     entries = {
         "web_test": entry("web", "test"), "web_other": entry("web", "test", unseen=True),
@@ -104,4 +108,6 @@ def make_project(root: Path) -> Params:
     judged = page_model({"web_test": model, "web_other": other})
     write(root / paths.metrics("web"), page_metrics(tests, models={CACHING: judged}))
     write(root / paths.flash_metrics("web"), flash_metrics(ADMISSION))
+    write(root / tiers_metrics("web"), buying_data.metrics("web", ("web_test", "web_other")))
+    write(root / share_metrics(), split_data.metrics())
     return params_of(entries)

@@ -32,7 +32,7 @@ def replay_record(category: str, trace: str) -> Path:
 
 
 def labels(oracle: str, category: str, trace: str) -> Path:
-    """Labels of a trace by one oracle, ``benefit`` or ``episodes``."""
+    """Labels of a trace by one oracle, ``benefit`` or ``episodes``, or of its chunks, ``streams``."""
     return Path("data/labels") / oracle / category / f"{trace}.parquet"
 
 

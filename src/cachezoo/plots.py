@@ -6,6 +6,8 @@ PAGE = "index.html"
 INPUTS = "cachezoo-inputs"  # the name of the page's meta element with the digest of what it was made from
 CONFUSION = "confusion.png"
 CARRIED = "carried.png"
+STREAMS = "streams.png"
+VIRTUAL = "virtual.png"
 
 
 def trace_plot(trace: str) -> str:

@@ -23,6 +23,7 @@ from cachezoo.seeds import derive_seed
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.read import TraceFiles
 from cachezoo.traces.store import read_trace
+from tests.c_library import make
 from tests.nbd_crashes import run as run_crashes
 from tests.nbd_crashes import set_up
 from tests.nbd_filter import build_filter, build_plugin, refused, sanitizing, serve
@@ -39,7 +40,7 @@ pytestmark = pytest.mark.needs("nbdkit", "gcc")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    return build_filter(tmp_path_factory.mktemp("filter") / "build")
+    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
 
 
 @pytest.fixture(scope="module")

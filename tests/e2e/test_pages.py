@@ -17,6 +17,7 @@ import pytest
 from cachezoo.report.page import write_report
 from cachezoo.tracking.records import FIRST
 from cachezoo.tracking.sync import TAGS, sync, ui_address, ui_command
+from tests import placement_data
 from tests.metrics_data import page_metrics, page_model, row, workload_metrics, write
 from tests.report_data import ADMISSION, CACHING, add_model, make_project, trained
 
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 START_S, BROWSER_S, RENDER_MS = 60, 90, 15_000
 WIDTHS = (1200, 390)
 CLASSIFIER = "workload.lstm8"
+PLACEMENT = "streams.ledger.fios"
 
 
 def chromium(profile: Path, *options: str) -> str:
@@ -91,6 +93,8 @@ def tracked(tmp_path: Path) -> Path:
     pooled = judged.models[CLASSIFIER].test.model_copy(update={"balanced_accuracy": 0.9876})
     entry = judged.models[CLASSIFIER].model_copy(update={"test": pooled})
     write(root / "metrics/workload.json", judged.model_copy(update={"models": {CLASSIFIER: entry}}))
+    add_model(root, trained(PLACEMENT), card=False)
+    write(root / "metrics/streams/ledger.json", placement_data.metrics(PLACEMENT))
     for card in root.glob("models/bundles/*/card.md"):
         shutil.rmtree(card.parent)  # these are no bundles that a reader would accept
     sync(root)
@@ -132,7 +136,7 @@ def test_mlflow_shows_the_runs_side_by_side(served: str, tmp_path: Path) -> None
     """The table that `make ui` names: every model a row, its verdict and a figure of each kind the columns."""
     options = ("--dump-dom", f"--virtual-time-budget={RENDER_MS}", "--window-size=2400,1200")
     shown = chromium(tmp_path / "profile", *options, served)
-    assert [name for name in (CACHING, ADMISSION, CLASSIFIER) if name not in shown] == []
+    assert [name for name in (CACHING, ADMISSION, CLASSIFIER, PLACEMENT) if name not in shown] == []
     assert [name for name in (*FIRST, *TAGS) if name not in shown] == []
     assert "MLflow Assistant" not in shown and "data-assistant-ui" not in shown
     assert "0.4567" in shown and "0.9876" in shown  # a family's figures in their cells

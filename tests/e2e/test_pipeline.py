@@ -239,12 +239,34 @@ def test_every_stage_wrote_its_outputs(first):
         assert 0.1 * trace["page_accesses"] - 1 <= trace["warmup"] <= trace["page_accesses"] / 3 + 1
 
 
+def test_what_to_buy_is_chosen_at_every_budget_and_judged(first):
+    for category in CATEGORIES:
+        tiers = json.loads((first / f"metrics/tiers/{category}.json").read_text())
+        chosen = {(budget["share"], family) for budget in tiers["budgets"] for family in budget["choices"]}
+        rows = tiers["traces"][f"{category}_test"]["rows"]
+        assert {(row["budget"], row["family"]) for row in rows} == chosen
+        assert {"ram", "l2arc", "hca", "zoo"} <= {family for share, family in chosen if share == tiers["advised"]}
+    assert 'id="tiers-alpha"' in (first / "report/index.html").read_text()
+
+
+def test_whether_to_share_is_chosen_at_every_size_and_judged(first):
+    share = json.loads((first / "metrics/share/mixes.json").read_text())
+    rows = share["mixes"]["all"]["rows"]
+    assert set(share["mixes"]["all"]["apps"]) == {f"{category}_test" for category in CATEGORIES}
+    for size in share["sizes"]:
+        assert {"equal", "shared", "ucp", "gvpa", "gvpa_cost"} <= set(size["choices"])
+        run = {row["family"] for row in rows if row["size"] == size["share"]}
+        assert run == {*size["choices"], "static", "hindsight"}
+    assert [size["share"] for size in share["sizes"]] == [0.1, 0.3] and share["advised"] in share["counts"]
+    assert 'id="share-all"' in (first / "report/index.html").read_text()
+
+
 def test_results_prints_one_table_or_all(first):
     shown = cachezoo(first, "results").stdout
     assert "alpha_test" in shown and len(shown.splitlines()) < 40
     done = cachezoo(first, "results", "-v")
     assert "alpha_test" in done.stdout
-    assert "belady_bypass" in done.stdout
+    assert "belady_bypass" in done.stdout and "What to buy" in done.stdout and "Share or split" in done.stdout
     assert f"models/bundles/{exported(first)[0]}" in done.stdout
 
 
@@ -352,10 +374,11 @@ def test_one_knob_reruns_only_its_consumers(first):
         overrides.write_text(before + "  - evaluate.capacity_fraction=0.2\n")
         out = repro(first)
         ran = {line.split("'")[1] for line in out.splitlines() if line.startswith("Running stage")}
-        # evaluate reads the knob; bundles of what it measures carry its figures, MLflow and the report show them.
-        consumers = {f"{stage}@{c}" for stage in ("evaluate", "export_admission", "export_caching") for c in CATEGORIES}
+        # evaluate and judge_virtual read the knob; bundles carry the figures, MLflow and the report show them.
+        stages = ("judge_virtual", "evaluate", "evaluate_virtual", "export_admission", "export_caching")
+        consumers = {f"{stage}@{c}" for stage in stages for c in CATEGORIES}
         assert {"compose", "track", "report", *consumers} <= ran
-        readers = ("compose", "evaluate", "export_", "report", "track")
+        readers = ("compose", "judge_virtual", "evaluate", "export_", "report", "track")
         assert all(name.startswith(readers) for name in ran), ran
     finally:
         overrides.write_text(before)
@@ -403,10 +426,10 @@ def test_git_sees_no_output_that_dvc_keeps(runs):
         command = [*GIT, "status", "--short", "--untracked-files=all"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
         changed = {line[3:] for line in done.stdout.splitlines()}
-        names = {*yaml.safe_load((folder / "conf/matrix.yaml").read_text())["categories"], "workload", "reuse"}
+        names = {*yaml.safe_load((folder / "conf/matrix.yaml").read_text())["categories"], "workload", "reuse", "mixes"}
         files = [path for path in (folder / "metrics").rglob("*.json") if path.stem in names]
         metrics = {str(path.relative_to(folder)) for path in files}
-        assert {f"metrics/{name}.json" for name in names} <= metrics
+        assert {*(f"metrics/{name}.json" for name in names - {"mixes"}), "metrics/share/mixes.json"} <= metrics
         assert changed == {"params.yaml", "dvc.lock", "models/track.json", *metrics}
 
 

@@ -36,6 +36,7 @@ def keep_alpha(matrix: Path) -> None:
     pages = {key: row for key, row in table["page_traces"].items() if row["category"] == "alpha"}
     table |= {"page_traces": pages, "object_traces": {}, "traces": pages}
     table |= {"page_categories": ["alpha"], "object_categories": [], "categories": ["alpha"]}
+    table |= {"write_traces": {}, "write_categories": [], "stream_categories": {"alpha": "data/requests/alpha"}}
     matrix.write_text(yaml.safe_dump(table))
 
 

@@ -127,14 +127,19 @@ def test_every_system_says_what_its_models_do_on_the_test_traces_and_what_choose
     monkeypatch.chdir(made.folder)
     params, studied = load_params(), studied_of(SYSTEMS[system])
     scopes = {"all": [""], "page category": ["alpha", "beta"], "category": ["alpha", "beta", "gamma"]}
+    scopes["stream category"] = list(params.data.cycles)
     for category in scopes[SYSTEMS[system].scope]:
         keys = [category] if category else []
         found = studied.tests(params, *keys)
-        assert set(found) == ({f"{category}_test"} if category else {"alpha_test", "beta_test"})
-        assert all(value >= 0 for value in found.values())
         arch = getattr(params.model, system).arch
         folder = paths.trained(".".join([system, *keys, arch]))
-        if not read_trained(folder).trained:
+        trained = read_trained(folder).trained
+        if system == "streams" and not trained:
+            assert found == {}  # nothing was judged, and so nothing was chosen
+            continue
+        assert set(found) == ({f"{category}_test"} if category else {"alpha_test", "beta_test"})
+        assert all(value >= 0 for value in found.values())
+        if not trained:
             continue
         if system == "workload":
             with pytest.raises(TrainingError, match="too few validation windows for a loss"):

@@ -28,12 +28,13 @@ from cachezoo.models.weights import WEIGHTS_FILE, read_weights
 from cachezoo.serving.forest import read_forest
 from cachezoo.serving.graph import Graph
 from cachezoo.systems.registry import bundling_of
+from cachezoo.systems.streams.dictionary import Dictionary
 from tests.fuzz import document_mutators, mutators
 from tests.fuzz.target import Broken, Target
 from tests.fuzz.trace_targets import told
 
 STORED = sorted(path.parent for path in (Path(__file__).parents[1] / "golden").glob("protocol*/*/manifest.json"))
-FOREST = "model.lgb.txt"
+FOREST, TABLE = "model.lgb.txt", "sid.bin"
 
 
 def _files_of(folder: Path) -> dict[str, bytes]:
@@ -134,9 +135,10 @@ def check_sealed(data: bytes, folder: Path) -> None:
 
 @cache
 def _graphs() -> list[tuple[Graph, int]]:
-    """The graphs of the stored bundles, and their numbers of features."""
+    """The graphs of the stored bundles that have one, and their numbers of features."""
     manifests = [load(folder).manifest for folder in STORED]
-    return [(bundling_of(one["kind"]).kind.load().graph(one), len(one["features"])) for one in manifests]
+    kinds = [(bundling_of(one["kind"]).kind.load(), one) for one in manifests]
+    return [(kind.graph(one), len(one["features"])) for kind, one in kinds if kind.graph is not None]
 
 
 def check_onnx(data: bytes, folder: Path) -> None:
@@ -197,6 +199,20 @@ def check_forest(data: bytes, folder: Path) -> None:
             raise Broken(message)
 
 
+def check_table(data: bytes, folder: Path) -> None:
+    """A dictionary of streams is refused in one line, or read, written as it was, and answers with its own streams."""
+    where = folder / TABLE
+    try:
+        own = Dictionary.from_bytes(data, str(where))
+    except BundleError as error:
+        told(error, where)
+        return
+    chunks = np.concatenate([own.starts.astype(np.int64), [0, 1 << 32, (1 << 62) - 1]])
+    if own.to_bytes() != data or own.look_up(chunks).max() >= own.count:
+        message = "dictionary: other bytes or streams than it was read with"
+        raise Broken(message)
+
+
 def mutate_archive(data: bytes, rng: Random) -> bytes:
     """Changed bytes of an archive, or an archive of changed files, not always the one that there is."""
     files = _unpacked(data)
@@ -217,6 +233,11 @@ def mutate_files(data: bytes, rng: Random) -> bytes:
     return archive_bytes(document_mutators.files(_unpacked(data) or {}, rng))
 
 
+def _mutate_table(data: bytes, rng: Random) -> bytes:
+    """Changed bytes of a dictionary."""
+    return mutators.binary(data, rng, len(data) + 64)
+
+
 def bundle_targets() -> list[Target]:
     """A target for each way to read a bundle, and for each kind of weights."""
     return [
@@ -231,4 +252,5 @@ def bundle_targets() -> list[Target]:
             check_safetensors,
         ),
         Target("weights-forest", partial(stored_files, ".lgb.txt"), mutators.text, check_forest),
+        Target("weights-table", partial(stored_files, ".bin"), _mutate_table, check_table),
     ]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cachezoo.traces.formats import FORMATS
-from cachezoo.traces.recognise import recognise
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from tests.fuzz.seeds import TRACES, trace_seeds
 from tests.fuzz.target import attempt, inputs, warm
@@ -30,7 +30,7 @@ def test_seeds_are_valid_traces_of_their_format(fmt: str, tmp_path: Path) -> Non
     for number, data in enumerate(trace_seeds(fmt)):
         path.write_bytes(data)
         if number == 0:
-            assert recognise(Source(path)).id == fmt
+            assert choose(Source(path), "auto", {}).format.id == fmt
         assert len(read(path, fmt=fmt)) > 0
 
 

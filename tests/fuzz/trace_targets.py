@@ -18,7 +18,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces import binary
 from cachezoo.traces.formats import FORMATS
 from cachezoo.traces.read import TraceFiles, read_files
-from cachezoo.traces.recognise import recognise
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import READ_BYTES, Source
 from cachezoo.traces.table import CODED_COLUMNS, NUMBER_COLUMNS, Trace
 from tests.fuzz import mutators
@@ -157,7 +157,7 @@ def _any_format(data: bytes, folder: Path) -> None:
     path = folder / "trace"
     path.write_bytes(data)
     try:
-        recognise(Source(path))
+        choose(Source(path), "auto", {})
     except TraceError as error:
         told(error, path)
     outcome(path, "auto", {}, ANY_ROWS)

@@ -28,6 +28,12 @@ CACHE = "cachezoo.systems.reuse.cache"
 AZOR = "cachezoo.kernels.evict.azor"
 S3FIFO = "cachezoo.kernels.evict.s3fifo"
 TINYLFU = "cachezoo.kernels.evict.wtinylfu"
+TABLE = "cachezoo.systems.streams.dictionary"
+PLACED = "cachezoo.systems.streams.serve"
+QUEUED = "cachezoo.kernels.virtual.queues"
+MAPPED = "cachezoo.kernels.virtual.mapping"
+VALUED = "cachezoo.kernels.virtual.vrm"
+ARC = "cachezoo.kernels.evict.arc"
 
 
 @dataclass(frozen=True)
@@ -388,6 +394,102 @@ REUSE = (
          ("the protected may fill all", "    if state.counts[PROTECTED] > state.protected:\n        oldest = state.before[state.where.size + PROTECTED - 1]\n        _leave(state, oldest)\n        _enter(state, oldest, PROBATION)\n    _count", "    _count")),
 )  # fmt: skip
 
+STREAMS = (
+    *_of(
+        TABLE,
+        ("a range begins one chunk late", 'side="right") - 1]', 'side="left") - 1]'),
+        ("a range begins one chunk early", "found = self.streams[np.searchsorted(self.starts, keys, ",
+         "found = self.streams[np.searchsorted(self.starts, keys + 1, "),
+        ("the range after is taken", 'side="right") - 1]', 'side="right") % len(self.streams)]'),
+        ("the last range is not searched", "np.searchsorted(self.starts, keys", "np.searchsorted(self.starts[:-1], keys"),
+        ("chunks beyond 128 TiB go to stream 1", "np.where(inside, found, np.uint8(UNKNOWN_STREAM))",
+         "np.where(inside, found, np.uint8(1))"),
+        ("chunks beyond 128 TiB begin at 0 again", "inside = (asked >= 0) & (asked < MOST_CHUNKS)\n        keys = np.where(inside, asked, 0)",
+         "inside = asked >= 0\n        keys = (asked % MOST_CHUNKS)"),
+        ("what was not learned goes to stream 1", "result: U8 = np.where(inside, found", "result: U8 = np.where(inside, np.maximum(found, 1)"),
+        ("the last stream is not there", "result: U8 = np.where(inside, found", "result: U8 = np.where(inside, np.minimum(found, self.count - 2)"),
+        ("ids have three bits", "result: U8 = np.where(inside, found", "result: U8 = np.where(inside, found % 8"),
+    ),
+    *_of(
+        PLACED,
+        ("chunks of 64 KiB", "return offsets // CHUNK_BYTES", "return offsets // (2 * CHUNK_BYTES)"),
+        ("chunks of 32 KiB in decimal", "return offsets // CHUNK_BYTES", "return offsets // 32000"),
+        ("the nearest chunk", "return offsets // CHUNK_BYTES", "return (offsets + CHUNK_BYTES // 2) // CHUNK_BYTES"),
+        ("offsets are taken for sectors", "return offsets // CHUNK_BYTES", "return offsets // 64"),
+        ("offsets are rounded to pages first", "return offsets // CHUNK_BYTES", "return (offsets + 4095) // 4096 // 8"),
+        ("offsets with sign in 32 bits", "return offsets // CHUNK_BYTES", "return offsets.astype(np.int32) // np.int32(CHUNK_BYTES)"),
+        ("offsets without sign in 32 bits", "return offsets // CHUNK_BYTES", "return (offsets & 0xFFFFFFFF) // CHUNK_BYTES"),
+        ("sectors in 32 bits", "return offsets // CHUNK_BYTES", "return (offsets // 512 & 0xFFFFFFFF) // 64"),
+        ("chunks in float32 all the way", "return self._infer(self.chunks(offsets))",
+         "return self._infer(self.chunks(offsets).astype(np.float32).astype(np.int64))"),
+        ("the last byte decides", "self.placements(batch.offset).astype(np.int32)",
+         "self.placements(batch.offset + batch.size - 1).astype(np.int32)"),
+        ("the byte after the last decides", "self.placements(batch.offset).astype(np.int32)",
+         "self.placements(batch.offset + batch.size).astype(np.int32)"),
+        ("reads are placed", "batch.op == OP_WRITE", "batch.op <= OP_WRITE"),
+        ("reads alone are placed", "batch.op == OP_WRITE", "batch.op != OP_WRITE"),
+    ),
+)  # fmt: skip
+
+VIRTUAL = (
+    *_of(
+        QUEUED,
+        ("lru: a full queue keeps its last page", "min(length, n - 1)", "length"),
+        ("lru: a page behind the queue is still known", "known = 0 <= distance < n", "known = 0 <= distance"),
+        ("lfu: a page goes behind its class", "filled = above[own + 1]", "filled = min(above[own], vacated)"),
+        ("lfu: a page's count outlives it", "            count[last] = 0\n", "            count[last] = count[last]\n"),
+        ("arc: new pages go to the head", "filled = state.length[arc.T2]", "filled = 0"),
+    ),
+    *_of(
+        ARC,
+        ("arc: the target never moves", "        _adapt(state, where)\n", "        pass\n"),
+        ("arc: hits stay in T1", "    if state.place[page] == T1:\n        state.place[page] = T2\n        state.length[T1] -= 1\n        state.length[T2] += 1\n    link_head(state.before, state.after, state.place.size + T2, page)",
+         "    link_head(state.before, state.after, state.place.size + state.place[page], page)"),
+        ("arc: ghosts come back to T1", "forget, to, victim = NOWHERE, T2, NONE", "forget, to, victim = NOWHERE, T1, NONE"),
+    ),
+    *_of(
+        MAPPED,
+        ("of equal fragments the farthest is mapped", "    for b in range(value.size):\n        if equals == 0:",
+         "    for b in range(value.size - 1, -1, -1):\n        if equals == 0:"),
+        ("a run more is kept", "while runs > f:", "while runs > f + 1:"),
+        ("a run less is kept", "    if found > f:\n        _merge(value, f, found, work)",
+         "    if found > max(1, f - 1):\n        _merge(value, max(1, f - 1), found, work)"),
+        ("of equal runs the nearest is dropped", "_push(work.least, run, total(value, low, high), -low)",
+         "_push(work.least, run, total(value, low, high), low)"),
+        ("the shortest run is dropped", "_push(work.least, run, total(value, low, high), -low)",
+         "_push(work.least, run, float(high - low), -low)"),
+        ("the worst fragment beside a run is taken", "_push(work.near, b, -value[b], b)", "_push(work.near, b, value[b], b)"),
+        ("the farthest fragment beside a run is taken", "_push(work.near, b, -value[b], b)",
+         "_push(work.near, b, -value[b], -b)"),
+        ("cost is forgotten", "return found - cost * crossed", "return found"),
+        ("with a cost the head is always mapped", "if head >= worth:", "if True:"),
+    ),
+    *_of(
+        VALUED,
+        ("a run's last position is outside", "if state.runs[run, 0] <= position < state.runs[run, 1]:",
+         "if state.runs[run, 0] <= position < state.runs[run, 1] - 1:"),
+        ("pages enter a run that begins where the move does", "found += filled < state.runs[run, 0] <= vacated",
+         "found += filled <= state.runs[run, 0] <= vacated"),
+        ("pages do not enter a run that begins where a place is vacated", "found += filled < state.runs[run, 0] <= vacated",
+         "found += filled < state.runs[run, 0] < vacated"),
+        ("values are counted where the page goes", "state.value[position // fragment] += 1",
+         "state.value[filled // fragment] += 1"),
+        ("crossings are never tallied", "        state.crossings[b] += crossed\n", "        state.crossings[b] += 0\n"),
+        ("values do not decay", "        state.value[b] *= alpha\n", ""),
+        ("crossings do not decay", "        state.crossings[b] *= alpha\n", ""),
+        ("what was mapped before is read again", "found -= max(0, min(high, state.before[old, 1])",
+         "found -= 0 * max(0, min(high, state.before[old, 1])"),
+        ("pages left over are not mapped", "rest = capacity - k * fragment", "rest = 0"),
+        ("pages left over go before the run", "if runs[0, 1] == n:", "if runs[0, 0] > 0:"),
+        ("values decay before the mapping", "            read = remap(state, n, capacity, settings)\n",
+         "            state.value[:] *= settings.alpha\n            read = remap(state, n, capacity, settings)\n"),
+        ("the first quantum is one longer", "if (i + 1) % settings.q == 0:", "if i % settings.q == 0 and i > 0:"),
+        ("a warm start is cold", "value = np.zeros(count) if profile is None else", "value = np.zeros(count) if True else"),
+        ("a warm start counts one reference", "return settings.q * quanta", "return 1.0"),
+    ),
+)  # fmt: skip
+
 MUTANTS = {
     "admission": ADMISSION, "prefetch": PREFETCH, "caching": CACHING_ALL, "workload": WORKLOAD, "reuse": REUSE,
+    "streams": STREAMS, "virtual": VIRTUAL,
 }  # fmt: skip

@@ -19,6 +19,7 @@ class NaiveRun:
     writes: list[int] = field(default_factory=list)
     prefetched: list[int] = field(default_factory=list)
     ages: list[int] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
     used: int = 0
     filled: int = 0
 
@@ -38,11 +39,14 @@ def naive_flash(
     """
     cache: OrderedDict[int, int] = OrderedDict()  # segment -> row of its last use
     unused: set[int] = set()
+    place: dict[int, int] = {}
+    freed: list[int] = []
     run = NaiveRun(filled=len(requests))
     for row, (op, segments) in enumerate(requests):
         if op == 1:
             for s in segments:
-                cache.pop(s, None)
+                if cache.pop(s, None) is not None:
+                    freed.append(place.pop(s))
                 unused.discard(s)
             for column in (run.ios, run.hits, run.writes, run.prefetched):
                 column.append(0)
@@ -65,6 +69,10 @@ def naive_flash(
                 gone, last = cache.popitem(last=False)
                 unused.discard(gone)
                 run.ages.append(row - last)
+                place[s] = place.pop(gone)
+            else:
+                place[s] = freed.pop() if freed else len(place)
+            run.slots.append(place[s])
             cache[s] = row
             if s in more:
                 unused.add(s)

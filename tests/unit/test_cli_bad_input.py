@@ -40,10 +40,30 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("raw.csv", "--no-models"),
         ("good.parquet", "--device", "recipe.yaml"),
     ),
+    "size": (
+        ("trace.parquet",),
+        ("raw.csv",),
+        ("good.parquet", "--prices", "recipe.yaml"),
+        ("good.parquet", "--device", "recipe.yaml"),
+    ),
     "compare": (("trace.parquet",), ("good.parquet", "--bundle", "bundle.zip")),
     "sweep": (("trace.parquet", "--workers", "1"),),
     "curve": (("trace.parquet",),),
     "bounds": (("trace.parquet",),),
+    "wear": (("trace.parquet",), ("raw.csv",), ("good.parquet", "--bundle", "bundle.zip")),
+    "cache-wear": (("trace.parquet",), ("raw.csv",)),
+    "tiers": (
+        ("trace.parquet",),
+        ("raw.csv",),
+        ("good.parquet", "--device", "recipe.yaml"),
+        ("good.parquet", "--prices", "recipe.yaml"),
+        ("good.parquet", "--by", "lru | bundle", "--bundle", "bundle.zip"),
+    ),
+    "share": (
+        ("trace.parquet", "good.parquet", "--names", "a,b"),
+        ("raw.csv", "good.parquet"),
+        ("good.parquet", "good.parquet", "--names", "a,b", "--device", "recipe.yaml"),
+    ),
     "flash": (("trace.parquet",), ("raw.csv",), ("good.parquet", "--bundle", "bundle.zip")),
     "device calibrate": (
         ("--trace", "trace.parquet", "--base", "exosx20_990pro", "--kind", "hdd", "--out", "new.yaml"),
@@ -86,6 +106,27 @@ def leaves(command, words: tuple[str, ...] = ()) -> Iterator[str]:
 
 def test_every_command_is_here():
     assert set(leaves(typer.main.get_command(cli.app))) == {*COMMANDS, *WITHOUT}
+
+
+WRITING = [name for name, choices in COMMANDS.items() if name.startswith("trace ") and "-o" in choices[0]]
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_an_output_in_a_folder_that_is_not_there_is_refused_first_and_no_folder_is_made(
+    tmp_path, monkeypatch, capsys, name
+):
+    monkeypatch.chdir(tmp_path)
+    write_trace(seeded_trace(300, 40, 1), Path("trace.parquet"))
+    words = list(COMMANDS[name][0])
+    place = words.index("-o") + 1
+    words[place] = f"none/{words[place]}"
+    monkeypatch.setattr(sys, "argv", ["cachezoo", *name.split(), *words])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    said = capsys.readouterr().err
+    assert left.value.code == 1 and len(said.splitlines()) == 1, said
+    assert f"{words[place]}: cannot be written (none: no such folder); make it first" in said
+    assert [path.name for path in Path().iterdir()] == ["trace.parquet"]
 
 
 CASES = [

@@ -138,8 +138,8 @@ def test_drift_is_one_line_of_warning(trace, monkeypatch, capsys):
     from cachezoo.evaluation.flash_cache.model import FlashModel
 
     model = FlashModel("admission.web.lgbm", None, {}, {}, ("user", "size", "end", "op"), 30)
-    flash._warn_of_drift(model)
+    flash.warn_of_drift(model)
     said = capsys.readouterr().err
     assert "4 of 30 inputs have drifted (user, size, end …)" in said and len(said.splitlines()) == 1
-    flash._warn_of_drift(FlashModel("x", None, {}, {}, (), 30))
+    flash.warn_of_drift(FlashModel("x", None, {}, {}, (), 30))
     assert capsys.readouterr().err == ""

@@ -50,6 +50,16 @@ WHOLE = typer.main.get_command(cli.app)
 GROUPS, LEAVES = [*groups(WHOLE)], [*leaves(WHOLE)]
 
 
+def test_every_command_has_json_but_the_one_that_serves_pages():
+    def options(words):
+        command = WHOLE
+        for word in words:
+            command = command.commands[word]
+        return {text for param in command.params for text in param.opts}
+
+    assert [words for words in LEAVES if "--json" not in options(words)] == [("track", "ui")]
+
+
 def test_help_imports_nothing_heavy():
     asked = [" ".join(words) for words in (*GROUPS, *LEAVES)]
     done = subprocess.run(

@@ -42,7 +42,8 @@ def values(*args):
     return json.loads(run(*args, "--json").stdout)
 
 
-def test_simulate_takes_compositions_and_capacity_lists(trace, tmp_path):
+def test_simulate_takes_compositions_and_capacity_lists(trace, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "320")
     asked = ("simulate", trace, "--policy", "rejectx(x=2)+s3fifo+next(n=2)", "--capacity", "5%,10%,40p")
     found = values(*asked, "--plot", tmp_path / "p.png")
     assert found["policies"] == ["rejectx(x=2)+s3fifo+next(n=2)"]
@@ -171,6 +172,7 @@ def test_a_sampled_curve_has_errors_and_is_near_the_exact_one(trace, tmp_path):
         assert abs(one["hit_ratio"] - other["hit_ratio"]) <= 5 * other["error"] + 0.02
     text = run(*asked, "--sample", "0.7", "--plot", tmp_path / "h.png").stdout
     assert "±" in text and "one standard error" in text and (tmp_path / "h.png").read_bytes().startswith(PNG)
+    assert "a sample of 100 % of the pages" in run(*asked, "--sample", "0.9999").stdout
 
 
 def test_a_long_trace_is_sampled_and_lru_stays_exact(trace, monkeypatch):
@@ -202,10 +204,30 @@ def test_every_command_takes_a_follower(trace, tmp_path):
     assert {row["policy"] for row in rows} == {text} and len({row["hit_ratio"] for row in rows}) > 1
 
 
+def test_every_command_takes_a_virtual_cache_and_shows_transfers_beside_hit_ratios(trace, tmp_path):
+    text = "vrm(queue=arc, n=4096, fragment=4, q=100)"
+    (found,) = values("simulate", trace, "--policy", text)["runs"]
+    assert found["kind"] == "composed" and found["moved"] > 0 and found["dirty_evictions"] is None
+    misses = found["page_accesses"] - found["hits"]
+    assert found["transfers"] == (misses + found["moved"]) / found["page_accesses"]
+    rows = values("compare", trace, "--policy", text, "--policy", "lru", "--capacity", "10%")["runs"][0]["rows"]
+    assert {row["policy"]: row["moved"] > 0 for row in rows} == {text: True, "lru": False, OPTIMUM: False}
+    swept = values(
+        "sweep", trace, "--policy", text, "--policy", "lru", "--capacity", "10%", "--out", tmp_path / "o.csv"
+    )
+    transfers = {row["policy"]: row["transfers"] for row in rows}
+    assert {row["policy"]: row["transfers"] for row in swept}.items() <= transfers.items()
+    curved = values("curve", trace, "--policy", text, "--capacity", "10%")["rows"]
+    assert curved[0]["transfers"] > 1 - curved[0]["hit_ratio"]
+    assert f"transfers of {text}" in " ".join(run("curve", trace, "--policy", text, "--capacity", "10%").stdout.split())
+    shown = run("simulate", trace, "--policy", text, "--capacity", "10%,20%").stdout
+    assert "transfers" in shown.partition("request")[0]
+
+
 def test_policies_lists_each_with_a_line():
     listed = values("policies")
     assert set(POLICIES) <= set(listed)
-    assert {"coinflip+", "+next"} <= set(listed)
+    assert {"coinflip+", "+next", "vrm"} <= set(listed)
     assert all(line and "\n" not in line for line in listed.values())
 
 
@@ -220,6 +242,17 @@ def test_policies_lists_each_with_a_line():
         (("simulate", "--plot", "p.pdf"), "p.pdf: plots are PNG or SVG files"),
         (("simulate", "--policy", "belady+next"), "belady is a bound"),
         (("sweep", "--policy", "follow(experts=lru|aarc)"), "aarc is unknown, did you mean arc?"),
+        (
+            ("simulate", "--policy", "vrm(queue=mru)"),
+            "vrm: queue = mru is unknown, did you mean lru?; use lru, lfu, arc",
+        ),
+        (("simulate", "--policy", "vrm", "--writes", "around"), "vrm: "),
+        (
+            ("simulate", "--policy", "vrm", "--capacity", "16p"),
+            "vrm: a cache of 16 pages is smaller than f = 2 fragments",
+        ),
+        (("compare", "--policy", "vrm(n=64, fragment=8)", "--capacity", "70p"), "vrm: n = 64 is below the cache of 70"),
+        (("curve", "--policy", "vrm", "--sample", "0.5"), "no sample of the pages stands for its queue"),
         (("curve", "--policy", "follow+next"), "a curve is of page accesses alone"),
         (("compare", "--policy", "twoq(kin=7)"), "kin = 7 is outside"),
         (("sweep", "--workers", "0"), "--workers"),

@@ -72,7 +72,7 @@ ROWS = [
 @pytest.fixture
 def ran(tmp_path):
     """A project whose stages have run on one trace."""
-    params = {"data": {"traces": {"web_test": {"category": "web"}}, "roles": {"web": {}}}}
+    params = {"data": {"traces": {"web_test": {"category": "web"}}, "roles": {"web": {}}, "writes": {}, "cycles": {}}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
     table = {
         "size": pa.array([1, 2], pa.int64()),

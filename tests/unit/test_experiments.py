@@ -10,11 +10,30 @@ import pytest
 import yaml
 
 from cachezoo.closure import LEFT_OUT, Project, closure
-from cachezoo.figures import listed, sizes, sizes_run, trained
+from cachezoo.figures import (
+    fios,
+    fios_run,
+    hca,
+    hca_claims,
+    hca_run,
+    listed,
+    sizes,
+    sizes_run,
+    trained,
+    virtual,
+    virtual_claims,
+    virtual_plot,
+    virtual_run,
+)
 from cachezoo.figures.files import FOLDER
+from cachezoo.figures.hca_paper import WORKLOADS, cells
+from cachezoo.figures.virtual_paper import APPLICATIONS, SIZES_MB
+from cachezoo.figures.virtual_paper import WORKLOADS as MIXED
+from cachezoo.figures.virtual_shared import shared_sizes
 from cachezoo.systems.reuse import goals, goals_run
 from cachezoo.systems.reuse.carried import FILE, PLOT, read_carry_over, summary_of
 from cachezoo.systems.reuse.carry_over import Settings
+from cachezoo.systems.streams.cluster import COMBINATIONS
 from cachezoo.systems.workload import fit as workload
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,13 +43,16 @@ MODELS = {kind: f"${{models.{kind}}}" for kind in ("caching", "reuse", "workload
 CATEGORIES = PARAMS["data"]["page_categories"]
 # Most files that a stage may hang on, see test_closure.py.
 MOST_FILES = {
-    "carry_over": 140,
+    "carry_over": 150,
     "goals": 150,
-    "reconfigure": 170,
+    "reconfigure": 180,
     "rcrnn_sizes": 140,
     "rcrnn_grid": 50,
     "rcrnn_added": 55,
     "rcrnn": 160,
+    "fios": 110,
+    "hca": 140,
+    "virtual": 140,
 }
 
 
@@ -82,6 +104,23 @@ def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     folders = {f"models/{kind}/reuse.{PARAMS['model']['reuse']['arch']}" for kind in ("fitted", "trained")}
     assert inputs("goals") == {"data/requests", "data/corpus"} | folders
     assert outs("goals") == [goals.FILE]
+    assert params("fios") == sorted(fios_run.Settings.places().values())
+    folders = {
+        str(Path(file).parent) for roles in PARAMS["data"]["cycles"].values() for own in roles.values() for file in own
+    }
+    assert folders == {
+        *(name for name in inputs("fios") if name.startswith("data/requests/")),
+        *(f"data/writes/{name}" for name in ("ledger", "spool")),
+    }
+    assert inputs("fios") >= {"data/writes", "data/corpus"}
+    assert outs("fios") == [fios.FILE, fios.PLOT]
+    assert params("hca") == sorted(hca_run.Settings.places().values())
+    profiles = {f"conf/device/{name}.yaml" for name in (hca_run.MEASURED_ON, hca_run.SIMULATED_ON)}
+    assert inputs("hca") == profiles | {f"data/requests/{name}" for name in hca_run.CATEGORIES}
+    assert outs("hca") == [hca.FILE, hca.TABLES_PLOT, hca.CURVES_PLOT]
+    assert params("virtual") == sorted(virtual_run.Settings.places().values())
+    assert inputs("virtual") == {"data/corpus", *(f"data/requests/{name}" for name in CATEGORIES)}
+    assert outs("virtual") == [virtual.FILE, *virtual_plot.PLOTS]
     for name, one in STAGES.items():
         assert one["cmd"] == f"cd .. && exec scripts/python experiments/{name}.py"
 
@@ -161,6 +200,53 @@ def test_the_stored_goals_are_of_test_traces_alone():
     assert goals.summaries(found.rows) == found.summary
 
 
+def test_the_stored_drives_are_of_all_categories_and_of_traces_that_overwrite():
+    found = fios.read_fios(ROOT / fios.FILE)
+    categories = {case.key for case in found.cases if not case.corpus}
+    assert categories == set(PARAMS["data"]["cycles"])
+    corpus = {key for rows in PARAMS["data"]["corpus"].values() for key in rows}
+    assert {case.key for case in found.cases if case.corpus} <= corpus
+    assert found.findings == fios.claims(found)
+    for case in found.measured:
+        assert {row.policy for row in case.combinations} == set(COMBINATIONS)
+        assert case.row("legacy").of_legacy == 1
+        assert all(row.waf >= case.row("oracle").waf for row in case.combinations)
+
+
+def test_the_stored_hierarchies_are_of_all_set_ups_and_test_traces():
+    found = hca.read_hca(ROOT / hca.FILE)
+    assert found.findings == hca_claims.claims(found)
+    assert {(one.workload, one.system) for one in found.long_runs} == {
+        (name, system) for name in WORKLOADS for system in hca.LONG
+    }
+    for name in WORKLOADS:
+        for system in hca.SIZED:
+            assert set(found.sized(name, system)) == {cell.key for cell in cells(name)}
+    tests = {key for name in hca_run.CATEGORIES for key in PARAMS["data"]["roles"][name]["test"]}
+    assert {one.trace for one in found.points} == tests
+    for one in (*found.long_runs, *found.sized_runs, *found.points):
+        assert one.ram + one.ssd + one.disk == pytest.approx(1)
+
+
+def test_the_stored_virtual_caches_are_of_all_applications_and_hold_what_they_count():
+    found = virtual.read_virtual(ROOT / virtual.FILE)
+    assert found.findings == virtual_claims.claims(found)
+    tests = {key for name in CATEGORIES for key in PARAMS["data"]["roles"][name]["test"]}
+    corpus = {key for rows in PARAMS["data"]["corpus"].values() for key in rows}
+    assert found.applications("made") == list(APPLICATIONS)
+    assert set(found.applications("captured")) == tests | corpus
+    for name in (*APPLICATIONS, *tests):
+        assert list(found.profile(name)) == list(SIZES_MB)
+    for name, own in MIXED.items():
+        assert [one.megabytes for one in found.workload(name)] == shared_sizes(len(own))
+    for one in (*found.points, *found.parts, *found.profiles, *found.mixed, *found.swept):
+        assert 0 <= one.plain <= 1 and 0 <= one.hits <= 1 and one.moved >= 0
+    # A page enters a far run before each of its hits there, so that over an LRU queue nothing is saved; a new mapping
+    # may find a few pages in the cache already.
+    assert all(one.more >= -1e-3 for one in found.profiles)
+    assert all(0 <= one.demand <= one.busy <= 1 for one in found.disk)
+
+
 def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
     main = runpy.run_path(str(ROOT / "experiments/figures.py"))["main"]
     asked = []
@@ -172,5 +258,5 @@ def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.chdir(ROOT)
     assert main() == 3
-    targets = ["compose", "ingest", "corpus", "evaluate", "evaluate_workload", "judge_reuse"]
+    targets = ["compose", "ingest", "ingest_writes", "corpus", "evaluate", "evaluate_workload", "judge_reuse"]
     assert asked == [["scripts/repro.py", *targets], ["-m", "dvc", "--cd", "experiments", "repro"]]

@@ -28,7 +28,6 @@ def test_a_size_is_whole_pages(text, pages):
     ("text", "said"),
     [
         ("1024", "capacity '1024': a bare number could be pages or bytes; write 1024p for pages of 4 KiB"),
-        
         ("0.1", "write 10% or 0.1GiB"), ("2.5", "write 2.5GiB or 2.5%"),
         ("64M", "unknown unit 'M'; use one of B, KiB"),
         ("64 MiBs", "unknown unit 'MiBs'"),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "streams.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -69,13 +70,24 @@ static int one_tensors(const uint8_t *data, size_t size, cz_error *error) {
     return result;
 }
 
+static int one_table(const uint8_t *data, size_t size, cz_error *error) {
+    cz_table *table;
+    int result = cz_table_read(data, size, "a.bin", &table, error);
+    for (uint64_t bit = 0; !result && bit < 64; bit++)
+        for (uint64_t away = 0; away < 3; away++)
+            if (cz_table_stream(table, ((uint64_t)1 << bit) - 1 + away) >= (int)cz_table_streams(table))
+                abort();
+    cz_table_free(table);
+    return result;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static int (*const forms[])(const uint8_t *, size_t, cz_error *) = {one_json, one_npy, one_csv, one_forest,
-                                                                         one_tensors};
+                                                                         one_tensors, one_table};
     cz_error error = {0};
     if (size == 0)
         return 0;
     /* libFuzzer hands over memory that ends with the input, so that no reader may look past it. */
-    check_error(forms[data[0] % 5](data + 1, size - 1, &error), &error);
+    check_error(forms[data[0] % 6](data + 1, size - 1, &error), &error);
     return 0;
 }

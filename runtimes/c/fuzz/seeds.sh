@@ -37,6 +37,7 @@ for folder in "$@"; do
             *.csv) form 002 "$folder/$file" "$name" ;;
             *.lgb.txt) form 003 "$folder/$file" "$name" ;;
             *.safetensors) form 004 "$folder/$file" "$name" ;;
+            *.bin) form 005 "$folder/$file" "$name" ;;
         esac
         number=$((number + 1))
     done

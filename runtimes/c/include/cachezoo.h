@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define CZ_VERSION "1.0.0"
+#define CZ_VERSION "1.2.0"
 #define CZ_ABI 1
 #if defined(__GNUC__)
 #define CZ_API __attribute__((visibility("default")))
@@ -48,7 +48,7 @@ typedef struct cz_error {
     char text[512]; /* one line, no newline */
 } cz_error;
 
-enum cz_kind { CZ_WORKLOAD = 1, CZ_CACHING, CZ_ADMISSION, CZ_PREFETCH, CZ_REUSE };
+enum cz_kind { CZ_WORKLOAD = 1, CZ_CACHING, CZ_ADMISSION, CZ_PREFETCH, CZ_REUSE, CZ_STREAMS, CZ_VIRTUAL };
 enum cz_precision { CZ_FP32 = 0, CZ_BF16, CZ_INT8 };             /* of LSTMs; forests are computed in float64 */
 enum cz_column { CZ_VOLUME = 0, CZ_NAMESPACE, CZ_USER, CZ_FLAGS }; /* texts of a request */
 enum cz_op { CZ_READ = 0, CZ_WRITE = 1 };
@@ -87,6 +87,92 @@ typedef struct cz_report {
 
 /* Recompute every golden set, real and synthetic; CZ_DIFFERENT names the first row that is not reproduced. */
 CZ_API int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error);
+
+/* ---- placement: kind streams ---- */
+
+/* Stream of a multi-stream SSD, in [0, K), for a write that begins at a byte offset of the volume. A write that spans
+ * several chunks of 32 KiB goes to the stream of its first byte's chunk; a chunk that was not learned goes to 0. It reads
+ * the bundle alone, so threads may call it at once, and needs no cz_stream: that one is what other kinds remember.
+ * Negative where there is no bundle, or one of another kind: -CZ_BAD_CALL. Since 1.1.0. */
+CZ_API int cz_placement(const cz_bundle *bundle, uint64_t offset);
+
+/* ---- the virtual I/O cache: kind virtual. Since 1.2.0 ----
+ *
+ * A replacement queue has the ids of pages, no data, in the order of what they are worth; the head is position 0. The cache
+ * holds the pages at mapped positions, which are a few runs of fragments. A reference is a hit where its page's position is
+ * mapped. `moved` counts pages that are read from the disk besides the missed one: those that move into a run away from
+ * the head, and at a quantum's end those that the next mapping finds. A hit far from the head was read before, so look at
+ * misses and moved pages together. Memory is taken by *_new alone; a page of the queue costs 52 to 93 bytes with lru,
+ * 93 to 125 with lfu and 131 to 235 with arc, a fragment 80. */
+
+#define CZ_MOST_RUNS 16
+#define CZ_MOST_APPLICATIONS 1024
+
+enum cz_queue_name { CZ_QUEUE_LRU = 0, CZ_QUEUE_LFU, CZ_QUEUE_ARC };
+
+typedef struct cz_virtual_settings {
+    int32_t queue;         /* enum cz_queue_name */
+    int32_t fragment;      /* positions that are mapped together, 1 to 65536 */
+    int32_t runs;          /* runs at most, 1 to CZ_MOST_RUNS */
+    int64_t pages;         /* of the queue; at least the cache's, at most 1 << 26 */
+    int64_t quantum;       /* references from one mapping to the next, 1 to 1 << 40 */
+    double decay;          /* of values at the end of a quantum, 0 to 1 */
+    double cost;           /* hits that a page costs which enters a run away from the head, 0 to 1e6; 0: the paper */
+    const double *profile; /* hits a reference of each fragment, 0 to 1, from which the first mapping is made; NULL: the
+                            * first mapping is the head. Read by *_new alone. */
+} cz_virtual_settings;
+
+typedef struct cz_place {
+    int32_t position; /* of the page before it moved, -1 where the queue did not have it */
+    int32_t hit;      /* 1 where the page was in the cache */
+    int32_t moved;    /* pages read from the disk besides a missed one */
+} cz_place;
+
+typedef struct cz_run {
+    int64_t low, high; /* positions [low, high) */
+} cz_run;
+
+typedef struct cz_virtual cz_virtual;
+typedef struct cz_share cz_share;
+
+/* What a bundle says, its profile included, which belongs to the bundle. A bundle that starts cold has none. */
+CZ_API int cz_virtual_settings_of(const cz_bundle *bundle, cz_virtual_settings *settings, cz_error *error);
+
+/* A cache of so many pages, at least a fragment for each run. */
+CZ_API int cz_virtual_new(const cz_virtual_settings *settings, int64_t capacity, cz_virtual **cache, cz_error *error);
+CZ_API void cz_virtual_free(cz_virtual *cache);
+/* Serve a page. The key is its address, or whatever else tells pages apart. */
+CZ_API int cz_virtual_reference(cz_virtual *cache, uint64_t key, cz_place *place);
+/* The runs that are mapped now, the nearest to the head first; returns how many there are. */
+CZ_API int cz_virtual_runs(const cz_virtual *cache, cz_run runs[CZ_MOST_RUNS]);
+
+typedef struct cz_share_options {
+    int64_t pages; /* of the cache; whole fragments of them are given out */
+    int32_t step;  /* fragments that a step moves from one application to another; 0: 1 */
+    int32_t reach; /* steps that an application moves at a quantum's end at most; 0: 1, as in the paper */
+    double fill;   /* hits that each page of a part that grows must save beyond what the other loses, 0 to 1e6; 0: the
+                    * paper, which reads it for nothing */
+} cz_share_options;
+
+/* One cache for 2 to CZ_MOST_APPLICATIONS applications with a queue each. Fragments are of one size for all. A quantum is
+ * as many references of all together as their quanta have; at its end fragments go where they are worth more, and each
+ * application maps its own. Each keeps as many fragments as it may have runs, and begins with an equal part. */
+CZ_API int cz_share_new(const cz_share_options *options, const cz_virtual_settings *applications, int32_t count,
+                        cz_share **share, cz_error *error);
+CZ_API void cz_share_free(cz_share *share);
+/* Serve a page of an application, from 0. Keys are its own: two applications may have the same. At a quantum's end `moved`
+ * counts what all of them map anew. */
+CZ_API int cz_share_reference(cz_share *share, int32_t application, uint64_t key, cz_place *place);
+CZ_API int64_t cz_share_pages(const cz_share *share, int32_t application); /* it has now; 0 where there is none such */
+CZ_API int cz_share_runs(const cz_share *share, int32_t application, cz_run runs[CZ_MOST_RUNS]);
+
+/* Write what a cache or a share remembers to a file, whole or not at all, with a checksum; read it back into one that was
+ * made with the same settings, profile excepted. On failure nothing changes. The checksum shows damage, not who wrote the
+ * file: restore states only where you trust who wrote them. A forged one is refused or makes wrong decisions. */
+CZ_API int cz_virtual_save(const cz_virtual *cache, const char *path, cz_error *error);
+CZ_API int cz_virtual_restore(cz_virtual *cache, const char *path, cz_error *error);
+CZ_API int cz_share_save(const cz_share *share, const char *path, cz_error *error);
+CZ_API int cz_share_restore(cz_share *share, const char *path, cz_error *error);
 
 /* ---- streams ---- */
 

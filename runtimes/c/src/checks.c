@@ -5,8 +5,8 @@
 
 #include "bundle.h"
 
-static const char *const REQUIRED[] = {"model.onnx",          "card.md",           "golden/requests.csv",
-                                       "golden/features.npy", "golden/outputs.npy", "golden/decisions.npy"};
+static const char *const REQUIRED[] = {"card.md", "golden/requests.csv", "golden/features.npy", "golden/outputs.npy",
+                                       "golden/decisions.npy"};
 
 /* [A-Za-z0-9_][A-Za-z0-9_.-]* between slashes. */
 static bool portable(const char *path) {
@@ -247,8 +247,8 @@ int cz_check_store(cz_bundle *bundle, cz_error *error) {
     if (result)
         return result;
     const char *kind = cz_json_get(&bundle->root, "kind")->text;
-    const char *const *weights = cz_kind_weights(kind);
-    for (; weights && *weights && !result; weights++)
-        result = must_list(bundle, *weights, kind, error);
+    const char *const *own = cz_kind_files(kind);
+    for (; own && *own && !result; own++)
+        result = must_list(bundle, *own, kind, error);
     return result;
 }

@@ -9,12 +9,14 @@ static const char HELP[] =
     "usage: cz verify PATH [--precision fp32|bf16|int8]\n"
     "       cz inspect PATH\n"
     "       cz run PATH TRACE.csv --capacity N [--mode lru|rejectx|model] [--window N] [--precision P]\n"
+    "       cz run PATH TRACE.csv, of a bundle of kind streams\n"
     "       cz --help | --version\n"
     "\n"
     "verify   check every file of a bundle and recompute its golden requests\n"
     "inspect  show what a bundle says of itself\n"
     "run      serve a trace (CSV: time_us,op,offset,size[,volume,namespace,user,flags]) through a cache of N units:\n"
-    "         pages, or segments of a flash cache; without --mode the bundle's model decides\n"
+    "         pages, or segments of a flash cache; without --mode the bundle's model decides; of kind streams, count\n"
+    "         the writes and bytes that go to each stream\n"
     "\n"
     "PATH is a bundle's folder or .zip. Exit status: 0 good, 1 the bundle or the trace is not, 2 wrong usage.\n";
 
@@ -28,7 +30,7 @@ static int failed(const cz_error *error) {
     return 1;
 }
 
-static const char *const KINDS[] = {"", "workload", "caching", "admission", "prefetch", "reuse"};
+static const char *const KINDS[] = {"", "workload", "caching", "admission", "prefetch", "reuse", "streams", "virtual"};
 
 static int verify(const cz_arguments *given) {
     cz_bundle *bundle;
@@ -148,7 +150,7 @@ int main(int argc, char **argv) {
     if (result)
         return result;
     if (runs)
-        return given.trace && given.capacity ? cz_cli_run(&given) : cz_usage("run needs a trace and --capacity", "");
+        return given.trace ? cz_cli_run(&given) : cz_usage("run needs a trace", "");
     if (given.trace || given.capacity)
         return cz_usage("a trace and --capacity belong to run, not to ", command);
     return strcmp(command, "verify") == 0 ? verify(&given) : inspect(&given);

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "golden.h"
+#include "streams.h"
 
 enum { TIME, OP, OFFSET, SIZE, VOLUME, NAMESPACE, USER, FLAGS, OTHER };
 static const char *const COLUMNS[] = {"time_us", "op", "offset", "size", "volume", "namespace", "user", "flags"};
@@ -19,6 +20,8 @@ typedef struct run {
     cz_bundle *bundle;
     cz_stream *stream; /* the model's; with other modes it only numbers names */
     cz_cache *cache;
+    bool places; /* kind streams: there is no cache */
+    uint64_t reads, writes[CZ_MOST_STREAMS], bytes[CZ_MOST_STREAMS];
     char *data;
     size_t size;
     int columns[CZ_CSV_FIELDS], count;
@@ -54,9 +57,13 @@ static int open_cache(run *on) {
     if (result)
         return result;
     cz_bundle_info(on->bundle, &info);
+    on->places = info.kind == CZ_STREAMS;
+    if (on->places != (given->capacity == 0))
+        return cz_fail(&on->error, CZ_BAD_CALL, "%s: %s", given->path,
+                       on->places ? "kind streams runs no cache; leave --capacity out" : "run needs --capacity");
     cz_stream_options stream = {.capacity = given->capacity};
     result = cz_stream_new(on->bundle, &stream, &on->stream, &on->error);
-    if (result)
+    if (result || on->places)
         return result;
     cz_stream *streams[2] = {on->stream, NULL}, *none[2] = {NULL, NULL};
     bool model = given->mode == CZ_MODEL;
@@ -123,18 +130,43 @@ static int read_row(run *on, const cz_csv *line, cz_request *request) {
     return request->size > 0 ? CZ_OK : bad_row(on, "size is 0");
 }
 
+/* Each write's stream is counted. */
+static int place(run *on, const cz_request *request) {
+    int stream = cz_placement(on->bundle, (uint64_t)request->offset);
+    if (stream < 0)
+        return bad_row(on, "the bundle places no write");
+    on->reads += request->op == CZ_READ;
+    on->writes[stream] += request->op == CZ_WRITE;
+    on->bytes[stream] += request->op == CZ_WRITE ? (uint64_t)request->size : 0;
+    return CZ_OK;
+}
+
+static int access_cache(run *on, const cz_request *request) {
+    cz_access access;
+    if (cz_cache_access(on->cache, request, &access) == CZ_OK)
+        return CZ_OK;
+    return bad_row(on, "the cache does not take this request: see offset and size");
+}
+
 static int serve(run *on, cz_csv *line) {
     cz_request request;
-    cz_access access;
     on->row = 1;
     int result = cz_csv_next(line) ? read_header(on, line) : bad_row(on, "no header stands in it");
     while (!result && cz_csv_next(line)) {
         on->row++;
         result = read_row(on, line, &request);
-        if (!result && cz_cache_access(on->cache, &request, &access) != CZ_OK)
-            result = bad_row(on, "the cache does not take this request: see offset and size");
+        if (!result)
+            result = on->places ? place(on, &request) : access_cache(on, &request);
     }
     return !result && line->problem ? bad_row(on, line->problem) : result;
+}
+
+static void print_streams(const run *on) {
+    printf("%-14s %llu\n%-14s %14s %14s\n", "reads", (unsigned long long)on->reads, "stream", "writes", "bytes");
+    for (int stream = 0; stream < CZ_MOST_STREAMS; stream++)
+        if (on->writes[stream])
+            printf("%-14d %14llu %14llu\n", stream, (unsigned long long)on->writes[stream],
+                   (unsigned long long)on->bytes[stream]);
 }
 
 static void print_counters(const run *on) {
@@ -162,6 +194,8 @@ int cz_cli_run(const cz_arguments *given) {
         result = serve(&on, &line);
     if (result)
         fprintf(stderr, "cz: %s\n", on.error.text);
+    else if (on.places)
+        print_streams(&on);
     else
         print_counters(&on);
     cz_csv_close(&line);

@@ -40,12 +40,15 @@ static int rows_are(const cz_bundle *bundle, const char *folder, const char *nam
                      (long long)wanted, folder, name, (long long)rows);
 }
 
-/* A kind answers each request once, but for reuse, which answers pages, and workload, whose answers are of windows. */
+/* A kind answers each request once, but for reuse and virtual, which answer pages, and workload, whose answers are of
+ * windows. */
 static int check_rows(const cz_bundle *bundle, const cz_values *values, const char *folder, const cz_golden *golden,
                       cz_error *error) {
     int64_t inputs = golden->rows, answers = golden->rows, window;
     if (bundle->ops->kind == CZ_REUSE)
         inputs = answers = pages_of(golden);
+    if (bundle->ops->kind == CZ_VIRTUAL)
+        answers = pages_of(golden);
     if (bundle->ops->kind == CZ_WORKLOAD) {
         int result = cz_values_whole(values, "policy.window", 1, (int64_t)1 << 31, &window, error);
         if (result)

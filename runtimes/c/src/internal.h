@@ -105,7 +105,7 @@ typedef struct cz_kind_ops {
     /* Recompute a golden set with a fresh stream. */
     int (*remake)(const cz_bundle *bundle, const void *model, const cz_golden *golden, cz_remade *remade,
                   cz_error *error);
-    /* Bytes of state: written to a caller's buffer, NULL to ask how many; and back. */
+    /* Bytes of state: written to a caller's buffer, NULL to ask how many; and back. Both NULL where none is kept. */
     size_t (*save)(const cz_stream *stream, unsigned char *buffer);
     int (*restore)(cz_stream *stream, const unsigned char *buffer, size_t size, cz_error *error);
     /* Whether a stream of `from` may go on with `to`. */
@@ -116,7 +116,8 @@ typedef struct cz_kind_ops {
     void (*stats)(const cz_stream *stream, cz_counters *counters);
 } cz_kind_ops;
 
-extern const cz_kind_ops cz_kind_admission, cz_kind_prefetch, cz_kind_caching, cz_kind_workload, cz_kind_reuse;
+extern const cz_kind_ops cz_kind_admission, cz_kind_prefetch, cz_kind_caching, cz_kind_workload, cz_kind_reuse,
+    cz_kind_streams, cz_kind_virtual;
 
 typedef struct cz_names cz_names; /* the interned names of a stream, in names.c */
 

@@ -19,12 +19,20 @@ static const cz_kind_ops *const KINDS[] = {
 #ifdef CZ_HAVE_REUSE
     &cz_kind_reuse,
 #endif
+#ifdef CZ_HAVE_STREAMS
+    &cz_kind_streams,
+#endif
+#ifdef CZ_HAVE_VIRTUAL
+    &cz_kind_virtual,
+#endif
     NULL,
 };
 
-static const char *const FOREST[] = {"model.lgb.txt", NULL};
-static const char *const RANGES[] = {"start.lgb.txt", "end.lgb.txt", "when.lgb.txt", NULL};
-static const char *const NETWORK[] = {"weights.safetensors", NULL};
+static const char *const FOREST[] = {"model.onnx", "model.lgb.txt", NULL};
+static const char *const RANGES[] = {"model.onnx", "start.lgb.txt", "end.lgb.txt", "when.lgb.txt", NULL};
+static const char *const NETWORK[] = {"model.onnx", "weights.safetensors", NULL};
+static const char *const TABLE[] = {"sid.bin", NULL};
+static const char *const PROFILE[] = {"profile.bin", NULL};
 
 const cz_kind_ops *cz_kind_named(const char *kind) {
     for (size_t i = 0; KINDS[i]; i++)
@@ -33,12 +41,12 @@ const cz_kind_ops *cz_kind_named(const char *kind) {
     return NULL;
 }
 
-const char *const *cz_kind_weights(const char *kind) {
+const char *const *cz_kind_files(const char *kind) {
     static const struct {
         const char *kind;
         const char *const *files;
     } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST}, {"caching", NETWORK},
-                 {"workload", NETWORK}};
+                 {"workload", NETWORK}, {"streams", TABLE}, {"virtual", PROFILE}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].kind, kind) == 0)
             return known[i].files;
@@ -78,6 +86,13 @@ static const struct {
     {"reuse", "policy.seed", 0, (int64_t)1 << 31},
     {"reuse", "policy.own_trees", 0, 1000},
     {"reuse", "policy.own_rows", 1, 10000000},
+    {"streams", "arch.streams", 1, 256},
+    {"streams", "geometry.chunk_bytes", 32768, 32768},
+    {"virtual", "golden.context.capacity_pages", 1, (int64_t)1 << 31},
+    {"virtual", "arch.pages", 1, 1 << 26},
+    {"virtual", "arch.fragment", 1, 1 << 16},
+    {"virtual", "arch.runs", 1, 16},
+    {"virtual", "arch.quantum", 1, (int64_t)1 << 40},
 };
 
 static int check_list(const cz_values *values, const char *place, int64_t least, int64_t most, cz_error *error) {

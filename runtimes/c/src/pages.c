@@ -5,6 +5,7 @@
 
 #include "caching.h"
 #include "reuse.h"
+#include "virtual.h"
 
 #define PAGE_BYTES 4096
 
@@ -137,10 +138,31 @@ static int serve_reuse(cz_pages *pages, const cz_request *request, cz_access *ac
     return CZ_OK;
 }
 
+/* Pages have no slots, and which ones leave is not told; pages that the mapping moved in count as prefetched. */
+static int serve_virtual(cz_pages *pages, const cz_request *request, cz_access *access) {
+    const cz_virtual_access *served;
+    int64_t first, count, n = 0;
+    if (!range(pages, request->offset, request->size, &first, &count)) return CZ_BAD_CALL;
+    int code = cz_virtual_serve(pages->stream, request, &served, &n);
+    if (code != CZ_OK) return code;
+    for (int64_t k = 0; k < n; k++) {
+        const cz_virtual_access *page = &served[k];
+        pages->units[k] = (cz_unit){.number = first + k, .volume = request->volume, .slot = -1,
+                                    .outcome = (uint8_t)(page->place.hit ? 2 : page->kept)};
+        access->hits += page->place.hit;
+        access->prefetched += page->place.moved;
+        access->written += page->place.moved + (!page->place.hit && page->kept);
+    }
+    access->misses = (int32_t)n - access->hits;
+    access->n_units = n;
+    return CZ_OK;
+}
+
 int cz_pages_access(cz_pages *pages, const cz_request *request, cz_access *access) {
     memset(access, 0, sizeof *access);
     access->units = pages->units;
     access->victims = pages->victims;
+    if (pages->stream->ops->kind == CZ_VIRTUAL) return serve_virtual(pages, request, access);
     return pages->manager ? serve_caching(pages, request, access) : serve_reuse(pages, request, access);
 }
 
@@ -157,6 +179,11 @@ int cz_pages_drop(cz_pages *pages, int32_t volume, int64_t offset, int64_t size,
 
 void cz_pages_stats(const cz_pages *pages, cz_counters *counters) {
     *counters = pages->counters;
+    if (pages->stream->ops->kind == CZ_VIRTUAL) {
+        cz_stats(pages->stream, counters);
+        counters->bytes += pages->counters.bytes;
+        return;
+    }
     if (!pages->manager) return;
     cz_manager_stats(pages->manager, counters);
     counters->decisions = pages->counters.decisions;

@@ -77,11 +77,28 @@ static int check_workload(const cz_values *values, cz_error *error) {
     return CZ_OK;
 }
 
+static int check_streams(const cz_values *values, cz_error *error) {
+    const cz_json *counted = cz_values_get(values, "calibration.writes_by_stream");
+    if ((int64_t)counted->length != cz_values_get(values, "arch.streams")->integer)
+        return no_model(values, error, "does not have a number for each of arch.streams",
+                        "calibration.writes_by_stream");
+    return CZ_OK;
+}
+
+static int check_virtual(const cz_values *values, cz_error *error) {
+    int64_t pages = cz_values_get(values, "arch.pages")->integer, fragment = cz_values_get(values, "arch.fragment")->integer;
+    return pages % fragment ? no_model(values, error, "is no multiple of arch.fragment", "arch.pages") : CZ_OK;
+}
+
 int cz_check_rules(const cz_values *values, cz_error *error) {
     if (strcmp(values->kind, "admission") == 0 || strcmp(values->kind, "prefetch") == 0)
         return check_history(values, error);
     if (strcmp(values->kind, "caching") == 0)
         return check_caching(values, error);
+    if (strcmp(values->kind, "streams") == 0)
+        return check_streams(values, error);
+    if (strcmp(values->kind, "virtual") == 0)
+        return check_virtual(values, error);
     return strcmp(values->kind, "workload") == 0 ? check_workload(values, error) : CZ_OK;
 }
 
@@ -96,6 +113,8 @@ static const struct {
     {"caching", {"cached", "soon", "mean", "late"}, {"queue", "page_hits", "replaced_pages", "dirty_evicted_pages"}},
     {"reuse", {"score"}, {"outcome", "victim_page", "leader"}},
     {"workload", {NULL}, {"class", "vote", "in_force"}},
+    {"streams", {"stream"}, {"stream"}},
+    {"virtual", {"position"}, {"position", "hit", "moved"}},
 };
 
 static bool same_names(const cz_json *list, const char *const *names) {

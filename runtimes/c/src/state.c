@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bytes.h"
 #include "names.h"
+#include "saved.h"
 
 #define MAGIC "CZSTATE1"
 #define DIGEST 64
@@ -52,7 +52,7 @@ static bool sync_folder(const char *path) {
     return done;
 }
 
-static int write_file(const char *path, const unsigned char *data, size_t size, cz_error *error) {
+int cz_write_file(const char *path, const unsigned char *data, size_t size, cz_error *error) {
     char temporary[MOST_PATH];
     int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
     if (length < 0 || (size_t)length >= sizeof temporary)
@@ -77,7 +77,7 @@ static int write_file(const char *path, const unsigned char *data, size_t size, 
     return sync_folder(path) ? CZ_OK : io_failed(path, "its folder cannot be written", error);
 }
 
-static int read_file(const char *path, unsigned char **data, size_t *size, cz_error *error) {
+int cz_read_file(const char *path, unsigned char **data, size_t *size, cz_error *error) {
     struct stat found;
     *data = NULL;
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO has no writer to wait for */
@@ -126,7 +126,7 @@ int cz_save(const cz_stream *stream, const char *path, cz_error *error) {
     cz_names_save(stream->names, data + HEAD);
     stream->ops->save(stream, data + HEAD + names);
     cz_sha256_of(data, size - DIGEST, (char *)data + size - DIGEST);
-    int result = write_file(path, data, size, error);
+    int result = cz_write_file(path, data, size, error);
     free(data);
     return result;
 }
@@ -188,7 +188,7 @@ int cz_restore(cz_stream *stream, const char *path, cz_error *error) {
     if (!stream || !path) return cz_fail(error, CZ_BAD_CALL, "cz_restore: no stream or no path; pass both");
     if (!stream->ops->restore)
         return cz_fail(error, CZ_BAD_CALL, "%s: streams of kind %s are not saved", path, stream->ops->name);
-    int result = read_file(path, &data, &size, error);
+    int result = cz_read_file(path, &data, &size, error);
     cz_bytes in = {data, size, false};
     if (!result) result = check_state(stream, path, &in, size, &observed, &names, error);
     if (!result)

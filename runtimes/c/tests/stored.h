@@ -22,7 +22,7 @@ static void find_stored(void) {
                 snprintf(stored[n_stored++], sizeof stored[0], "%s/%s", folder, entry->d_name);
         closedir(list);
     }
-    REQUIRE(n_stored >= 10);
+    REQUIRE(n_stored >= 11);
 }
 
 #endif

@@ -1,5 +1,6 @@
 """The model card: what a bundle is, in words and tables, from its manifest alone."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,14 @@ from cachezoo.systems.registry import bundling_of
 
 FLASH_KINDS = ("admission", "prefetch")  # no page caches: their hits in one would mean nothing
 CAPACITIES = {"capacity_pages": "pages of 4 KiB", "capacity_segments": "segments, see geometry in model.json"}
-CAPACITY = "16_384"
+CAPACITY = 16_384  # that snippets ask for
 SHOWN = 8  # train traces named; a card lists all of them below
+# What a snippet in C uses, by the words that show it does, and its declaration.
+DECLARED = {"&ticket": "cz_ticket ticket; cz_decision decision;", "&served": "cz_cache *cache; cz_access served;"}
+REQUEST = """\
+cz_request request = {.time_us = 0, .offset = 0, .size = 4096, .op = CZ_READ, .name_space = CZ_UNKNOWN,
+                      .user = CZ_UNKNOWN, .flags = CZ_UNKNOWN};   /* microseconds, bytes */
+request.volume = cz_intern(stream, CZ_VOLUME, "sda");"""
 
 PARTS = {
     "validation": "Evaluated on validation",
@@ -21,10 +28,8 @@ PARTS = {
 }
 COLUMNS = (
     "hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us", "accuracy", "vote_accuracy",
-    "in_force_accuracy",
+    "in_force_accuracy", "waf",
 )  # fmt: skip
-
-
 # Medians over groups of test traces, and what these are.
 MEDIANS = {
     "home_gap_closed": "later days of what it was trained on",
@@ -72,8 +77,7 @@ def _number(value: object) -> str:
 
 def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
     where = paths.bundle(manifest["id"])
-    in_pages = "capacity_pages" in words.runtime
-    capacity, options = (", capacity=capacity_pages", ".capacity = capacity_pages") if in_pages else ("", "0")
+    capacity = ", capacity=capacity_pages" if "capacity_pages" in words.runtime else ""
     return [
         "## How to load it",
         "",
@@ -89,10 +93,13 @@ def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
         'time_us, op, offset, size, volume = 0, "read", 0, 4096, "sda"   # a request: microseconds, bytes',
         words.runtime + "```",
         "",
+        "Or in a function of C; link with -lcachezoo. Every call returns CZ_OK, or leaves a line in `error.text`:",
+        "",
         "```c",
-        f'cz_open("{where}", CZ_FP32, &bundle, &error);   /* checks every file; link with -lcachezoo */',
-        f"cz_stream_new(bundle, &(cz_stream_options){{{options}}}, &stream, &error);",
-        words.native + "```",
+        "#include <cachezoo.h>",
+        "",
+        *_native(manifest, words.native),
+        "```",
         "",
         "In Python with the whole package, many requests at once; one value a request, here of two:",
         "",
@@ -118,8 +125,37 @@ def _loading(manifest: Mapping[str, Any], words: Card) -> list[str]:
 
 def _sizes(lines: str) -> list[str]:
     """The capacities that a snippet asks for, with a value."""
-    found = {name: unit for name, unit in CAPACITIES.items() if name in lines}
-    return [f"{name} = {CAPACITY}   # {unit}" for name, unit in found.items()]
+    return [f"{name} = {CAPACITY:_}   # {unit}" for name, unit in _asked(lines).items()]
+
+
+def _asked(lines: str) -> dict[str, str]:
+    """The capacities that a snippet names, with their units."""
+    return {name: unit for name, unit in CAPACITIES.items() if name in lines}
+
+
+def _native(manifest: Mapping[str, Any], lines: str) -> list[str]:
+    """The snippet in C: declarations, the bundle and its stream, the kind's own lines."""
+    sizes = _asked(lines)
+    options = ".capacity = capacity_pages" if "capacity_pages" in sizes else "0"
+    declared = [text for word, text in DECLARED.items() if word in lines]
+    remembers = re.search(r"\bstream\b", lines) is not None  # else the bundle is asked without a state
+    code = [
+        "cz_error error; cz_bundle *bundle;" + (" cz_stream *stream;" if remembers else ""),
+        *declared,
+        *(f"int64_t {name} = {CAPACITY};   /* {unit} */" for name, unit in sizes.items()),
+        f'cz_open("{paths.bundle(manifest["id"])}", CZ_FP32, &bundle, &error);   /* checks every file */',
+    ]
+    if remembers:
+        code += [f"cz_stream_new(bundle, &(cz_stream_options){{{options}}}, &stream, &error);", REQUEST]
+    if "admission" in lines:
+        first = paths.bundle(manifest["policy"]["admission"])
+        code += [
+            "cz_bundle *rule; cz_stream *admission;",
+            f'cz_open("{first}", CZ_FP32, &rule, &error);',
+            "cz_stream_new(rule, &(cz_stream_options){0}, &admission, &error);",
+            'cz_intern(admission, CZ_VOLUME, "sda");   /* both streams are told names in one order */',
+        ]
+    return [*code, *lines.splitlines()]
 
 
 def _beside(manifest: Mapping[str, Any], opened: str, lines: str) -> list[str]:

@@ -1,5 +1,8 @@
 """Is a trace still like what a bundle's model learned from? Each input beside its distribution in training.
 
+Of kind streams that is the stream of each write: chunks that hold other data than in training, or none that was seen,
+move the shares of the streams.
+
 The distance of a number is the largest by which its cumulative distribution leaves the deciles of training
 (Kolmogorov and Smirnov's, as far as eleven values know it: ties in training never count as drift). That of a code is
 the share of requests that would have to carry another one (total variation).
@@ -15,7 +18,7 @@ import numpy.typing as npt
 from cachezoo.bundles.reader import Bundle
 from cachezoo.errors import BundleError
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.traces.table import OP_READ
+from cachezoo.traces.table import OP_READ, OP_WRITE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,7 +27,7 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 TENTHS = 10
 MOVED, DRIFTED = 0.1, 0.25
-SERVED = ("admission", "prefetch")
+SERVED, STREAMS = ("admission", "prefetch"), "streams"
 
 
 @dataclass(frozen=True)
@@ -57,26 +60,51 @@ class Drift:
         reads: requests looked at.
         inputs: by falling distance.
         admitted: share of the reads that the model would admit; None of a kind that admits nothing.
+        placed: of kind streams, which looks at writes; None of the others.
     """
 
     reads: int
     inputs: tuple[Input, ...]
     admitted: float | None
+    placed: "Placed | None" = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where a dictionary of streams puts a trace's writes.
+
+    Attributes:
+        writes: write requests.
+        stream_0: share of them that goes to stream 0: its own chunks, and those that were not learned.
+        stream_0_before: the same in training.
+        beyond: share that begins beyond the last chunk that was learned.
+        several_chunks: share that spans more than one chunk; the first byte's decides.
+        other_streams: share whose last byte's chunk is of another stream than the first byte's.
+    """
+
+    writes: int
+    stream_0: float
+    stream_0_before: float
+    beyond: float
+    several_chunks: float
+    other_streams: float
 
 
 def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
-    """Compute a model's inputs on a trace's reads, and hold each against training.
+    """Compute a model's inputs on a trace's reads, and hold each against training; of kind streams, its writes.
 
     Args:
-        bundle: of kind admission or prefetch.
+        bundle: of kind admission, prefetch or streams.
         batch: the trace, from its first request on.
 
     Raises:
-        BundleError: the bundle states no distribution, or is of another kind; or the trace has no reads.
+        BundleError: the bundle states no distribution, or is of another kind; or the trace has no reads, or no writes.
     """
+    if bundle.kind == STREAMS:
+        return _placed(bundle, batch)
     stated = bundle.manifest["measured"].get("inputs")
     if bundle.kind not in SERVED or not stated:
-        what = f"of this release or later, of kind {' or '.join(SERVED)}"
+        what = f"of this release or later, of kind {', '.join(SERVED)} or {STREAMS}"
         message = f"{bundle.where}: states no distribution of its inputs; give a bundle {what}"
         raise BundleError(message)
     read = batch.op == OP_READ
@@ -88,6 +116,34 @@ def drift(bundle: Bundle, batch: RequestBatch) -> Drift:
     admitted = float(serving.decide(rows)[read].mean()) if bundle.kind == "admission" else None
     own = [_input(entry, stated, rows[read, k]) for k, entry in enumerate(bundle.manifest["features"])]
     return Drift(int(read.sum()), tuple(sorted(own, key=lambda one: -one.distance)), admitted)
+
+
+def _placed(bundle: Bundle, batch: RequestBatch) -> Drift:
+    """The streams of a trace's writes beside those of training.
+
+    Raises:
+        BundleError: the trace has no writes.
+    """
+    write = batch.op == OP_WRITE
+    if not write.any():
+        message = f"{bundle.where}: the trace has no writes, which the model places"
+        raise BundleError(message)
+    serving, offset, size = bundle.serving(), batch.offset[write], batch.size[write]
+    first, last = serving.placements(offset), serving.placements(offset + size - 1)
+    chunks, ends = serving.chunks(offset), serving.chunks(offset + size - 1)
+    before = np.asarray(bundle.manifest["calibration"]["writes_by_stream"], np.float64)
+    before = before / max(before.sum(), 1.0)
+    now = np.bincount(first, minlength=len(before)) / len(first)
+    placed = Placed(
+        writes=len(first),
+        stream_0=float(now[0]),
+        stream_0_before=float(before[0]),
+        beyond=float((chunks >= serving.learned_end).mean()),
+        several_chunks=float((ends > chunks).mean()),
+        other_streams=float((last != first).mean()),
+    )
+    stream = Input("stream", float(np.abs(now - before).sum() / 2), placed.stream_0, placed.stream_0_before)
+    return Drift(0, (stream,), None, placed)
 
 
 def retrain_command(traces: str, category: str) -> str:
@@ -130,7 +186,8 @@ def table_of(found: Drift, title: str) -> "Table":
     """For the terminal."""
     from rich.table import Table
 
-    table = Table("input", "distance", "outside training", "verdict", title=title)
+    outside_is = "outside training" if found.placed is None else "stream 0: its own, or not learned"
+    table = Table("input", "distance", outside_is, "verdict", title=title)
     for one in found.inputs:
         outside = f"{100 * one.outside:.1f} %" + (
             f" (was {100 * one.outside_before:.1f})" if one.outside_before else ""

@@ -81,10 +81,11 @@ def golden_requests(params: "Params", category: str | None, rows: int) -> Reques
     categories = [category] if category is not None else params.data.page_categories
     parts = []
     for name in categories:
-        keys = traces_of(params, name, "validation")
-        if keys:
+        files = [paths.requests(name, key) for key in traces_of(params, name, "validation")]
+        files += map(Path, params.data.cycles.get(name, {}).get("validation", []))  # of traces for streams alone
+        if files:
             share = max(1, rows // len(categories))
-            parts.append(batch_of(read_trace(paths.requests(name, keys[0]))).part(0, share))
+            parts.append(batch_of(read_trace(files[0])).part(0, share))
     if not parts:
         raise BundleError(no_trace(categories[0], "validation"))
     return join(parts)

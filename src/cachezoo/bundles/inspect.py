@@ -1,6 +1,7 @@
 """What a bundle says of itself, as plain values and as tables for people."""
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.bundles.cost import state_of
@@ -38,6 +39,12 @@ def branches_of(golden: dict[str, Any]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(golden["branches"].items()))
 
 
+def _shares(counts: Sequence[int]) -> str:
+    """Counts as shares, those of 0 left out."""
+    total = max(sum(counts), 1)
+    return ", ".join(f"{place}: {100 * count / total:.1f} %" for place, count in enumerate(counts) if count) or "none"
+
+
 def render(report: dict[str, Any]) -> "Group":
     """Tables of `inspect`'s report for a rich console."""
     from rich.console import Group
@@ -62,6 +69,9 @@ def render(report: dict[str, Any]) -> "Group":
         "synthetic sets": ", ".join(f"{one['name']} {one['rows']}" for one in synthetic) or "none",
         "trained on": ", ".join(f"{t['trace']} ({t['role']})" for t in manifest["provenance"]["traces"]),
     }
+    if manifest["kind"] == "streams":
+        rows["streams"] = f"{manifest['arch']['streams']}, {cost['parameters'] // 2} ranges of chunks of 32 KiB"
+        rows["training's writes by stream"] = _shares(manifest["calibration"]["writes_by_stream"])
     for name, value in rows.items():
         facts.add_row(name, Text(str(value)))
     # A forest takes its inputs as they are: mean 0 and scale 1 in every row would say nothing.

@@ -56,6 +56,10 @@ def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
         overall = found(system.metrics.load(), paths.metrics(system.id)) if system.metrics is not None else None
         own = overall if overall is not None and trained.model_id in overall.models else None
         return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {}, inputs=inputs)
+    if system.metrics is not None and system.scope != "all":
+        overall = found(system.metrics.load(), paths.METRICS / system.id / f"{category}.json")
+        own = overall if overall is not None and trained.model_id in overall.models else None
+        return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {}, inputs=inputs)
     in_flash = system.bundling is not None and system.bundling.calibrated  # a write budget is a flash cache's
     page = found(read_category, paths.metrics(category))
     return Metrics(page, found(read_flash, paths.flash_metrics(category)) if in_flash else None, inputs=inputs)

@@ -25,7 +25,7 @@ GOLDEN = "golden"
 SYNTHETIC = "golden/synthetic"
 GOLDEN_FILES = ("requests.csv", "features.npy", "outputs.npy", "decisions.npy")
 GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS = (f"{GOLDEN}/{name}" for name in GOLDEN_FILES)
-REQUIRED = (MODEL, CARD, GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS)
+REQUIRED = (CARD, GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS)
 # Keys of the model's document; all others are the manifest's.
 ACTING = (
     *("kind", "category", "profile", "conformance", "arch", "inputs", "outputs", "features", "encodings"),
@@ -52,7 +52,7 @@ def model_digest(files: Iterable[Mapping[str, Any]]) -> str:
 
 
 def required_files(protocol: int) -> tuple[str, ...]:
-    """Files that every bundle of a PROTOCOL lists, beside its kind's weights."""
+    """Files that every bundle of a PROTOCOL lists, beside those of its kind: weights, and an ONNX file if any."""
     return REQUIRED if protocol == 1 else (ACTS, *REQUIRED)
 
 

@@ -115,7 +115,7 @@ class Bundle:
 
     @property
     def kind(self) -> str:
-        """What the model decides: workload, caching, admission or prefetch."""
+        """What the model decides: the id of its system."""
         return str(self.manifest["kind"])
 
     @property
@@ -165,16 +165,18 @@ class Bundle:
                 raise self._no_model(ConfigError(f"{name} is {said}, its values make it {is_so}"))
 
     def _check_graph(self) -> None:
-        """Before a runtime sees the model: its sizes are in their ranges, its graph is that of its kind and sizes.
+        """Before a runtime sees the model: its sizes are in their ranges, its graph, if any, is that of its kind.
 
         Raises:
             BundleError: they are not.
         """
         try:
             check_sizes(self.manifest, self._kind.sizes)
-            wanted = self._kind.graph(self.manifest)
+            wanted = self._kind.graph(self.manifest) if self._kind.graph is not None else None
         except (ConfigError, KeyError, TypeError) as error:
             raise self._no_model(error) from error
+        if wanted is None:
+            return
         try:
             model = read_model(self._files[MODEL])
             check_graph(model, wanted, len(self.manifest["features"]))
@@ -227,17 +229,20 @@ class Bundle:
         """
         try:
             return self._kind.open_weights(self.manifest, self._files)
+        except BundleError as error:
+            message = f"{self.where}/{error}"
+            raise BundleError(message) from error
         except (ConfigError, ValueError, KeyError, struct.error, RecursionError) as error:
             message = f"{self.where}: {one_line(error)}; export the bundle again"
             raise BundleError(message) from error
 
     @property
     def engine(self) -> Session:
-        """What decides: the weights' files of a forest from PROTOCOL 2 on, else onnxruntime."""
+        """What decides: the weights' files of a forest or table from PROTOCOL 2 on, else onnxruntime."""
         return self.weights if self.by_weights else self.session
 
     def serving(self) -> Any:  # noqa: ANN401 - the serving class of the kind
-        """The serving object with fresh state: AdmissionServing, PrefetchServing, CachingServing or WorkloadServing.
+        """The serving object with fresh state: AdmissionServing, CachingServing, StreamsServing … by kind.
 
         Raises:
             BundleError: the manifest's values do not make a model of its kind.

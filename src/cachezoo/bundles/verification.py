@@ -50,9 +50,12 @@ def verify_loaded(bundle: Bundle) -> dict[str, Any]:
 def _hold(bundle: Bundle, golden: Golden) -> float:
     """Recompute a set on the files that decide and, where the model computes its outputs, on the others.
 
-    Forests' decisions are those of the files that decide; of an LSTM both have to give the same.
+    Forests' decisions are those of the files that decide; of an LSTM both have to give the same. A kind without an ONNX
+    file has no others.
     """
     bundling = bundling_of(bundle.kind)
+    if bundling.onnx is None:
+        return compare(golden, bundle.replay(golden, bundle.engine), bundle.where, bundling.weights)
     weights, onnx = bundling.weights, (MODEL,)
     deciding, other = (weights, onnx) if bundle.by_weights else (onnx, weights)
     worst = compare(golden, bundle.replay(golden, bundle.engine), bundle.where, deciding)

@@ -4,7 +4,7 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +59,15 @@ def _kind(name: str) -> Kind:
 def refusal(trained: TrainedModel) -> str | None:
     """Why a model must not be exported, or None.
 
-    A model that never trained, an imitator whose teacher loses to the best classic on validation, and a prefetch that
-    does not beat one that asks no model there, are reported and not shipped.
+    A model that never trained, an imitator whose teacher loses to the best classic on validation, a prefetch that does
+    not beat one that asks no model there, and a dictionary of one stream, are reported and not shipped.
     """
     if not trained.trained:
         return f"it never trained: {trained.reason}"
     if trained.calibration.get("oracle_beats_classic") is False:
         return f"its oracle is below the best classic on validation: {trained.reason}"
+    if not any(trained.calibration.get("writes_by_stream", [0, 1])[1:]):
+        return f"it sends every write to stream 0, as a drive without streams does: {trained.reason}"
     if bundling_of(trained.kind).must_win and not trained.beats_baseline:
         return f"not shown to beat prefetching without a model: {trained.reason}"
     return None
@@ -117,9 +119,9 @@ def build_bundle(
     trained = read_trained(trained_dir)
     _check_shippable(trained)
     files = _model_files(trained, trained_dir)
-    session = open_session(files[MODEL], trained.model_id)
-    manifest = _draft(trained, session, files[MODEL], metrics, settings)
-    engine = _engine(manifest, session, files, trained.model_id)
+    session = open_session(files[MODEL], trained.model_id) if MODEL in files else None
+    engine = _engine(trained.model_dump(mode="json"), session, files, trained.model_id)
+    manifest = _draft(trained, session, files, metrics, settings)
     golden, recomputed = _choose_golden(manifest, engine, requests, settings)
     _check_parity(trained, trained_dir, recomputed)
     files.update(golden_files(golden, recomputed))
@@ -131,13 +133,16 @@ def build_bundle(
     return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
 
 
-def _engine(manifest: Mapping[str, Any], session: Session, files: Mapping[str, bytes], model_id: str) -> Session:
+def _engine(manifest: Mapping[str, Any], session: Session | None, files: Mapping[str, bytes], model_id: str) -> Session:
     """What decides in the bundle, see `Bundle.engine`."""
     kind = _kind(manifest["kind"])
-    if not kind.weights_decide:
+    if session is not None and not kind.weights_decide:
         return session
     try:
         return kind.open_weights(manifest, files)
+    except BundleError as error:
+        message = f"{model_id}: is not exported: {error}"
+        raise BundleError(message) from error
     except ValueError as error:
         message = f"{model_id}: is not exported: {error}; train the model again"
         raise BundleError(message) from error
@@ -199,9 +204,11 @@ def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
             message = f"{folder / name}: cannot be read ({error.strerror}); train the model again"
             raise BundleError(message) from error
         check_finite(name, files[name], str(folder))
-    model: bytes = bundling_of(trained.kind).onnx.load()(folder)
-    check_finite(MODEL, model, trained.model_id)
-    return {**files, MODEL: model}
+    exported = bundling_of(trained.kind).onnx
+    if exported is not None:
+        files[MODEL] = exported.load()(folder)
+        check_finite(MODEL, files[MODEL], trained.model_id)
+    return files
 
 
 def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, str]:
@@ -214,16 +221,17 @@ def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, st
 
 def _draft(
     trained: TrainedModel,
-    session: Session,
-    model: bytes,
+    session: Session | None,
+    files: Mapping[str, bytes],
     metrics: Metrics,
     settings: ExportSettings,
 ) -> dict[str, Any]:
     """Both documents in one, without golden section, model digest and files."""
     values = trained.model_dump(mode="json")
     kind = _kind(trained.kind)
-    inputs, outputs = tensors(session, kind.units)
+    inputs, outputs = tensors(session, kind.units) if session is not None else ([], [])
     state = kind.state(values)
+    counted = asdict(kind.cost(values, files)) if kind.cost is not None else model_cost(files[MODEL])
     return {
         "PROTOCOL": PROTOCOL,
         "id": trained.model_id,
@@ -239,7 +247,7 @@ def _draft(
             "libraries": _libraries(trained, settings.libraries),
         },
         "cost": {
-            **model_cost(model),
+            **counted,
             "state_bytes": state.fixed,
             "state_bytes_per_key": state.each,
             "state_key": state.key,
@@ -273,7 +281,7 @@ def _grown(
     last = min(settings.golden_rows_max, len(requests))
     while True:
         head = requests.part(0, rows)
-        context = kind.contexts(head)[choice]
+        context = kind.contexts(manifest, head)[choice]
         recomputed = kind.recompute(kind.serve(manifest, session), head, context)
         if rows >= last or all(recomputed.branches[name] for name in kind.wanted):
             break
@@ -295,7 +303,7 @@ def _choose_golden(
     kind = _kind(manifest["kind"])
     requests = requests if kind.reads_flags else replace(requests, flags=None)
     best = _grown(manifest, session, requests, 0, settings)
-    for k, choice in itertools.product(range(BEGINNINGS), range(len(kind.contexts(requests.part(0, 1))))):
+    for k, choice in itertools.product(range(BEGINNINGS), range(len(kind.contexts(manifest, requests.part(0, 1))))):
         first = k * len(requests) // BEGINNINGS
         if best.rank(kind.wanted) >= (len(kind.wanted), min(settings.golden_rows, len(requests) - first)):
             break
@@ -315,8 +323,11 @@ def _choose_golden(
 
 def _check_parity(trained: TrainedModel, folder: Path, recomputed: Recomputed) -> None:
     """Hold the exported model against the one that was trained, on the golden rows."""
-    reference = bundling_of(trained.kind).reference.load()
-    difference = float(np.abs(reference(folder, trained, recomputed.features) - recomputed.outputs).max(initial=0.0))
+    reference = bundling_of(trained.kind).reference
+    if reference is None:
+        return
+    wanted = reference.load()(folder, trained, recomputed.features)
+    difference = float(np.abs(wanted - recomputed.outputs).max(initial=0.0))
     if not difference <= OUTPUT_TOLERANCE:
         message = (
             f"{trained.model_id}: the exported model differs by {difference:.2g} from the trained one, "

@@ -89,6 +89,7 @@ class MariadbLoad(Strict):
         report_mib_s: pace of a report's scan.
         batch_rows: ledger rows that a batch job appends.
         purge_rows: oldest rows that a purge deletes of the history and of the ledger.
+        log_mib: size of InnoDB's redo log, which is written round and round; 64 without.
     """
 
     accounts: int = Field(ge=1000, le=20_000_000)
@@ -105,6 +106,7 @@ class MariadbLoad(Strict):
     report_mib_s: float = Field(gt=0, le=200)
     batch_rows: int = Field(ge=1, le=1_000_000)
     purge_rows: int = Field(ge=1, le=1_000_000)
+    log_mib: int | None = Field(default=None, ge=8, le=4096)
 
     @field_validator("theta")
     @classmethod
@@ -260,6 +262,42 @@ class MailLoad(Strict):
     compact_share: float = Field(gt=0, le=1)
 
 
+class SpoolLoad(Strict):
+    """Dovecot behind a queue, written to all day.
+
+    Attributes:
+        users: mailboxes.
+        messages: in all inboxes at the start; expiry brings each inbox back to what it had.
+        archived: messages in all archives, which nobody touches.
+        user_sigma: of the lognormal number of messages of a user.
+        median_kib, sigma: lognormal message sizes.
+        max_kib: larger messages are cut to this.
+        clients: at once, each with users of its own.
+        theta: Zipf exponent over the users, 0 uniform.
+        drift_users: ranks a day by which the users' order moves on.
+        deliver, defer, read, flag, discard: weights of the visits: a message through the queue, one that stays in it
+            until its next run, and what users do with a message of theirs.
+        format: how Dovecot stores messages.
+    """
+
+    users: int = Field(ge=2, le=5000)
+    messages: int = Field(ge=20, le=1_000_000)
+    archived: int = Field(ge=20, le=1_000_000)
+    user_sigma: float = Field(ge=0, le=3)
+    median_kib: float = Field(gt=0)
+    sigma: float = Field(ge=0, le=3)
+    max_kib: int = Field(ge=1, le=65_536)
+    clients: int = Field(ge=1, le=64)
+    theta: float = Field(ge=0, le=3)
+    drift_users: int = Field(ge=0)
+    deliver: int = Field(ge=1)
+    defer: int = Field(ge=0)
+    read: int = Field(ge=0)
+    flag: int = Field(ge=0)
+    discard: int = Field(ge=0)
+    format: Literal["maildir", "sdbox", "mdbox"]
+
+
 class FileserverLoad(Strict):
     """Dbench as the users of an office's file server.
 
@@ -318,4 +356,5 @@ SECTIONS = {
     "mariadb": "mariadb",
     "mail": "mail",
     "fileserver": "fileserver",
+    "spool": "spool",
 }

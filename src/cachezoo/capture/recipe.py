@@ -12,6 +12,7 @@ from cachezoo.capture.loads import (
     FileserverLoad,
     MailLoad,
     MariadbLoad,
+    SpoolLoad,
     Strict,
     WebLoad,
 )
@@ -76,7 +77,8 @@ class Recipe(Strict):
         buffer_kib: trace buffer of each processor.
         warmup_s: seconds of load at the mean rate before events are kept, which fill the page cache.
         schedule: the load over time.
-        database, web, blob, mariadb, mail, fileserver: the workloads' own parts; exactly the one that `workload` takes.
+        database, web, blob, mariadb, mail, fileserver, spool: the workloads' own parts; exactly the one that `workload`
+            takes.
     """
 
     workload: str
@@ -95,6 +97,7 @@ class Recipe(Strict):
     fileserver: FileserverLoad | None = None
     blob: BlobLoad | None = None
     mariadb: MariadbLoad | None = None
+    spool: SpoolLoad | None = None
 
     @model_validator(mode="after")
     def _one_load(self) -> Self:

@@ -259,7 +259,7 @@ def choose_recipe(workload: str, path: Path | None, seed: int | None, seconds: i
 
     Args:
         workload: id of the workload.
-        path: its recipe; the workload's training recipe under conf/capture without.
+        path: its recipe; without, the workload's training recipe under conf/capture, or the one called as it.
         seed: instead of the recipe's.
         seconds: of load instead of the recipe's days.
 
@@ -267,7 +267,8 @@ def choose_recipe(workload: str, path: Path | None, seed: int | None, seconds: i
         ConfigError: unknown workload, unusable recipe, or one of another workload.
     """
     workload_class(workload)
-    where = path or RECIPES / f"{workload}_train.yaml"
+    training, only = RECIPES / f"{workload}_train.yaml", RECIPES / f"{workload}.yaml"
+    where = path or (only if only.is_file() else training)
     recipe = load_recipe(where)
     if recipe.workload != workload:
         message = f"{where}: a recipe for {recipe.workload}, not for {workload}; name another with --recipe"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.characteristics.values import CDF_SHARES, autocorrelation, quantiles
+from cachezoo.characteristics.values import CDF_SHARES, quantiles
+from cachezoo.measures.serial import autocorrelation
 from cachezoo.traces.table import OP_READ, Trace
 
 F64 = npt.NDArray[np.float64]

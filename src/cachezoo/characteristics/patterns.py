@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cachezoo.features.window import window_columns
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.systems.workload.baselines import COARSE_SIZES, TIMES, shares
+from cachezoo.traces.chunks import continues
 from cachezoo.traces.table import OP_READ, Trace
 
 F32 = npt.NDArray[np.float32]
@@ -88,21 +89,12 @@ def twsd(batch: RequestBatch) -> F64:
     return np.concatenate([counts[:3], counts[3:].sum(axis=0, keepdims=True)])
 
 
-def continues(trace: Trace) -> Bool:
-    """Which requests begin where the last one of their volume ended: bool[n]."""
-    order = np.argsort(trace.volume.codes, kind="stable")
-    volume, offset, size = trace.volume.codes[order], trace.offset[order], trace.size[order]
-    found = np.zeros(len(trace), np.bool_)
-    found[order[1:]] = (volume[1:] == volume[:-1]) & (offset[1:] == offset[:-1] + size[:-1])
-    return found
-
-
 def runs(trace: Trace, follows: Bool) -> Runs:
     """Measure runs of requests.
 
     Args:
         trace: requests.
-        follows: bool[n], see `continues`.
+        follows: bool[n], see `cachezoo.traces.chunks.continues`.
     """
     order = np.argsort(trace.volume.codes, kind="stable")
     first = np.flatnonzero(~follows[order])

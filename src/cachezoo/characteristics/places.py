@@ -13,7 +13,6 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 REGION_BYTES = (1 << 20, 1 << 16, 1 << 12)  # the first of which enough are touched
 HEAT_ROWS, HEAT_COLUMNS = 96, 160
-OFFSET_BITS = 62 - 12
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,9 @@ def heat_map(trace: Trace, clock: bool) -> HeatMap:
     """Count requests by address and time."""
     for region_bytes in REGION_BYTES:
         shift = int(region_bytes).bit_length() - 1
-        key = (trace.volume.codes.astype(np.int64) << (OFFSET_BITS)) | (trace.offset >> shift)
+        # Numbered by rank, so that a volume and a region fit into one number however many volumes there are.
+        regions, rank = np.unique(trace.offset >> shift, return_inverse=True)
+        key = trace.volume.codes.astype(np.int64) * len(regions) + rank
         touched, place = np.unique(key, return_inverse=True)
         if len(touched) >= 4 * HEAT_ROWS:
             break

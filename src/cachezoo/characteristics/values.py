@@ -44,18 +44,3 @@ def quantiles(values: npt.NDArray[Any], shares: Sequence[float] | F64 = CDF_SHAR
     """
     found: F64 = np.quantile(values, shares, method="inverted_cdf").astype(np.float64)
     return found
-
-
-def autocorrelation(values: npt.NDArray[Any], lag: int, least: int = 10) -> float | None:
-    """Correlation of a series with itself `lag` steps on; None where it has fewer than `least` values or never changes.
-
-    The estimate is the usual one of time series: both factors less the mean of all, over the variance of all.
-    """
-    series = np.asarray(values, np.float64)
-    if len(series) < max(least, lag + 2):
-        return None
-    centred = series - series.mean()
-    square = float(centred @ centred)
-    if square <= 1e-12 * len(series) * max(1.0, float(series.mean()) ** 2):
-        return None
-    return float(centred[:-lag] @ centred[lag:]) / square

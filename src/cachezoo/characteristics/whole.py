@@ -7,7 +7,7 @@ import numpy as np
 from cachezoo.characteristics.arrivals import Arrivals, arrivals, ticks
 from cachezoo.characteristics.latency import Latency, latency
 from cachezoo.characteristics.papers import FiosRow, RcRnnRow, fios_row, rc_rnn_row
-from cachezoo.characteristics.patterns import Patterns, continues, patterns
+from cachezoo.characteristics.patterns import Patterns, patterns
 from cachezoo.characteristics.places import HeatMap, WorkingSet, heat_map, working_set
 from cachezoo.characteristics.popularity import Popularity, popularity
 from cachezoo.characteristics.reuse import Reuse, reuse
@@ -19,6 +19,7 @@ from cachezoo.curves.curve import Curve, capacities_of
 from cachezoo.curves.exact import LRU, lru_curve
 from cachezoo.curves.measure import curves
 from cachezoo.curves.sampling import sampled_pages
+from cachezoo.traces.chunks import continues
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 

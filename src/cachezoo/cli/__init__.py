@@ -1,7 +1,9 @@
-"""`cachezoo …`, the command line for people. Each command has `--json`; bad input ends in one clear line."""
+"""`cachezoo …`, the command line for people.
 
-import sys
-from typing import TYPE_CHECKING, Annotated, NoReturn
+Each command has `--json`, but `track ui`, which serves pages. Bad input ends in one clear line.
+"""
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import typer.main
@@ -16,15 +18,19 @@ from cachezoo.cli import (
     recommend,
     report,
     results,
+    share,
     simulation,
+    size,
     study,
     synth,
+    tiers,
     trace,
     track,
     transform,
+    wear,
     zoo,
 )  # fmt: skip
-from cachezoo.cli.common import Group
+from cachezoo.cli.common import INTERRUPT_STATUS, Group, fail
 from cachezoo.cli.reading import show_rows
 from cachezoo.errors import CachezooError, interrupts_as_such, os_message
 
@@ -42,12 +48,16 @@ trace.app.add_typer(transform.app)
 trace.app.add_typer(characteristics.app)
 trace.app.add_typer(synth.app)
 app.add_typer(recommend.app)
+app.add_typer(size.app)
 app.add_typer(results.app)
 app.add_typer(trace.app, name="trace")
 app.add_typer(device.app, name="device")
 app.add_typer(simulation.app)
 app.add_typer(curves.app)
 app.add_typer(flash.app)
+app.add_typer(wear.app)
+app.add_typer(tiers.app)
+app.add_typer(share.app)
 app.add_typer(report.app)
 app.add_typer(bundle.app, name="bundle")
 app.add_typer(study.app, name="study")
@@ -71,13 +81,7 @@ def common(
 
 
 USAGE_STATUS = 2
-INTERRUPT_STATUS = 130
 INTERRUPTED = "interrupted"  # study says itself how to go on: other commands keep nothing
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    sys.stderr.write(f"cachezoo: {' '.join(message.split())}\n")
-    raise SystemExit(status)
 
 
 def _run(command: "Command") -> object:
@@ -87,7 +91,7 @@ def _run(command: "Command") -> object:
     except CachezooError as error:
         if getattr(error, "status", 1) != INTERRUPT_STATUS:
             raise
-        _fail(str(error), INTERRUPT_STATUS)
+        fail(str(error), INTERRUPT_STATUS)
 
 
 def main() -> None:
@@ -102,7 +106,7 @@ def main() -> None:
     except CachezooError as error:
         if error.rows:
             show_rows(error.rows)
-        _fail(str(error), getattr(error, "status", 1))
+        fail(str(error), getattr(error, "status", 1))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         asked = context.command_path if context else "cachezoo"
@@ -110,13 +114,13 @@ def main() -> None:
         if context and message == context.get_help():  # a group without a command
             typer.echo(message)
             raise SystemExit(USAGE_STATUS) from error
-        _fail(f"{message.strip().rstrip('.')}; see {asked} --help", USAGE_STATUS)
+        fail(f"{message.strip().rstrip('.')}; see {asked} --help", USAGE_STATUS)
     except OSError as error:
-        _fail(os_message(error), 1)
+        fail(os_message(error), 1)
     except MemoryError:
-        _fail("there is too little memory for this; give a part of the trace, or run it where there is more", 1)
+        fail("there is too little memory for this; give a part of the trace, or run it where there is more", 1)
     except (KeyboardInterrupt, typer.Abort):
-        _fail(INTERRUPTED, INTERRUPT_STATUS)
+        fail(INTERRUPTED, INTERRUPT_STATUS)
     if status == INTERRUPT_STATUS:
-        _fail(INTERRUPTED, INTERRUPT_STATUS)
+        fail(INTERRUPTED, INTERRUPT_STATUS)
     raise SystemExit(status if isinstance(status, int) else 0)

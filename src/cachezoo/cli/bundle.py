@@ -35,11 +35,13 @@ def bundle_verify(
 def bundle_sign(
     path: BundlePath,
     key: Annotated[Path, typer.Option("--key", help="An Ed25519 private key as PEM, without a password.")],
+    as_json: Json = False,
 ) -> None:
     """Write DIR.sig, the signature of a bundle, beside it."""
     from cachezoo.bundles.signature import sign
 
-    typer.echo(str(sign(path, key)))
+    written = str(sign(path, key))
+    typer.echo(json.dumps({"signature": written}) if as_json else written)
 
 
 @app.command("release")
@@ -49,8 +51,10 @@ def bundle_release(
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the table of all bundles here, as Markdown.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Pack every bundle of the project as one archive each, with SHA256SUMS."""
+    from rich.markup import escape
     from rich.table import Table
 
     from cachezoo import paths
@@ -62,7 +66,11 @@ def bundle_release(
     if page is not None:
         with atomic_file(page) as temporary:
             temporary.write_text(zoo_page(found), encoding="utf-8")
-    table = Table("archive", "bytes", "sha256", title=str(out_dir))
+    if as_json:
+        rows = [{"archive": str(one.archive), "bytes": one.size, "sha256": one.sha256} for one in found]
+        typer.echo(json.dumps(rows))
+        return
+    table = Table("archive", "bytes", "sha256", title=escape(str(out_dir)))
     for one in found:
         table.add_row(one.archive.name, f"{one.size:,}", one.sha256)
     out().print(table)
@@ -100,7 +108,13 @@ def bundle_drift(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), allow_nan=False))
         return
-    out().print(table_of(found, f"{path} on {trace}: {found.reads:,} reads"))
+    looked_at = f"{found.reads:,} reads" if found.placed is None else f"{found.placed.writes:,} writes"
+    out().print(table_of(found, f"{path} on {trace}: {looked_at}"))
+    if found.placed is not None:
+        shares = (found.placed.beyond, found.placed.several_chunks, found.placed.other_streams)
+        beyond, chunks, others = (f"{100 * share:.1f} %" for share in shares)
+        out().print(f"{beyond} of them begin beyond the last chunk that was learned.")
+        out().print(f"{chunks} span several chunks, {others} end in a chunk of another stream; the first byte decides.")
     if found.admitted is not None:
         out().print(f"{100 * found.admitted:.1f} % of them would be admitted.")
     worst = found.inputs[0]

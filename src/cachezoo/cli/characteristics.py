@@ -1,5 +1,6 @@
 """What a trace is, as a page: `cachezoo trace report`."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,8 +75,6 @@ def report(
 def _say(found: "Characteristics", page: Path | None, as_json: bool) -> None:
     """All figures as JSON; or a table with a sentence for each part, and where the page is."""
     if as_json:
-        import json
-
         from cachezoo.characteristics.values import json_values
 
         typer.echo(json.dumps(json_values(found), allow_nan=False))

@@ -1,8 +1,9 @@
 """What the commands share: options, tables, and the working folder."""
 
 import json
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup, TyperOption
@@ -12,6 +13,7 @@ from cachezoo.errors import ConfigError
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
+INTERRUPT_STATUS = 130
 LONGEST_CELL = 240
 PICTURES = (".png", ".svg")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -33,6 +35,12 @@ class Group(TyperGroup):
         if option is not None:
             option.default = False
         return option
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """End with one line on standard error, and a status."""
+    sys.stderr.write(f"cachezoo: {' '.join(message.split())}\n")
+    raise SystemExit(status)
 
 
 def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:

@@ -115,14 +115,16 @@ def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
 
     sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
     rows: list[dict[str, Any]] = [{"capacity": size} for size in sizes]
+    ids: list[str] = []
     for own in found:
+        read = f"transfers of {own.policy}"  # of another policy they are the misses
+        ids += [own.policy] if own.moved is None else [own.policy, read]
         for k, row in enumerate(rows):
-            row[own.policy] = own.shown(k)
+            row[own.policy], row[read] = own.shown(k), f"{own.transfers[k]:.4f}"
     rates = [own.rate for own in found if own.error is not None]
-    below = f"a sample of {100 * rates[0]:.2g} % of the pages, ± one standard error" if rates else ""
+    below = f"a sample of {100 * rates[0]:.3g} % of the pages, ± one standard error" if rates else ""
     title = f"{name}: page hit ratio, {counted(first, [accesses] * len(first))}"
-    ids = tuple(own.policy for own in found)
-    print_rows(rows, title, below, ["capacity", *ids], ids)
+    print_rows(rows, title, below, ["capacity", *ids], tuple(ids))
 
 
 @app.command()

@@ -105,7 +105,7 @@ def flash(
         return
     _print(trace.name, found, asked)
     for model in models:
-        _warn_of_drift(model)
+        warn_of_drift(model)
 
 
 def _policies(text: str | None, bundles: bool) -> list[str]:
@@ -276,19 +276,21 @@ def _leads(found: "FlashTable") -> list[str]:
 
     lines = []
     for lead in found.leads:
-        said = f"At {lead.asked}: of the policies without a model {lead.rival}"
-        said += f" with prefetch {lead.rival_prefetch}" if lead.rival_prefetch != NONE else ""
+        rival, saving = lead.rival, lead.saving
+        wrote = _written(rival.written_bytes_s, rival.written_share)
+        said = f"At {lead.asked}: of the policies without a model {rival.policy}"
+        said += f" with prefetch {rival.prefetch}" if rival.prefetch != NONE else ""
         said += " keeps the disks least busy"
-        said += "" if lead.more_helps else f"; more writes do not help it beyond {_written(*lead.rival_writes)}"
-        if lead.saved is not None and lead.interval is not None:
-            low, high = (f"{100 * value:+.1f}" for value in lead.interval)
-            beside = f" with prefetch {lead.model_prefetch}" if lead.model_prefetch != NONE else ""
-            what = "saves" if lead.saved > 0 else "costs"
-            said += f"; {lead.model}{beside} {what} {abs(100 * lead.saved):.1f} % of that time"
-            said += f" (90 % interval {low} to {high} % saved)"
-            wrote = lead.model_writes, lead.rival_writes
-            said += " within the same limit, writing {} against {}".format(*(_written(*own) for own in wrote if own))
-            said += ": no clear difference" if lead.interval[0] <= 0 <= lead.interval[1] else ""
+        said += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
+        if saving is not None:
+            model = saving.model
+            low, high = (f"{100 * value:+.1f}" for value in saving.interval)
+            beside = f" with prefetch {model.prefetch}" if model.prefetch != NONE else ""
+            what = "saves" if saving.share > 0 else "costs"
+            said += f"; {model.policy}{beside} {what} {abs(100 * saving.share):.1f} % of that time"
+            said += f" (90 % interval {low} to {high} % saved) within the same limit, writing "
+            said += f"{_written(model.written_bytes_s, model.written_share)} against {wrote}"
+            said += ": no clear difference" if saving.interval[0] <= 0 <= saving.interval[1] else ""
         lines.append(said + ".")
     return lines
 
@@ -354,7 +356,7 @@ def _notes(found: "FlashTable", asked: "FlashAsked") -> list[str]:
     return lines
 
 
-def _warn_of_drift(model: "FlashModel") -> None:
+def warn_of_drift(model: "FlashModel") -> None:
     """One line where the trace is unlike what the bundle learned from."""
     from cachezoo.console import err
 

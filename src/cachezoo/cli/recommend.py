@@ -165,9 +165,11 @@ def _worn(row: "Row") -> tuple[str, ...]:
 
 
 def _years(years: float | None) -> str:
+    from cachezoo.recommend.words import LONG_LIFE_YEARS
+
     if years is None:
         return "-"
-    return ">100 y" if years > 100 else f"{years:.1f} y"
+    return f">{LONG_LIFE_YEARS} y" if years > LONG_LIFE_YEARS else f"{years:.1f} y"
 
 
 def _table(found: "Recommendation") -> "Table":

@@ -2,58 +2,87 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cachezoo.cli.common import Json, project
+
+if TYPE_CHECKING:
+    from cachezoo.evaluation.results import Results
 
 app = typer.Typer()
 
 
 @app.command()
 def results(
+    category: Annotated[list[str] | None, typer.Option(help="Repeat for several; all without it.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Every policy, and why each model.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write every policy on every test trace, with all figures, into this CSV file.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print what the pipeline found: for each test trace the best classic, the best promoted model and the optimum."""
+    """Print what the pipeline found: for each test trace the best classic, the best promoted model and the optimum.
+
+    With --category what is of all categories together is left out, as it is of the CSV file.
+    """
     from cachezoo import paths
     from cachezoo.config.load import load_params
     from cachezoo.console import out
-    from cachezoo.evaluation import results as found
+    from cachezoo.evaluation.exported import of_categories, write_csv
+    from cachezoo.evaluation.results import read_results
+    from cachezoo.io import check_file
     from cachezoo.params import categories_of
     from cachezoo.report.gather import gather
     from cachezoo.report.traces import listed_facts
     from cachezoo.report.verdict import page_choice
 
+    if csv is not None:
+        check_file(csv)
     params = load_params() if paths.PARAMS.exists() else None
-    run = found.read_results(categories_of(params) if params else None)
+    run = read_results([*categories_of(params), *params.data.cycles] if params else None)
     if not run:
         project()
-    rows, flash, bundles = run.page_rows(), run.flash_rows(), run.bundles()
+    if category and run:
+        run = of_categories(run, category)
+    if csv is not None:
+        write_csv(run, csv)
     if as_json:
         typer.echo(json.dumps(run.as_json(), allow_nan=False))
-    elif rows or flash or run.systems:
+    elif run:
+        cached = bool(run.page_rows() or run.flash_rows())
         chosen = page_choice(gather(Path(), params, listed_facts)) if params else None
-        if not verbose:
-            from cachezoo.evaluation.summary import lines, summary_table
-
-            out().print(summary_table(lines(run)))
-            print_steps(
-                found.next_steps(bundles, chosen), "  .venv/bin/cachezoo results -v    every policy, and why each model"
-            )
-            return
-        width = out().width
-        tables = [found.results_table(some) for some in found.narrow(rows, width)]
-        tables += [found.flash_table(some, run.flash_saved()) for some in found.narrow(flash, width)]
-        tables += [found.beside_table(beside)] if (beside := run.beside_rows()) else []
-        tables += [found.printed(table, width) for table in run.system_tables()]
-        out().print(*tables, found.bundles_table(bundles))
-        for text in run.summaries():
-            out().print(text, soft_wrap=True, markup=False, highlight=False)
-        print_steps(found.next_steps(bundles, chosen))
+        (_print_summary if cached and not verbose else _print_all)(run, chosen)  # the summary is of caches alone
     else:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
+
+
+def _print_summary(run: "Results", chosen: str | None) -> None:
+    """A line for each test trace."""
+    from cachezoo.console import out
+    from cachezoo.evaluation.results import next_steps
+    from cachezoo.evaluation.summary import lines, summary_table
+
+    out().print(summary_table(lines(run)))
+    more = "  .venv/bin/cachezoo results -v    every policy, and why each model"
+    print_steps(next_steps(run.bundles(), chosen), more)
+
+
+def _print_all(run: "Results", chosen: str | None) -> None:
+    """Every policy, the tables of systems, what to buy, and the models."""
+    from cachezoo.console import out
+    from cachezoo.evaluation import results as found
+
+    width, bundles = out().width, run.bundles()
+    tables = [found.results_table(some) for some in found.narrow(run.page_rows(), width)]
+    tables += [found.flash_table(some, run.flash_saved()) for some in found.narrow(run.flash_rows(), width)]
+    tables += [found.beside_table(beside)] if (beside := run.beside_rows()) else []
+    tables += [found.printed(table, width) for table in run.own_tables()]
+    out().print(*tables, found.bundles_table(bundles))
+    for text in run.summaries():
+        out().print(text, soft_wrap=True, markup=False, highlight=False)
+    print_steps(found.next_steps(bundles, chosen))
 
 
 def print_steps(*steps: str) -> None:

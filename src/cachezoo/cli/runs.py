@@ -24,7 +24,8 @@ Policies = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
-        help="Id, or [admission+]eviction[+prefetch], or follow(experts=A|B); see policies. Repeatable; default lru.",
+        help="Id, [admission+]eviction[+prefetch], follow(experts=A|B) or vrm(...); see policies. Repeatable; "
+        "default lru.",
     ),
 ]
 Warmup = Annotated[

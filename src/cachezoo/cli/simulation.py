@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
-RATIOS = ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")
+RATIOS = ("hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
 PREFETCHED = ("prefetched", "prefetch_hits")
 RESPONSE = "mean_response_us"
@@ -160,7 +160,7 @@ def _compared(run: dict[str, Any], name: str, every: bool) -> None:
     best = f"best classic{'' if every else ' of those shown'}: {run['best_classic']}"
     if run["best_classic"] is None:
         best = "no classic is shown to state gaps to; see --all-classics"
-    columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *_columns(run["rows"])[1:]]
+    columns = ["policy", "kind", "hit_ratio", "transfers", "gap_points", "gap_closed", *_columns(run["rows"])[2:]]
     title = f"{name}: {human_pages(run['capacity'])}, {counted_words(run['rows'])}"
     rows = [{**row, "gap_closed": _percent(row["gap_closed"])} for row in run["rows"]]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
@@ -242,18 +242,22 @@ def policies(as_json: Json = False) -> None:
     from cachezoo.policies.admissions import ADMISSIONS
     from cachezoo.policies.prefetches import PREFETCHES
     from cachezoo.policies.registry import POLICIES
+    from cachezoo.policies.virtual import VRM
 
     lines = {entry.id: f"{entry.kind}: {entry.title}" for entry in POLICIES.values()}
+    lines[VRM.id] = f"composed: {VRM.title}"
     lines |= {f"{part.id}+": f"admission: {part.title}" for part in ADMISSIONS}
     lines |= {f"+{part.id}": f"prefetch: {part.title}" for part in PREFETCHES}
     print_values(lines, as_json, "policies")
 
 
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    """What is worth a column: ratios and counts; prefetches and response times where there are any."""
+    """What is worth a column: ratios and counts; prefetches, moves and response times where there are any."""
     columns = [*RATIOS, *COUNTS]
     if any(row["prefetched"] for row in rows):
         columns += PREFETCHED
+    if any(row["moved"] for row in rows):
+        columns.append("moved")
     if any(row[RESPONSE] is not None for row in rows):
         columns.append(RESPONSE)
     return columns

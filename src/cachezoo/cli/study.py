@@ -1,13 +1,12 @@
 """`cachezoo study`: settings of a system compared over seeds, searched for, and two studies beside each other."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cachezoo.cli.common import Group, Json, png_path, project
+from cachezoo.cli.common import INTERRUPT_STATUS, Group, Json, fail, png_path, project
 from cachezoo.errors import ConfigError, interrupts_as_such
 
 if TYPE_CHECKING:
@@ -32,11 +31,10 @@ caching network minutes. Lines say how many trainings there are, and how long th
 docs/study.md says what may choose a setting, and what a result is worth.
 """
 # Those of the registry that can be studied, which a test holds this to: importing it takes a third of `--help`'s time.
-SYSTEMS = ("caching", "reuse", "admission", "prefetch", "workload")
+SYSTEMS = ("caching", "reuse", "admission", "prefetch", "streams", "virtual", "workload")
 # Options that a search alone has, as typed.
 SEARCH_ONLY = {"trials": "--trials", "trial_seeds": "--trial-seeds"}
 TRIALS, TRIAL_SEEDS = 20, 2
-INTERRUPT_STATUS = 130
 
 
 class Studies(Group):
@@ -123,8 +121,7 @@ def study(
 def _interrupted(done: str) -> NoReturn:
     """Say in one line how to go on."""
     said = f"{done} and kept" if done else "what is done is kept"
-    sys.stderr.write(f"cachezoo: interrupted; {said} in .cache/study: the same command goes on from there\n")
-    raise SystemExit(INTERRUPT_STATUS)
+    fail(f"interrupted; {said} in .cache/study: the same command goes on from there", INTERRUPT_STATUS)
 
 
 def _check_outputs(out: Path | None, plot: Path | None) -> None:

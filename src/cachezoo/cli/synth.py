@@ -10,7 +10,7 @@ import typer
 
 from cachezoo.cli.common import Json
 from cachezoo.cli.reading import FormatName, FormatOptions, options_of
-from cachezoo.cli.trace import Output, refuse_same
+from cachezoo.cli.trace import Output, check_output
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def synth(
 ) -> None:
     """Draw a trace that is like another, for load tests: no address, name or time of it is kept."""
     from cachezoo.console import progress
-    from cachezoo.io import check_file
     from cachezoo.synth.compare import compare, statistics
     from cachezoo.synth.generate import synthetic
     from cachezoo.synth.model import load_model, save_model
@@ -55,10 +54,9 @@ def synth(
         message = "trace synth: give a trace to be like, or --model of one made before"
         raise ConfigError(message)
     given = [path for path in (trace, model) if path is not None]
-    refuse_same(given, output)
+    check_output(given, output)
     if trace is not None and model is not None:
-        refuse_same([trace], model)
-        check_file(model)
+        check_output([trace], model)
     original = None
     with progress("synthetic trace", STEPS) as advance:
         if trace is None:

@@ -5,7 +5,7 @@ from typing import Any
 from cachezoo.cli.common import cell
 
 Row = dict[str, Any]
-LEFT = ("trace", "policy", "kind")
+LEFT = ("trace", "policy", "kind", "placement")
 SIZE = "capacity"
 CELL_EDGES, LEAST_COLUMNS = 3, 3  # a blank at both sides and a line; columns shown however narrow
 

@@ -30,6 +30,14 @@ def refuse_same(files: list[Path], output: Path) -> None:
             raise ConfigError(message)
 
 
+def check_output(files: list[Path], output: Path) -> None:
+    """Refuse an output that would replace what is read, or cannot be written, before anything is read."""
+    from cachezoo.io import check_file
+
+    refuse_same(files, output)
+    check_file(output)
+
+
 @app.command("ingest")
 def ingest(
     files: Files,
@@ -48,7 +56,7 @@ def ingest(
     """
     from cachezoo.traces.ingest import ingest as run
 
-    refuse_same(files, output)
+    check_output(files, output)
     trace = given_files(
         files,
         fmt,
@@ -125,6 +133,9 @@ def add(
     objects: Annotated[
         bool, typer.Option("--objects", help="A new category is of large objects: for a flash cache, no page cache.")
     ] = False,
+    writes: Annotated[
+        bool, typer.Option("--writes", help="A new category is of overwrites: for the streams of an SSD, no cache.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Add a raw trace to conf/matrix.yaml; the next `make repro` uses it.
@@ -137,7 +148,7 @@ def add(
 
     root = project()
     given = given_files([file], fmt, option, columns, ask=not as_json)
-    taken = {"copy": not reference, "objects": objects}
+    taken = {"copy": not reference, "objects": objects, "writes": writes}
     new = NewTrace(file, category, role, key, given.fmt, part, given.options, skip_bad_rows, **taken)
     added = add_trace(root, new)
     if as_json:
@@ -254,7 +265,7 @@ def convert(
     """Write a trace in another format, and say what that format cannot hold."""
     from cachezoo.traces.formats import write_as
 
-    refuse_same([trace], output)
+    check_output([trace], output)
     rows = read_given(trace, fmt, option, columns, ask=not as_json)
     lost = write_as(rows, output, to, options_of(write_option))
     value = {"requests": len(rows), "format": to, "output": str(output)}
@@ -275,7 +286,7 @@ def capture(
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0.1, help="How long to watch it; Ctrl-C ends it sooner.")] = None,
     category: Annotated[str | None, typer.Option(help="Workload category to record, of a device.")] = None,
-    recipe: Annotated[Path | None, typer.Option(help="Default: conf/capture/WORKLOAD_train.yaml.")] = None,
+    recipe: Annotated[Path | None, typer.Option(help="Default: WORKLOAD_train.yaml or WORKLOAD.yaml.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.")] = None,
     duration: Annotated[int | None, typer.Option(help="Seconds, instead of the recipe's days.")] = None,
     as_json: Json = False,
@@ -306,20 +317,13 @@ def capture(
     from cachezoo.capture.run import capture as run
     from cachezoo.capture.run import choose_recipe
 
-    _check_folder(output)
+    check_output([], output)
     chosen = choose_recipe(workload or "", recipe, seed, duration)
     with progress(f"capturing {workload}", chosen.schedule.days * chosen.schedule.day_s) as advance:
         report = run(chosen, output, advance)
     value = dataclasses.asdict(report)
     value |= value.pop("counts")
     print_values(value, as_json, f"captured {workload}")
-
-
-def _check_folder(output: Path) -> None:
-    """Refuse a folder that is not there: a recording that gives no trace would leave it behind."""
-    if not output.parent.is_dir():
-        message = f"{output}: there is no folder {output.parent}; make it, or name another output"
-        raise ConfigError(message)
 
 
 def _capture_device(device: Path, seconds: float | None, output: Path, category: str, as_json: bool) -> None:
@@ -331,7 +335,7 @@ def _capture_device(device: Path, seconds: float | None, output: Path, category:
     if seconds is None:
         message = f"--device {device}: say with --seconds how long to watch it, such as --seconds 600"
         raise ConfigError(message)
-    _check_folder(output)
+    check_output([], output)
     if on_device(output, found):
         text = f"note: {output} lies on {device} itself, so a few writes of this recording are in it"
         err().print(text, soft_wrap=True, markup=False)

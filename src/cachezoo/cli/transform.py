@@ -9,7 +9,7 @@ import typer
 
 from cachezoo.cli.common import Json, print_values
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
-from cachezoo.cli.trace import Output, TracePath, refuse_same
+from cachezoo.cli.trace import Output, TracePath, check_output, refuse_same
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def cut(
     """Keep a window of time, a range of rows, or what lies in both."""
     from cachezoo.traces.transforms import cut as run
 
-    refuse_same([trace], output)
+    check_output([trace], output)
     part = run(read_given(trace, fmt, option, columns, ask=not as_json), start, stop, first, last)
     print_values(_write(part, output), as_json, f"cut from {trace.name}")
 
@@ -56,7 +56,7 @@ def cut(
 def sample(
     trace: TracePath,
     output: Output,
-    rate: Annotated[float, typer.Option(help="Prepared of the blocks to keep, above 0 and at most 1.")],
+    rate: Annotated[float, typer.Option(help="Part of the blocks to keep, above 0 and at most 1.")],
     seed: Annotated[int, typer.Option(help="Another seed, another choice of blocks.")] = 0,
     block_bytes: Annotated[int, typer.Option(help="Unit of the choice, a multiple of 4096.")] = 65_536,
     fmt: FormatName = "auto",
@@ -67,7 +67,7 @@ def sample(
     """Keep all accesses to a part of the address space, chosen by a hash of the block (SHARDS)."""
     from cachezoo.traces.transforms import sample as run
 
-    refuse_same([trace], output)
+    check_output([trace], output)
     part = run(read_given(trace, fmt, option, columns, ask=not as_json), rate, seed, block_bytes)
     print_values(_write(part, output), as_json, f"sampled from {trace.name}")
 
@@ -91,6 +91,8 @@ def split(
     if sum(bool(choice) for choice in (at, at_second, by)) != 1:
         message = "nothing to split by: give --at, --at-second or --by, one of them"
         raise ConfigError(message)
+    if not output.is_dir():
+        check_output([], output)
     whole = read_given(trace, fmt, option, columns, ask=not as_json)
     if by:
         parts = list(split_by(whole, by).values())
@@ -148,7 +150,7 @@ def merge(
     if share and turn:
         message = "give --share or --turn, not both: traces run at the same time or one after the other"
         raise ConfigError(message)
-    refuse_same(traces, output)
+    check_output(traces, output)
     given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
     name = NOT_IN_NAMES.sub("_", output.stem)
     if turn:

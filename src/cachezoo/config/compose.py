@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import yaml
 
 from cachezoo.config.load import validate_params
-from cachezoo.config.matrix_text import CORPORA, CORPUS, KEYS, LISTS, OBJECT_TABLE, PAGE_TABLE
+from cachezoo.config.matrix_text import CACHE_TABLES, CORPORA, CORPUS, FOLDERS, KEYS, LISTS, STREAMS, WRITE_TABLE
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
 from cachezoo.params import categories_of
-from cachezoo.settings.data import roles_of
+from cachezoo.settings.data import cycles_of, roles_of
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.formats import FORMATS
 from cachezoo.yaml_file import read_yaml
@@ -46,9 +47,12 @@ def _check_matrix(matrix: object, where: Path) -> None:
         if not _is_texts(matrix[name]):
             message = f"{where}: {name} must be a list of the traces' categories, each once"
             raise ConfigError(message)
-    tables = [matrix[name] or {} for name in (PAGE_TABLE, OBJECT_TABLE)]
+    tables = [matrix[name] or {} for name in CACHE_TABLES]
     if not all(isinstance(table, dict) for table in tables) or matrix["traces"] != tables[0] | tables[1]:
-        message = f"{where}: traces must be the rows of {PAGE_TABLE} and {OBJECT_TABLE} together (`<<: [*…, *…]`)"
+        message = f"{where}: traces must be the rows of {' and '.join(CACHE_TABLES)} together (`<<: [*…, *…]`)"
+        raise ConfigError(message)
+    if not isinstance(matrix[WRITE_TABLE] or {}, dict):
+        message = f"{where}: {WRITE_TABLE} must be a table of traces ({{}} for none)"
         raise ConfigError(message)
 
 
@@ -56,6 +60,7 @@ def _check_formats(params: Params, where: Path) -> None:
     """Refuse a format that no reader has; else the first stage that reads the trace would."""
     known = ["auto", *FORMATS]
     formats = {f"traces.{key}": entry.format for key, entry in params.data.traces.items()}
+    formats |= {f"{WRITE_TABLE}.{key}": entry.format for key, entry in params.data.writes.items()}
     formats |= {f"{CORPUS}.{key}": row.format for rows in params.data.corpus.values() for key, row in rows.items()}
     for place, given in formats.items():
         if given not in known:
@@ -127,6 +132,7 @@ def compose(conf: Path, models: Mapping[str, str] | None = None, changes: Sequen
         raise ConfigError(message) from error
     tree = dict(tree) if isinstance(tree, dict) else {}
     data = {"traces": matrix["traces"], "page_categories": sorted(matrix["page_categories"])}
+    data["writes"] = matrix[WRITE_TABLE] or {}
     data["corpus"] = _corpus(matrix, conf / "matrix.yaml")
     params = validate_params({**tree, "data": data}, str(conf))
     _check_formats(params, conf / "matrix.yaml")
@@ -135,18 +141,30 @@ def compose(conf: Path, models: Mapping[str, str] | None = None, changes: Sequen
             said = getattr(params.model, kind).arch
             message = f"{conf}: model.{kind}.arch is {said!r}; the file {arch}.yaml must say {arch}"
             raise ConfigError(message)
-    own = {LISTS[table]: {params.data.traces[key].category for key in matrix[table] or ()} for table in LISTS}
-    for name, found in {"categories": set(categories_of(params)), **own}.items():
-        if sorted(matrix[name]) != sorted(found):
-            message = f"{conf / 'matrix.yaml'}: {name} is {matrix[name]}, the traces' are {sorted(found)}; list them"
-            raise ConfigError(message)
-    both = sorted(set.intersection(*own.values()))
-    if both:
-        message = f"{conf / 'matrix.yaml'}: category {both[0]} has rows in {PAGE_TABLE} and in {OBJECT_TABLE}; take one"
-        raise ConfigError(message)
+    _check_lists(matrix, params, conf / "matrix.yaml")
     tree = params.model_dump(mode="json")
     tree["data"]["roles"] = roles_of(params.data.traces)
+    tree["data"]["cycles"] = cycles_of(params.data)
     return BANNER + yaml.safe_dump(tree, sort_keys=True, allow_unicode=True)
+
+
+def _check_lists(matrix: dict[str, Any], params: Params, where: Path) -> None:
+    """Refuse lists of categories that are not those of the tables' traces."""
+    traces = {**params.data.traces, **params.data.writes}
+    own = {table: {traces[key].category for key in matrix[table] or ()} for table in LISTS}
+    wanted = {LISTS[table]: found for table, found in own.items()}
+    for name, found in {"categories": set(categories_of(params)), **wanted}.items():
+        if sorted(matrix[name]) != sorted(found):
+            message = f"{where}: {name} is {matrix[name]}, the traces' are {sorted(found)}; list them"
+            raise ConfigError(message)
+    for one, other in combinations(own, 2):
+        if both := sorted(own[one] & own[other]):
+            message = f"{where}: category {both[0]} has rows in {one} and in {other}; take one"
+            raise ConfigError(message)
+    folders = {name: f"{folder}/{name}" for table, folder in FOLDERS.items() for name in sorted(own[table])}
+    if (matrix[STREAMS] or {}) != folders:
+        message = f"{where}: {STREAMS} must be {{{', '.join(': '.join(pair) for pair in sorted(folders.items()))}}}"
+        raise ConfigError(message)
 
 
 def write_params(conf: Path, path: Path) -> None:

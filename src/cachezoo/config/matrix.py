@@ -15,7 +15,7 @@ import yaml
 from pydantic import ValidationError
 
 from cachezoo.config.compose import compose
-from cachezoo.config.matrix_text import OBJECT_TABLE, PAGE_TABLE, with_trace
+from cachezoo.config.matrix_text import LISTS, OBJECT_TABLE, PAGE_TABLE, WRITE_TABLE, with_trace
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
 from cachezoo.settings.data import Role, TraceEntry
@@ -23,7 +23,9 @@ from cachezoo.settings.data import Role, TraceEntry
 MATRIX = Path("conf/matrix.yaml")
 IMPORTED = Path("data/raw/imported")
 # What stages write, and what DVC and Git keep for themselves, is no raw trace.
-NOT_RAW = tuple(f"data/{name}" for name in ("requests", "responses", "replays", "labels", "features", "corpus"))
+NOT_RAW = tuple(
+    f"data/{name}" for name in ("requests", "writes", "responses", "replays", "labels", "features", "corpus")
+)
 NOT_RAW += ("models", ".dvc", ".git", ".cache", ".venv", "mlflow-artifacts")
 ROLES: tuple[str, ...] = get_args(Role)
 WITHOUT = {
@@ -50,6 +52,7 @@ class NewTrace:
         skip_bad_rows: how many rows may be skipped instead of refused.
         copy: whether a file from outside the project is brought into it; else the matrix names it where it lies.
         objects: a new category is one of large objects, for a flash cache alone; else for a page cache too.
+        writes: a new category is one of overwrites, for the streams of an SSD alone.
     """
 
     file: Path
@@ -62,6 +65,7 @@ class NewTrace:
     skip_bad_rows: int = 0
     copy: bool = True
     objects: bool = False
+    writes: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,15 +139,21 @@ def _check_words(new: NewTrace) -> None:
 
 def _table(text: str, new: NewTrace) -> str:
     """The table of the trace's category; for a new category the one that is asked for."""
+    asked = {OBJECT_TABLE: "--objects"} if new.objects else {}
+    asked |= {WRITE_TABLE: "--writes"} if new.writes else {}
+    if len(asked) > 1:
+        message = f"category {new.category}: --objects and --writes are two kinds of traces; take one"
+        raise ConfigError(message)
     matrix = yaml.safe_load(text)
-    for table in (PAGE_TABLE, OBJECT_TABLE):
+    for table in LISTS:
         rows = (matrix.get(table) or {}) if isinstance(matrix, dict) else {}
         if any(row["category"] == new.category for row in rows.values()):
-            if new.objects and table == PAGE_TABLE:
-                message = f"category {new.category}: {MATRIX} has it among the {PAGE_TABLE}; leave --objects out"
-                raise ConfigError(message)
+            for other, option in asked.items():
+                if other != table:
+                    message = f"category {new.category}: {MATRIX} has it among the {table}; leave {option} out"
+                    raise ConfigError(message)
             return table
-    return OBJECT_TABLE if new.objects else PAGE_TABLE
+    return next(iter(asked), PAGE_TABLE)
 
 
 def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
@@ -181,7 +191,8 @@ def _traces(text: str) -> dict[str, TraceEntry]:
     """The matrix's traces as they are."""
     try:
         value = yaml.safe_load(text)
-        rows = (value["traces"] or {}) if isinstance(value, dict) and "traces" in value else {}
+        tables = [value.get(name) or {} for name in ("traces", WRITE_TABLE)] if isinstance(value, dict) else []
+        rows = {key: row for table in tables for key, row in table.items()}
         return {str(key): TraceEntry.model_validate(row) for key, row in rows.items()}
     except (yaml.YAMLError, ValidationError, AttributeError) as error:
         message = f"{MATRIX}: cannot be used as it is ({' '.join(str(error).split())[:200]}); fix it first"

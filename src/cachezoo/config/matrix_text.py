@@ -7,13 +7,19 @@ from typing import Any
 import yaml
 
 from cachezoo.errors import ConfigError
+from cachezoo.settings.data import REQUESTS, WRITES
 
-# Page traces serve a page cache, of RC-RNN's models and the classics; object traces a flash cache alone (Baleen).
-PAGE_TABLE, OBJECT_TABLE = "page_traces", "object_traces"
-LISTS = {PAGE_TABLE: "page_categories", OBJECT_TABLE: "object_categories"}
+# Page traces serve a page cache, of RC-RNN's models and the classics; object traces a flash cache alone (Baleen); write
+# traces the streams of an SSD alone (FIOS), and so are none of `traces`, which caches go over.
+PAGE_TABLE, OBJECT_TABLE, WRITE_TABLE = "page_traces", "object_traces", "write_traces"
+LISTS = {PAGE_TABLE: "page_categories", OBJECT_TABLE: "object_categories", WRITE_TABLE: "write_categories"}
+CACHE_TABLES = (PAGE_TABLE, OBJECT_TABLE)
+# The categories that streams are learned for, each with the folder of its requests.
+STREAMS = "stream_categories"
+FOLDERS = {PAGE_TABLE: REQUESTS, WRITE_TABLE: WRITES}
 # The corpus: traces of many programs and set-ups, and for each of its categories the folder that holds the files.
 CORPUS, CORPORA = "corpus", "corpora"
-KEYS = (*LISTS, "traces", *LISTS.values(), "categories", CORPUS, CORPORA, "models")
+KEYS = (*LISTS, "traces", *LISTS.values(), "categories", STREAMS, CORPUS, CORPORA, "models")
 
 Edit = tuple[int, int, str]
 Pair = tuple[yaml.ScalarNode, yaml.Node]
@@ -45,19 +51,25 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: s
         message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]}); fix it"
         raise ConfigError(message) from error
     sections = {pair[0].value: pair[1] for pair in _pairs(root)} if isinstance(root, yaml.MappingNode) else {}
-    lists = ["categories", LISTS[table]]
-    if not {table, *lists} <= set(sections):
+    lists = [LISTS[table], *(["categories"] if table in CACHE_TABLES else [])]
+    folders = [STREAMS] if table in FOLDERS else []
+    if not {table, *lists, *folders} <= set(sections):
         message = f"{where}: its keys must be {', '.join(KEYS)}; {by_hand}"
         raise ConfigError(message)
     newline = "\r\n" if "\r\n" in text else "\n"
     edits = [_row_edit(text, sections[table], key, row, newline)]
     wanted = {**before, table: {**(before[table] or {}), key: dict(row)}}
-    if "traces" in before:
+    if "traces" in before and table in CACHE_TABLES:
         wanted["traces"] = {**(before["traces"] or {}), key: dict(row)}
     for name in lists:
         if row["category"] not in (before[name] or []):
-            edits.append(_category_edit(text, sections[name], row["category"], newline))
+            edits.append(_category_edit(text, sections[name], row["category"], row["category"], newline))
             wanted[name] = sorted([*(before[name] or []), row["category"]])
+    for name in folders:
+        if row["category"] not in (before[name] or {}):
+            folder = f"{FOLDERS[table]}/{row['category']}"
+            edits.append(_category_edit(text, sections[name], row["category"], f"{row['category']}: {folder}", newline))
+            wanted[name] = {**(before[name] or {}), row["category"]: folder}
     for first, end, put in sorted(edits, reverse=True):
         text = text[:first] + put + text[end:]
     if not _says(text, wanted):
@@ -122,18 +134,22 @@ def _row_edit(text: str, traces: yaml.Node, key: str, row: Mapping[str, Any], ne
     return at, at, f"{newline}{' ' * indent}{f'{key}: ':<{width}}{flow(dict(row))}"
 
 
-def _category_edit(text: str, categories: yaml.Node, name: str, newline: str) -> Edit:
-    """Where a category goes: before the first that sorts behind it."""
-    items = categories.value if isinstance(categories, yaml.SequenceNode) else []
-    if not isinstance(categories, yaml.SequenceNode) or not items:
+def _category_edit(text: str, categories: yaml.Node, name: str, said: str, newline: str) -> Edit:
+    """Where a category goes: before the first that sorts behind it; `said` is its name, in a mapping with its value."""
+    listed = isinstance(categories, yaml.SequenceNode)
+    pairs = [(item, item) for item in categories.value] if listed else []
+    pairs = _pairs(categories) if isinstance(categories, yaml.MappingNode) else pairs
+    if not pairs:
         space = "" if text[: categories.start_mark.index].endswith((" ", "\n")) else " "
-        return categories.start_mark.index, categories.end_mark.index, f"{space}[{name}]"
-    behind = next((item for item in items if str(item.value) > name), None)
-    if categories.flow_style:
-        end = _end(items[-1])
-        return (end, end, f", {name}") if behind is None else (*[behind.start_mark.index] * 2, f"{name}, ")
-    anchor = behind or items[-1]
+        whole = f"{{{said}}}" if said != name else f"[{said}]"
+        return categories.start_mark.index, categories.end_mark.index, space + whole
+    behind = next((key for key, _ in pairs if str(key.value) > name), None)
+    last = _end(pairs[-1][1])
+    if categories.flow_style:  # type: ignore[attr-defined]
+        first = last if behind is None else behind.start_mark.index
+        return first, first, f", {said}" if behind is None else f"{said}, "
+    anchor = behind or pairs[-1][0]
     begin = text.rfind("\n", 0, anchor.start_mark.index) + 1
-    line = text[begin : anchor.start_mark.index] + name
-    at = _line_end(text, _end(anchor))
+    line = text[begin : anchor.start_mark.index] + said
+    at = _line_end(text, last)
     return (at, at, newline + line) if behind is None else (begin, begin, line + newline)

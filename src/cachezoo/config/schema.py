@@ -11,6 +11,10 @@ from cachezoo.settings.evaluate import Evaluate
 from cachezoo.settings.export import Export
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.settings.page_cache import BenefitLabel, ClassicsPolicy, ManagerPolicy, SequenceFeatures
+from cachezoo.settings.prices import Prices
+from cachezoo.settings.share import SharePolicy
+from cachezoo.settings.tiers import TiersPolicy
+from cachezoo.settings.wear import Drive
 from cachezoo.systems.registry import SYSTEMS
 
 
@@ -32,8 +36,11 @@ class PolicySection(Strict):
     """`policy`."""
 
     classics: ClassicsPolicy
+    drive: Drive
     flash: FlashPolicy
     manager: ManagerPolicy
+    share: SharePolicy
+    tiers: TiersPolicy
 
 
 def section(name: str) -> type[BaseModel]:
@@ -62,6 +69,7 @@ class Params(Strict):
     fit: Fit
     judge: Judge
     policy: PolicySection
+    prices: Prices
     evaluate: Evaluate
     export: Export
 

@@ -28,6 +28,8 @@ class Curve:
         error: float64[k], one standard error of what was estimated from a sample; None where the curve is exact.
         rate: part of the trace's pages that was simulated; 1 where the curve is exact.
         warmup: int64[k], page accesses of the whole trace before counting begins.
+        moved: float64[k], pages read from the disk besides those missed, per page access; None of a policy that reads
+            no others.
     """
 
     policy: str
@@ -37,15 +39,24 @@ class Curve:
     error: F64 | None
     rate: float
     warmup: I64
+    moved: F64 | None = None
+
+    @property
+    def transfers(self) -> F64:
+        """float64[k], pages read from the disk per page access: those missed and those moved in."""
+        return 1 - self.hit_ratio if self.moved is None else 1 - self.hit_ratio + self.moved
 
     def rows(self) -> list[dict[str, Any]]:
-        """JSON values, one for each capacity: `policy`, `kind`, `capacity`, `hit_ratio`, `error`, `rate`, `warmup`."""
+        """JSON values, one for each capacity.
+
+        Their keys: `policy`, `kind`, `capacity`, `hit_ratio`, `transfers`, `error`, `rate`, `warmup`.
+        """
         errors = [None] * len(self.capacities) if self.error is None else self.error.tolist()
-        columns = self.capacities.tolist(), self.hit_ratio.tolist(), errors, self.warmup.tolist()
+        columns = (self.capacities, self.hit_ratio, self.transfers, self.warmup)
         return [
-            {"policy": self.policy, "kind": self.kind, "capacity": size, "hit_ratio": ratio, "error": error,
-             "rate": self.rate, "warmup": first}
-            for size, ratio, error, first in zip(*columns, strict=True)
+            {"policy": self.policy, "kind": self.kind, "capacity": size, "hit_ratio": ratio, "transfers": transfers,
+             "error": error, "rate": self.rate, "warmup": first}
+            for size, ratio, transfers, first, error in zip(*(row.tolist() for row in columns), errors, strict=True)
         ]  # fmt: skip
 
     def shown(self, k: int) -> str:

@@ -9,6 +9,7 @@ from cachezoo.curves.curve import I64, Curve, counted_after, rising
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import lru_hits
 from cachezoo.policies.registry import Policy
+from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import PageAccesses
 
 LRU = "lru"
@@ -49,9 +50,16 @@ def simulated_curve(
     """
     sizes = rising(capacities)
     first = counted_after(pages, sizes, warmup)
-    ratios = np.empty(len(sizes), np.float64)
+    virtual = entry.spec is not None and entry.spec.is_virtual
+    ratios, moved = np.empty(len(sizes), np.float64), np.zeros(len(sizes), np.float64)
     for k, (capacity, after) in enumerate(zip(sizes.tolist(), first.tolist(), strict=True)):
         if advance is not None:
             advance(k)
-        ratios[k] = (entry.hits(pages.page_ids, pages.n_pages, capacity)[after:] == HIT).mean()
-    return Curve(entry.id, entry.kind, sizes, ratios, None, 1.0, first)
+        if virtual:
+            run = entry.simulate(Stream.of_pages(pages.page_ids, pages.n_pages), capacity)
+            moved[k] = 0.0 if run.moved is None else run.moved[after:].mean()
+            outcome = run.outcome
+        else:
+            outcome = entry.hits(pages.page_ids, pages.n_pages, capacity)
+        ratios[k] = (outcome[after:] == HIT).mean()
+    return Curve(entry.id, entry.kind, sizes, ratios, None, 1.0, first, moved if virtual else None)

@@ -32,10 +32,13 @@ def curves(
         A curve a policy, in the order given.
 
     Raises:
-        ConfigError: an unknown policy or one that prefetches; a capacity or a rate that cannot be.
+        ConfigError: an unknown policy, one that prefetches, or one that no sample can stand for; a capacity or a rate
+            that cannot be.
     """
     sizes, entries = rising(capacities), [_plain(policy_id) for policy_id in policies]
     share = rate or min(1.0, (most_accesses or len(pages.page_ids)) / max(1, len(pages.page_ids)))
+    if share < 1:
+        _samples(entries)
     sample = draw(pages, share, seed) if share < 1 else None
     wanted = sample is not None or any(entry.id == LRU for entry in entries)
     beside = lru_curve(pages, sizes, warmup) if rate is None and wanted else None
@@ -62,3 +65,11 @@ def _plain(policy_id: str) -> Policy:
         message = f"policy {entry.id}: a curve is of page accesses alone; leave the prefetch out"
         raise ConfigError(message)
     return entry
+
+
+def _samples(entries: Sequence[Policy]) -> None:
+    """Refuse what a sample says nothing of: the positions of a virtual I/O cache's queue are all pages'."""
+    for entry in entries:
+        if entry.spec and entry.spec.is_virtual:
+            message = f"policy {entry.id}: no sample of the pages stands for its queue; ask for --sample exact"
+            raise ConfigError(message)

@@ -1,5 +1,6 @@
 """Service times of a trace's requests on the disk and the SSD, and what they say of parts of requests."""
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -67,8 +68,12 @@ def _sequential(trace: Trace) -> Bool:
 
 
 def _slope(size: I64, times: F64) -> float:
-    """Least-squares slope of the times over the sizes, µs a byte, at least 0; 0 where the sizes do not differ."""
+    """Least-squares slope of the times over the sizes, µs a byte, at least 0; 0 where the sizes do not differ.
+
+    The sums are exact: a product of vectors depends on how many threads BLAS takes, and through the slope every mean
+    response time would.
+    """
     if len(size) == 0 or size.min() == size.max():
         return 0.0
     from_mean = size - size.mean()
-    return max(float(from_mean @ times / (from_mean @ from_mean)), 0.0)
+    return max(math.fsum((from_mean * times).tolist()) / math.fsum((from_mean * from_mean).tolist()), 0.0)

@@ -1,7 +1,7 @@
 """What a run ends with: policies by test traces, the bundles, and what to do with them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,10 +9,15 @@ from cachezoo import paths
 from cachezoo.bundles.measured import FLASH_MODEL
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.documents import Figures, Interval
+from cachezoo.evaluation.sharing import table as share_tables
+from cachezoo.evaluation.tiers import table as tiers_tables
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow
 from cachezoo.metrics.page import CategoryMetrics, PolicyRow
+from cachezoo.metrics.share import ShareMetrics, read_share, share_metrics
+from cachezoo.metrics.tiers import FOLDER as TIERS
+from cachezoo.metrics.tiers import TiersMetrics, read_tiers
 from cachezoo.systems.base import Results as SystemResults
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.view import Cell, number
@@ -91,15 +96,25 @@ class Results:
         pages: of the page caches.
         flashes: of the flash caches.
         systems: of systems of all categories, by id.
+        by_category: of systems that have figures of their own in each category, by id and category; none left empty.
+        tiers: of the hierarchies of RAM and SSD, by category.
+        share: of caches that several applications share; None where there are none.
     """
 
     pages: Sequence[CategoryMetrics]
     flashes: Sequence[FlashMetrics]
     systems: Mapping[str, Overall]
+    by_category: Mapping[str, Mapping[str, Overall]] = field(default_factory=dict)
+    tiers: Mapping[str, TiersMetrics] = field(default_factory=dict)
+    share: ShareMetrics | None = None
 
     def __bool__(self) -> bool:
         """Whether anything was evaluated."""
-        return bool(self.pages or self.flashes or self.systems)
+        return bool(self.pages or self.flashes or self.systems or self.by_category or self.tiers or self.share)
+
+    def _overall(self) -> list[Overall]:
+        """The metrics of systems that have their own."""
+        return [*self.systems.values(), *(one for own in self.by_category.values() for one in own.values())]
 
     def page_rows(self) -> list[PageResult]:
         """Rows of every test trace in the page cache."""
@@ -152,25 +167,29 @@ class Results:
     def bundles(self) -> list[BundleResult]:
         """Every evaluated model."""
         found: dict[str, tuple[bool, str]] = {}
-        for metrics in (*self.pages, *self.systems.values()):
+        for metrics in (*self.pages, *self._overall()):
             found |= {name: (model.promoted, model.reason) for name, model in metrics.models.items()}
         for flash in self.flashes:
             parts = (flash, *flash.beside.values(), flash.prefetch)
             found |= {part.model_id: (part.promoted, part.reason) for part in parts}
-        headlines = {name: own.headline(name) for own in self.systems.values() for name in own.models}
+        headlines = {name: own.headline(name) for own in self._overall() for name in own.models}
         return [BundleResult(name, _bundle_of(name), *found[name], headlines.get(name, {})) for name in found]
 
     def summaries(self) -> list[str]:
-        """A sentence or two of each system whose one model is of all categories."""
-        return [text for metrics in self.systems.values() if (text := metrics.summary())]
+        """A sentence or two of each system with metrics of its own, of hierarchies of RAM and SSD, of shared caches."""
+        texts = [*(metrics.summary() for metrics in self._overall()), tiers_tables.goal(self.tiers)]
+        texts += share_tables.sentences(self.share)
+        return [text for text in texts if text]
 
-    def system_tables(self) -> list[View]:
-        """The tables that systems have of their own."""
-        return [table for part, metrics in self._parts().values() for table in part.tables(metrics)]
+    def own_tables(self) -> list[View]:
+        """The tables that systems have of their own, those of what to buy, and those of shared caches."""
+        found = [table for part, metrics in self._parts().values() for table in part.tables(metrics)]
+        return [*found, *tiers_tables.tables(self.tiers), *share_tables.tables(self.share)]
 
-    def _parts(self) -> dict[str, tuple[SystemResults, Overall]]:
-        lazy = {name: SYSTEMS[name].results for name in self.systems}
-        return {name: (part.load(), self.systems[name]) for name, part in lazy.items() if part is not None}
+    def _parts(self) -> dict[str, tuple[SystemResults, Overall | Mapping[str, Overall]]]:
+        found: dict[str, Overall | Mapping[str, Overall]] = {**self.systems, **self.by_category}
+        lazy = {name: SYSTEMS[name].results for name in found}
+        return {name: (part.load(), found[name]) for name, part in lazy.items() if part is not None}
 
     def as_json(self) -> dict[str, Any]:
         """JSON values of all of them."""
@@ -192,6 +211,8 @@ class Results:
             ],
             "bundles": [vars(found) for found in self.bundles()],
             "systems": {name: part.values(metrics) for name, (part, metrics) in self._parts().items()},
+            "tiers": tiers_tables.values(self.tiers),
+            "share": share_tables.values(self.share),
         }
 
 
@@ -213,10 +234,16 @@ def read_results(categories: Sequence[str] | None) -> Results:
         return [file for file in sorted(paths.METRICS.glob(pattern)) if known is None or file.stem in known]
 
     own, flash = files("*.json"), files("flash/*.json")
+    by_category = {
+        name: {file.stem: reader.load()(file) for file in files(f"{name}/*.json")} for name, reader in general.items()
+    }
     return Results(
         [read_category(file) for file in own if file.stem not in general],
         [read_flash(file) for file in flash],
         {file.stem: general[file.stem].load()(file) for file in own if file.stem in general},
+        {name: found for name, found in by_category.items() if found},
+        {file.stem: read_tiers(file) for file in files(f"{TIERS}/*.json")},
+        read_share(share_metrics()) if share_metrics().exists() else None,
     )
 
 

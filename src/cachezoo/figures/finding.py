@@ -7,13 +7,16 @@ from cachezoo.meanings import Each, Means
 from cachezoo.view import NONE, UNIT_SPACE, number, percent, points
 
 Verdict = Literal["holds", "does not hold", "undecided", "not comparable"]
-Unit = Literal["share", "points", "times", "ms", "epochs"]
+Unit = Literal["share", "points", "times", "ms", "epochs", "MB", "pages"]
+
+
+GOAL = "Goal: "  # begins a claim that is not the paper's, but what the project set out to reach
 
 
 class Finding(Document):
     """A claim of the paper, held against our figures by a rule that is fixed beforehand."""
 
-    claim: Annotated[str, Means("what the paper says")]
+    claim: Annotated[str, Means("what the paper says; after `Goal:` what the project set out to reach")]
     measured: Annotated[str, Means("what is held against it")]
     unit: Annotated[Unit, Means("of the numbers")]
     bound: Annotated[float, Means("the paper's number, from which or up to which the claim holds", "unit")]
@@ -26,6 +29,11 @@ class Finding(Document):
         Means("holds; does not hold; undecided: the seeds' spread could turn it; not comparable: see why"),
     ]
     why: Annotated[str, Means("why it is not comparable; empty where it is")]
+
+    @property
+    def stated(self) -> str:
+        """The claim and whose it is, for people."""
+        return self.claim if self.claim.startswith(GOAL) else f"Paper: {self.claim}"
 
     @property
     def shown(self) -> str:

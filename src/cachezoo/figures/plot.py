@@ -23,7 +23,7 @@ ACROSS, SAMPLE = 115, 6  # letters of a legend that fit on a line; what an entry
 
 def caption(figure: Figure) -> str:
     """The paper's claims with what we find, a paragraph each."""
-    said = [f"Paper: {one.claim}. Here, {one.measured}: {one.shown}; {one.judged}." for one in figure.findings]
+    said = [f"{one.stated}. Here, {one.measured}: {one.shown}; {one.judged}." for one in figure.findings]
     lines = [figure.note] * bool(figure.note) + said
     return "\n".join(textwrap.fill(line, CAPTION_WIDTH, subsequent_indent="    ") for line in lines)
 

@@ -70,6 +70,9 @@ class FlashRun:
         evictions: segments evicted for room.
         mean_eviction_age: mean requests from an evicted segment's last use to its eviction; 0.0 without
             evictions.
+        slots: int32[segments written] the slot in [0, capacity) that each was written to, in order; empty unless asked
+            for. A segment takes the slot of the one that it evicts, else the one that was freed last by a write to what
+            it held, else the next that was never used.
     """
 
     io_segments: I32
@@ -80,6 +83,7 @@ class FlashRun:
     filled_at: int
     evictions: int
     mean_eviction_age: float
+    slots: I32
 
     @property
     def segment_writes(self) -> int:
@@ -97,7 +101,8 @@ def _simulate(
     prefetch: tuple[I32, I32, I32, I32],
     per_block: int,
     on_partial: bool,
-) -> tuple[I32, I32, I32, I32, I64]:
+    note_slots: bool,
+) -> tuple[I32, I32, I32, I32, I64, I32]:
     start, segment, read, admit = requests
     block, first, range_low, range_high = prefetch
     n = len(read)
@@ -110,6 +115,10 @@ def _simulate(
     unused = np.zeros(n_ids if per_block > 0 else 0, np.bool_)  # prefetched, and no read found it so far
     fetch = np.empty(n_ids + per_block, np.int32)
     used, filled_at, evictions, age_sum, prefetched_used = 0, n, 0, 0, 0
+    slot_of = np.zeros(n_ids if note_slots else 0, np.int32)
+    freed = np.zeros(min(capacity, n_ids) if note_slots else 0, np.int32)
+    slots = np.zeros(n if note_slots else 0, np.int32)
+    n_freed, n_slots, noted = 0, 0, 0
     for i in range(n):
         if not read[i]:
             for j in range(start[i], start[i + 1]):
@@ -118,6 +127,9 @@ def _simulate(
                     unlink(before, after, s)
                     after[s] = ABSENT
                     used -= 1
+                    if note_slots:
+                        freed[n_freed] = slot_of[s]
+                        n_freed += 1
             continue
         absent, accepted, low, high = 0, 0, 0, 0
         for j in range(start[i], start[i + 1]):
@@ -161,21 +173,37 @@ def _simulate(
         for k in range(more):
             p = accepted + k
             s = fetch[p if p < more else p - more]  # the prefetched first, so that the read's own are the newest
+            slot = 0
             if used == capacity:
                 victim = pop_tail(before, after, n_ids)
                 after[victim] = ABSENT
                 evictions += 1
                 age_sum += int(i - touched[victim])
+                if note_slots:
+                    slot = slot_of[victim]
             else:
                 used += 1
+                if n_freed > 0:
+                    n_freed -= 1
+                    slot = freed[n_freed]
+                else:
+                    slot = n_slots
+                    n_slots += 1
                 if used == capacity and filled_at == n:
                     filled_at = i
+            if note_slots:
+                if noted == slots.size:
+                    slots = np.append(slots, np.zeros_like(slots))
+                slots[noted] = slot
+                slot_of[s] = slot
+                noted += 1
             link_head(before, after, n_ids, s)
             touched[s] = i
             if per_block > 0:
                 unused[s] = p < more
         written[i] = more
-    return io_segments, hits, written, prefetched, np.array([prefetched_used, filled_at, evictions, age_sum])
+    totals = np.array([prefetched_used, filled_at, evictions, age_sum])
+    return io_segments, hits, written, prefetched, totals, slots[:noted]
 
 
 def _check_prefetch(prefetch: Prefetch, n: int, per_block: int) -> None:
@@ -191,7 +219,14 @@ def _check_prefetch(prefetch: Prefetch, n: int, per_block: int) -> None:
 
 
 def _run(
-    accesses: SegmentAccesses, read: Bool, admit: Bool, window: int, capacity: int, lru: bool, prefetch: Prefetch | None
+    accesses: SegmentAccesses,
+    read: Bool,
+    admit: Bool,
+    window: int,
+    capacity: int,
+    lru: bool,
+    prefetch: Prefetch | None,
+    note_slots: bool,
 ) -> FlashRun:
     if capacity < 1:
         message = f"flash capacity {capacity}: it is a number of segments, at least 1"
@@ -206,8 +241,8 @@ def _run(
         segment, n_ids, per_block = accesses.placed, accesses.n_places, accesses.per_block
         low, high = prefetch.low.astype(np.int32), prefetch.high.astype(np.int32)
         ranges, on_partial = (accesses.block, accesses.first, low, high), prefetch.on_partial
-    io_segments, hits, written, prefetched, totals = _simulate(
-        (accesses.start, segment, read, admit), window, capacity, n_ids, lru, ranges, per_block, on_partial
+    io_segments, hits, written, prefetched, totals, slots = _simulate(
+        (accesses.start, segment, read, admit), window, capacity, n_ids, lru, ranges, per_block, on_partial, note_slots
     )
     used, filled_at, evictions, age_sum = totals.tolist()
     return FlashRun(
@@ -219,6 +254,7 @@ def _run(
         filled_at=filled_at,
         evictions=evictions,
         mean_eviction_age=age_sum / evictions if evictions else 0.0,
+        slots=slots,
     )
 
 
@@ -230,6 +266,7 @@ def simulate_flash(
     *,
     lru: bool = True,
     prefetch: Prefetch | None = None,
+    note_slots: bool = False,
 ) -> FlashRun:
     """Run the cache with one admission decision for each request.
 
@@ -240,12 +277,13 @@ def simulate_flash(
         capacity: segments the cache holds, at least 1.
         lru: evict the least recently used segment; False evicts the oldest (FIFO).
         prefetch: what an admitted miss fetches beside; None fetches what is missing.
+        note_slots: say where each segment is written, see `FlashRun.slots`.
 
     Raises:
         ConfigError: capacity below 1, lengths that differ, or a prefetch outside its block.
         TraceError: with prefetch, more segments in the trace's blocks than ids can number.
     """
-    return _run(accesses, read, admit, BY_DECISION, capacity, lru, prefetch)
+    return _run(accesses, read, admit, BY_DECISION, capacity, lru, prefetch, note_slots)
 
 
 def simulate_rejectx(
@@ -256,6 +294,7 @@ def simulate_rejectx(
     *,
     lru: bool = True,
     prefetch: Prefetch | None = None,
+    note_slots: bool = False,
 ) -> FlashRun:
     """Run the cache with RejectX, x = 1: admit a segment that also missed within the last `window` requests.
 
@@ -266,6 +305,7 @@ def simulate_rejectx(
         capacity: segments the cache holds, at least 1.
         lru: evict the least recently used segment; False evicts the oldest (FIFO).
         prefetch: what a miss fetches beside, where at least one of its missing segments is admitted.
+        note_slots: say where each segment is written, see `FlashRun.slots`.
 
     Raises:
         ConfigError: capacity below 1, window below 0, lengths that differ, or a prefetch outside its block.
@@ -274,7 +314,7 @@ def simulate_rejectx(
     if window < 0:
         message = f"RejectX window {window}: it is a number of requests, at least 0"
         raise ConfigError(message)
-    return _run(accesses, read, np.zeros(len(read), np.bool_), window, capacity, lru, prefetch)
+    return _run(accesses, read, np.zeros(len(read), np.bool_), window, capacity, lru, prefetch, note_slots)
 
 
 def coin_flips(n: int, seed: int) -> F64:

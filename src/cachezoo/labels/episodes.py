@@ -4,6 +4,7 @@ Everything here is computed from the part it is given and nothing else: cut firs
 post, "OPT approximates optimal online admission policy", "Introducing episodes" and "Learning what to prefetch".
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -190,7 +191,7 @@ def analytic_age(problem: FlashProblem, mode: OptMode = NO_PREFETCH) -> int:
         count = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
         chosen = order[:count]
         residence = episodes.timespan[chosen] + age
-        return float(np.dot(scores.written[chosen].astype(np.float64), residence)) / len(problem)
+        return math.fsum((scores.written[chosen] * residence).tolist()) / len(problem)
 
     low, high = 1, 2
     while high < len(problem) and size(high) < problem.capacity:

@@ -30,9 +30,10 @@ class Simulation:
         hits: page hits.
         bytes: bytes asked for in the counted accesses.
         byte_hits: bytes of the page hits.
-        ssd_writes: pages admitted, prefetched, or written on a hit.
+        ssd_writes: pages admitted, prefetched, moved in, or written on a hit.
         prefetched: pages prefetched.
         prefetch_hits: prefetched pages hit before they left, those prefetched before counting began among them.
+        moved: pages read from the disk besides those missed and those prefetched: a virtual I/O cache's.
         replacements: pages evicted; None where the cache does not say.
         dirty_evictions: those of them that had to be written to the disk; None likewise.
         disk_writes: pages written to the disk, by eviction or past the cache; None likewise.
@@ -54,6 +55,7 @@ class Simulation:
     ssd_writes: int
     prefetched: int
     prefetch_hits: int
+    moved: int
     replacements: int | None
     dirty_evictions: int | None
     disk_writes: int | None
@@ -65,6 +67,15 @@ class Simulation:
     def hit_ratio(self) -> float:
         """Page hits per page access."""
         return self.hits / self.page_accesses
+
+    @property
+    def transfers(self) -> float:
+        """Pages read from the disk per page access, into the cache or past it: missed, prefetched and moved in.
+
+        Without prefetches and moves it is the miss ratio. A missed write counts as a read, as the disk's page is due
+        before or after it.
+        """
+        return (self.page_accesses - self.hits + self.prefetched + self.moved) / self.page_accesses
 
     @property
     def request_hit_ratio(self) -> float:
@@ -125,6 +136,7 @@ def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, ker
     record = place.Record(stream.page_ids, stream.flags, stream.page_bytes, run.outcome, run.victim)
     counts = place.account(record, stream.n_pages, first, stream.writes == "back", missing)
     known = run.says_who_left
+    moved = 0 if run.moved is None else int(run.moved[first:].sum())
     return Simulation(
         policy=name,
         capacity=capacity,
@@ -135,9 +147,10 @@ def account(name: str, stream: Stream, run: Run, capacity: int, warmup: int, ker
         hits=int(counts[place.HITS]),
         bytes=int(counts[place.BYTES]),
         byte_hits=int(counts[place.BYTE_HITS]),
-        ssd_writes=int(counts[place.SSD_WRITES]),
+        ssd_writes=int(counts[place.SSD_WRITES]) + moved,
         prefetched=int(counts[place.FETCHED]),
         prefetch_hits=int(counts[place.USEFUL]),
+        moved=moved,
         replacements=int(counts[place.REPLACED]) if known else None,
         dirty_evictions=int(counts[place.DIRTY_REPLACED]) if known else None,
         disk_writes=int(counts[place.DISK_WRITES]) if known else None,

@@ -28,11 +28,14 @@ class Run:
         outcome: uint8[m], codes of `cachezoo.kernels.outcome`.
         victim: int32[m], the page that the access evicted, or `NONE`.
         says_who_left: False for a cache whose run is known by its outcomes alone; `victim` is then `NONE` throughout.
+        moved: int32[m], pages read from the disk into the cache besides the one asked and those prefetched; None of a
+            cache that reads no others.
     """
 
     outcome: U8
     victim: I32
     says_who_left: bool = True
+    moved: I32 | None = None
 
     @classmethod
     def of_outcomes(cls, outcome: U8) -> "Run":

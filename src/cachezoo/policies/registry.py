@@ -17,6 +17,7 @@ from cachezoo.policies.evictions.recency import LRU
 from cachezoo.policies.following import FOLLOW, follow_runs, least_capacity
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream
+from cachezoo.policies.virtual import VRM, settings_of, virtual_run
 
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
@@ -84,6 +85,20 @@ def _follower(spec: Spec) -> Policy:
     )  # fmt: skip
 
 
+def _virtual(spec: Spec) -> Policy:
+    queue, values = spec.eviction.queue, dict(spec.eviction.values)
+    n, _ = settings_of(values)
+
+    def run(stream: Stream, capacity: int) -> Run:
+        return virtual_run(stream, capacity, queue, values)
+
+    return Policy(
+        str(spec), "composed", VRM.title, run,
+        lambda page_ids, n_pages, capacity: run(Stream.of_pages(page_ids, n_pages), capacity).outcome,
+        spec, lambda: run(ONE, n),
+    )  # fmt: skip
+
+
 def _registered(policy_id: str, title: str, kind: Kind = "classic") -> Policy:
     spec = parse(policy_id)
     return _composed(policy_id, kind, title, spec.composition(), spec)
@@ -137,6 +152,8 @@ def policy(policy_id: str) -> Policy:
         return COMPOSED[str(spec)]
     if spec.is_follower:
         return _follower(spec)
+    if spec.is_virtual:
+        return _virtual(spec)
     return _composed(str(spec), "composed", "a composition", spec.composition(), spec)
 
 

@@ -2,7 +2,8 @@
 
 Without an eviction it is LRU, so `rejectx` is `rejectx+lru`. A name belongs to one table alone, so the components need
 no labels. Bounds see the future and take no components: they stand alone. `follow(experts=lru|rejectx+arc)` stands
-where an eviction does and follows the best of several caches, of which each has an admission of its own.
+where an eviction does and follows the best of several caches, of which each has an admission of its own. So does
+`vrm(queue=arc)`, a virtual I/O cache; it takes no admission and no prefetch.
 """
 
 import re
@@ -12,6 +13,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.virtual.queues import QUEUES
 from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.policies.components import Admission, Composition, Eviction, Parameter, settle
@@ -19,6 +21,7 @@ from cachezoo.policies.evictions import EVICTIONS
 from cachezoo.policies.evictions.recency import LRU
 from cachezoo.policies.following import DEFAULT_EXPERTS, EXPERTS, FOLLOW, MOST_EXPERTS
 from cachezoo.policies.prefetches import NONE, PREFETCHES, Plan, Prefetch
+from cachezoo.policies.virtual import QUEUE, VRM, settings_of
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import Trace
 
@@ -41,16 +44,19 @@ class Component:
         id: its name.
         values: its parameters that differ from their defaults, in the order that the component lists them.
         experts: the caches that a follower follows; none of another component.
+        queue: the replacement queue of a virtual I/O cache; empty of another component.
     """
 
     id: str
     values: tuple[tuple[str, float], ...] = ()
     experts: tuple["Spec", ...] = ()
+    queue: str = ""
 
     def __str__(self) -> str:
         """The canonical text."""
         experts = tuple(str(expert) for expert in self.experts)
         given = [f"{EXPERTS}={'|'.join(experts)}"] if experts and experts != DEFAULT_EXPERTS else []
+        given += [f"{QUEUE}={self.queue}"] if self.queue not in ("", QUEUES[0]) else []
         given += [f"{name}={_number(value)}" for name, value in self.values]
         return f"{self.id}({', '.join(given)})" if given else self.id
 
@@ -60,7 +66,7 @@ class Spec:
     """A cache by its components, as `parse` reads them; equal caches are equal, and so are their texts.
 
     Attributes:
-        eviction: a bound's id stands here too, and a follower.
+        eviction: a bound's id stands here too, a follower, and a virtual I/O cache.
         admission: `acceptall` where none is named.
         prefetch: `none` where none is named.
     """
@@ -84,12 +90,20 @@ class Spec:
         """It is one cache that follows several."""
         return self.eviction.id == FOLLOW.id
 
+    @property
+    def is_virtual(self) -> bool:
+        """It is a virtual I/O cache."""
+        return self.eviction.id == VRM.id
+
     def composition(self) -> Composition:
         """The components that the engine runs.
 
         Raises:
-            ConfigError: it is a bound or a follower.
+            ConfigError: it is a bound, a follower or a virtual I/O cache.
         """
+        if self.is_virtual:
+            message = f"{self} is a virtual I/O cache, which is not composed of an eviction and an admission"
+            raise ConfigError(message)
         if self.is_follower:
             message = f"{self} follows several compositions and is none; ask for those of its experts"
             raise ConfigError(message)
@@ -122,13 +136,13 @@ def parse(text: str) -> Spec:
     """
     text = " ".join(text.split())
     try:
-        return _spec([_read(component) for component in _split(text, "+")])
+        return _spec([_read(component) for component in split(text, "+")])
     except ConfigError as error:
         message = f"policy {text or '(empty)'}: {error}"
         raise ConfigError(message) from error
 
 
-def _split(text: str, sign: str) -> list[str]:
+def split(text: str, sign: str) -> list[str]:
     """What stands between the signs that no bracket holds: the one in kin=1e+2 is held, as are those of experts."""
     pieces, depth = [""], 0
     for letter in text:
@@ -155,6 +169,10 @@ def _spec(components: list[tuple[int, Component]]) -> Spec:
         if other.id == FOLLOW.id and kind != other_kind:
             message = f"{other.id} takes no {KINDS[kind]}: each of its experts has its own; write it before an expert"
             raise ConfigError(message)
+        if VRM.id in (one.id, other.id) and kind != other_kind and not {one.id, other.id} & {ACCEPT_ALL.id, NONE.id}:
+            beside = KINDS[kind] if other.id == VRM.id else KINDS[other_kind]
+            message = f"{VRM.id} takes no {beside}: its queue alone says what it holds; name it alone"
+            raise ConfigError(message)
         if kind == other_kind:
             message = f"a cache has one {KINDS[kind]}, not {one.id} and {other.id}; name one"
             raise ConfigError(message)
@@ -176,36 +194,56 @@ def _read(text: str) -> tuple[int, Component]:
             message = f"{name} is a bound and takes no values"
             raise ConfigError(message)
         return KINDS.index("eviction"), Component(name)
+    if name == VRM.id:
+        return KINDS.index("eviction"), _virtual(given or "")
     for kind, table in enumerate(TABLES):
         if name in table:
             one = table[name]
             return kind, Component(one.id, _values(one.id, one.parameters, _pieces(given or "")))
-    known = [*(name for table in TABLES for name in table), FOLLOW.id, *BOUNDS]
+    known = [*(name for table in TABLES for name in table), FOLLOW.id, VRM.id, *BOUNDS]
     listed = "; ".join(f"{kind}: {', '.join(table)}" for kind, table in zip(KINDS, TABLES, strict=True))
     said = f"{name} is unknown{_meant(name, known)}" if name else "a component is missing"
-    message = f"{said}; a policy is {FORM}, {listed}; or {FOLLOW.form}; or alone: {', '.join(BOUNDS)}"
+    message = f"{said}; a policy is {FORM}, {listed}; or {FOLLOW.form}; or alone: {VRM.form}, {', '.join(BOUNDS)}"
     raise ConfigError(message)
 
 
 def _pieces(text: str) -> list[str]:
-    return _split(text, ",") if text.strip() else []
+    return split(text, ",") if text.strip() else []
+
+
+def _apart(component: str, text: str, word: str) -> tuple[str | None, list[str]]:
+    """What stands in brackets: the text of the one value that is no number, None if it is not given, and the others."""
+    found, values = [], []
+    for piece in _pieces(text):
+        name, equals, value = piece.partition("=")
+        if equals and name.strip() == word:
+            found.append(value)
+        else:
+            values.append(piece)
+    if len(found) > 1:
+        message = f"{component}: {word} is given twice"
+        raise ConfigError(message)
+    return (found[0] if found else None), values
+
+
+def _virtual(text: str) -> Component:
+    """A virtual I/O cache by what stands in its brackets."""
+    word, values = _apart(VRM.id, text, QUEUE)
+    queue = QUEUES[0] if word is None else word.strip()
+    if queue not in QUEUES:
+        message = f"{VRM.id}: {QUEUE} = {queue or 'nothing'} is unknown{_meant(queue, QUEUES)}; use {', '.join(QUEUES)}"
+        raise ConfigError(message)
+    settled = _values(VRM.id, VRM.parameters, values, (QUEUE,))
+    settings_of(dict(settled))
+    return Component(VRM.id, settled, queue=queue)
 
 
 def _follower(text: str) -> Component:
     """A follower by what stands in its brackets."""
-    lists, values = [], []
-    for piece in _pieces(text):
-        name, equals, value = piece.partition("=")
-        if equals and name.strip() == EXPERTS:
-            lists.append(_split(value, "|"))
-        else:
-            values.append(piece)
-    if len(lists) > 1:
-        message = f"{FOLLOW.id}: {EXPERTS} is given twice"
-        raise ConfigError(message)
+    listed, values = _apart(FOLLOW.id, text, EXPERTS)
     settled = _values(FOLLOW.id, FOLLOW.parameters, values, (EXPERTS,))
     experts: dict[Spec, None] = {}
-    for expert in map(_expert, lists[0] if lists else DEFAULT_EXPERTS):
+    for expert in map(_expert, DEFAULT_EXPERTS if listed is None else split(listed, "|")):
         if expert in experts:
             message = f"{FOLLOW.id}: expert {expert} is named twice; each is followed once"
             raise ConfigError(message)
@@ -218,7 +256,7 @@ def _follower(text: str) -> Component:
 
 def _expert(text: str) -> Spec:
     """A cache to follow, by its text between two bars."""
-    components = _split(text, "+")
+    components = split(text, "+")
     if any(FOLLOWER.fullmatch(component) for component in components):
         message = f"{FOLLOW.id}: an expert follows no others; name its experts instead"
         raise ConfigError(message)
@@ -229,6 +267,9 @@ def _expert(text: str) -> Spec:
         raise ConfigError(message) from error
     if expert.is_bound:
         message = f"{FOLLOW.id}: expert {expert} is a bound, which no cache can follow; name caches"
+        raise ConfigError(message)
+    if expert.is_virtual:
+        message = f"{FOLLOW.id}: expert {expert} does not say which pages leave, so none can follow it; name others"
         raise ConfigError(message)
     if expert.prefetch.id != NONE.id:
         message = f"{FOLLOW.id}: expert {expert} prefetches; write +{expert.prefetch} behind {FOLLOW.id}, for all"

@@ -5,7 +5,7 @@ the trace unless the zoo's page cache is run on it: what a model gained elsewher
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     if given.category is None or ADMISSION not in found:
         return given
     start = batch.part(0, min(len(batch), MOST_REQUESTS))
-    return Likeness(**{**vars(given), "flash": flash_of(found[ADMISSION], given.category, start)})
+    return replace(given, flash=flash_of(found[ADMISSION], given.category, start))
 
 
 def page_cache(folder: Path | None) -> Path:

@@ -33,9 +33,8 @@ def _size_axis(axes: "Axes", sizes: Sequence[int]) -> None:
 
 
 def _mark(axes: "Axes", found: "Recommendation", value: float) -> None:
-    """The recommended point, named."""
-    row = found.row
-    at = (row.capacity * PAGE_BYTES, value)
+    """The recommended size, at its value on the y axis."""
+    at = (found.row.capacity * PAGE_BYTES, value)
     axes.plot(*at, "o", color=VERMILION, markersize=9, zorder=5)
     axes.axvline(at[0], color=VERMILION, linewidth=0.8, linestyle=":")
 

@@ -12,7 +12,7 @@ from cachezoo.recommend.contest import Contest, contest
 from cachezoo.recommend.ladder import ladder
 from cachezoo.recommend.likeness import Likeness
 from cachezoo.recommend.picking import Aim, Picked, pick
-from cachezoo.recommend.rows import Row, Rows
+from cachezoo.recommend.rows import SHORT_LIFE_YEARS, Row, Rows
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from cachezoo.console import Advance
 
-SHORT_LIFE_YEARS = 3.0
-"""Below this an admission that writes less is shown, and what it costs."""
 RUNS = len(CANDIDATES) + 1
 
 

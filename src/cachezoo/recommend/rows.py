@@ -17,6 +17,8 @@ from cachezoo.traces.table import PAGE_BYTES
 F64 = npt.NDArray[np.float64]
 TERABYTE = 1e12
 DAYS_A_YEAR = 365.25
+SHORT_LIFE_YEARS = 3.0
+"""Of an SSD; below this an admission that writes less is shown, and what it costs."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,9 @@ class Rows:
 
     def row(self, policy_id: str, capacity: int, optimum: float | None = None) -> Row:
         """The chosen policy at a size, or LRU where that does not clearly hit less."""
-        lru_hits = self.bench.lru_hits(capacity)
         ran = self.bench.run(policy_id, capacity)
-        leads = ran.blocks - self.bench.block_means(lru_hits)
-        lru = float(lru_hits[self.bench.half :].mean())
-        won = int((leads > 0).sum())
-        against = Against(policy_id, ran.hit_ratio - lru, interval_of(leads), won, len(leads), leads)
+        lru = self.bench.lru_ratio(capacity)
+        against = self._against(ran, lru)
         if policy_id != SIMPLEST and not against.clear:
             ran = self.bench.run(SIMPLEST, capacity)
         return self._of(ran, lru, against, optimum)
@@ -131,10 +130,13 @@ class Rows:
     def beside(self, found: Simulation, row: Row) -> Row:
         """Another cache's run at a row's size, held against LRU as the row is."""
         ran = self.bench.ran(found)
-        leads = ran.blocks - self.bench.block_means(self.bench.lru_hits(row.capacity))
+        return self._of(ran, row.lru, self._against(ran, row.lru), row.optimum)
+
+    def _against(self, ran: Ran, lru: float) -> Against:
+        """A run beside LRU of its size, whose hit ratio is given."""
+        leads = ran.blocks - self.bench.block_means(self.bench.lru_hits(ran.capacity))
         won = int((leads > 0).sum())
-        against = Against(ran.policy, ran.hit_ratio - row.lru, interval_of(leads), won, len(leads), leads)
-        return self._of(ran, row.lru, against, row.optimum)
+        return Against(ran.policy, ran.hit_ratio - lru, interval_of(leads), won, len(leads), leads)
 
     def years(self, bytes_a_day: float | None) -> float | None:
         """How long the endurance lasts; None where writes are unknown, or there are none."""

@@ -11,7 +11,7 @@ from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import LEAST_LEAD, SIMPLEST, name_of
 from cachezoo.recommend.ladder import CLOSE, typed
 from cachezoo.recommend.likeness import Likeness
-from cachezoo.recommend.rows import Row
+from cachezoo.recommend.rows import SHORT_LIFE_YEARS, Row
 from cachezoo.sizes import human
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
@@ -183,7 +183,7 @@ def _gains(found: "Recommendation") -> list[str]:
             f"The SSD lasts {life(row.years)} only. With {other.ran.policy}, which lets a page in at its second miss, "
             f"it lasts {life(other.years)}, at {cost} points of hit ratio."
         )
-    elif row.years is not None and row.years < 3:
+    elif row.years is not None and row.years < SHORT_LIFE_YEARS:
         said.append(f"The SSD lasts {life(row.years)} only, though the policy writes little already.")
     return said
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +13,8 @@ from cachezoo.metrics.base import Measurements
 from cachezoo.metrics.files import read_category, read_flash
 from cachezoo.metrics.flash import FlashMetrics, FlashRow, FlashTrace
 from cachezoo.metrics.page import CategoryMetrics
+from cachezoo.metrics.share import ShareMetrics, read_share, share_metrics
+from cachezoo.metrics.tiers import TiersMetrics, read_tiers, tiers_metrics
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.params import categories_of
@@ -89,6 +91,9 @@ class Sources:
         capacity_fraction: `evaluate.capacity_fraction`.
         digest: of the small inputs, see `inputs_digest`.
         seed: `seed`, from which every training's own is derived.
+        by_category: metrics/<system>/<category>.json of the systems that have such, by system and category.
+        tiers: metrics/tiers/<category>.json, by category; those that there are.
+        share: metrics/share/mixes.json, or None: no shared cache was measured.
     """
 
     categories: list[Category]
@@ -98,6 +103,9 @@ class Sources:
     capacity_fraction: float
     digest: str
     seed: int
+    by_category: Mapping[str, Mapping[str, Measurements]] = field(default_factory=dict)
+    tiers: Mapping[str, TiersMetrics] = field(default_factory=dict)
+    share: ShareMetrics | None = None
 
     def trace(self, key: str) -> TraceFacts | None:
         """A trace by key."""
@@ -133,8 +141,18 @@ def gather(root: Path, params: "Params", describe: Callable[..., TraceFacts] = t
     pairs = [(read_trained(file.parent), file.parent) for file in files]
     page = {name: _optional(read_category, root / paths.metrics(name)) for name in categories_of(params)}
     flash = {name: _optional(read_flash, root / paths.flash_metrics(name)) for name in categories_of(params)}
-    general = {system.id: system.metrics for system in SYSTEMS.values() if system.metrics is not None}
-    measured = {name: _optional(reader.load(), root / paths.metrics(name)) for name, reader in general.items()}
+    readers = {system: system.metrics.load() for system in SYSTEMS.values() if system.metrics is not None}
+    measured = {
+        system.id: _optional(reader, root / paths.metrics(system.id))
+        for system, reader in readers.items()
+        if system.scope == "all"
+    }
+    by_category = {
+        system.id: {file.stem: reader(file) for file in sorted((root / paths.METRICS / system.id).glob("*.json"))}
+        for system, reader in readers.items()
+        if system.scope != "all"
+    }
+    tiers = {name: _optional(read_tiers, root / tiers_metrics(name)) for name in categories_of(params)}
     models = [_model(root, trained, folder) for trained, folder in pairs]
 
     def place(key: str) -> tuple[str, int, str]:
@@ -153,6 +171,9 @@ def gather(root: Path, params: "Params", describe: Callable[..., TraceFacts] = t
         capacity,
         inputs_digest(root),
         params.seed,
+        by_category,
+        {name: found for name, found in tiers.items() if found is not None},
+        _optional(read_share, root / share_metrics()),
     )
 
 

@@ -42,6 +42,12 @@ TERMS = {
         "All are held to the same flash writes. The best policy without a model is RejectX or CoinFlip with the "
         "prefetch that validation chose."
     ),
+    "HCA, L2ARC, CacheLib-like": (
+        "Ways to put an SSD below RAM. HCA: what leaves RAM waits in a buffer and goes to the SSD in batches; a page "
+        "is in one of them. ZFS's L2ARC: pages at RAM's tail are copied to the SSD now and then. CacheLib-like: what "
+        "leaves RAM is copied to the SSD, and what is found there is copied up. Inclusive: what RAM misses goes to "
+        "the SSD at once. Any policies: each order with policies of this project in RAM and on the SSD."
+    ),
     "promoted, champion": (
         "A model that beat its baseline on validation with the interval of the difference above 0. Test traces "
         "decide nothing."
@@ -67,6 +73,10 @@ TERMS = {
     "unknown": (
         "The workload classifier's answer where a window, or ten of them, is unlike every trace that it learned from."
     ),
+    "share, split": (
+        "Applications that run at the same time share one cache, or each has a part of its own; a partitioner decides "
+        "how large. UCP and G-VPA change the parts as time goes by."
+    ),
     "AcceptAll": (
         "A flash cache that lets everything in. It has no write budget, so it is no rival: it may write tens of "
         "times as much."
@@ -90,11 +100,17 @@ COMMANDS = (
     (".venv/bin/dvc repro report", "this page, and whatever it needs that is out of date"),
     (".venv/bin/dvc repro evaluate@CATEGORY", "policies in the page cache: metrics/CATEGORY.json"),
     (".venv/bin/dvc repro evaluate_flash@CATEGORY", "policies in the flash cache: metrics/flash/CATEGORY.json"),
+    (
+        ".venv/bin/dvc repro evaluate_tiers@CATEGORY",
+        "RAM and SSD for the same money: metrics/tiers/CATEGORY.json",
+    ),
+    (".venv/bin/dvc repro evaluate_share", "one cache for several applications: metrics/share/mixes.json"),
     (".venv/bin/dvc repro evaluate_workload", "the workload classifier: metrics/workload.json"),
     (".venv/bin/dvc repro evaluate_reuse", "one cache for every workload: metrics/reuse.json"),
     (".venv/bin/cachezoo results", "the table of policies and traces in the terminal; --json for all digits"),
     (".venv/bin/cachezoo trace info FILE", "a trace's statistics"),
     (".venv/bin/cachezoo compare FILE --bundle DIR", "policies and a bundle on any trace"),
+    (".venv/bin/cachezoo tiers FILE --ram SIZE --ssd SIZE", "hierarchies of RAM and SSD on any trace"),
     (".venv/bin/cachezoo bundle inspect DIR", "a bundle's figures and files"),
     ("make ui", "the same models as runs in MLflow, with learning curves"),
 )

@@ -1,7 +1,8 @@
-"""What systems say on the page besides the common tables: their parts, found through the registry."""
+"""What stands on the page besides the common tables: the systems' parts, by the registry, and those of no system."""
 
 from typing import TYPE_CHECKING
 
+from cachezoo.report import sharing, tiers
 from cachezoo.systems.base import AtSize, ReportSection
 from cachezoo.systems.registry import SYSTEMS
 
@@ -9,9 +10,13 @@ if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
 
 
+# Of evaluations that no model is trained for.
+OF_NO_SYSTEM = (tiers.PART, sharing.PART)
+
+
 def report_sections() -> list[ReportSection]:
-    """The parts of the systems that have one, in the registry's order."""
-    return [system.report.load() for system in SYSTEMS.values() if system.report is not None]
+    """The parts of the systems that have one, in the registry's order, and then those of no system."""
+    return [*(system.report.load() for system in SYSTEMS.values() if system.report is not None), *OF_NO_SYSTEM]
 
 
 def at_sizes(sources: "Sources", trace: str) -> list[AtSize]:

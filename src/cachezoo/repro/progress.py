@@ -19,7 +19,8 @@ USUAL = {
     "fit_workload": 30.0, "fit_caching": 68.0, "judge_caching": 40.0, "fit_admission": 2.5, "judge_admission": 3.0,
     "fit_prefetch": 2.5, "judge_prefetch": 3.0, "fit_reuse": 60.0, "judge_reuse": 60.0, "evaluate": 20.0,
     "evaluate_objects": 30.0, "evaluate_flash": 5.0, "evaluate_workload": 11.0, "evaluate_reuse": 60.0,
-    "export_reuse": 20.0, "report": 15.0, "track": 10.0,
+    "fit_streams": 3.0, "judge_streams": 4.0, "evaluate_streams": 5.0, "evaluate_tiers": 15.0, "evaluate_share": 20.0,
+    "judge_virtual": 5.0, "evaluate_virtual": 3.0, "export_reuse": 20.0, "report": 15.0, "track": 10.0,
 }  # fmt: skip
 OTHER = 2.0
 ENOUGH_S = 20.0  # of usual seconds, to say how much slower a machine is

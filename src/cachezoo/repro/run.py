@@ -103,10 +103,14 @@ class Run:
         done = self.plan.wanted - len(self.plan.stages) + len(self.ended)
         if self.status or done == self.plan.wanted:
             return
+        begun = {name for name, worker in self.running.items() if worker.ran}
+        # A stage that has a process but no command yet may turn out to be up to date.
+        looked_at = {name: self.plan.waits[name] for name in self.running if name not in begun}
+        waits = self.plan.to_run({**looked_at, **self.left}, self.ran | begun)
         now = time.time()
-        spent = {name: now - worker.start for name, worker in self.running.items()}
-        begun = self.ran | {name for name, worker in self.running.items() if worker.ran}
-        to_go = spoken(remaining(self.plan.to_run(self.left, begun), spent, self.seconds, self.jobs))
+        spent = {name: now - self.running[name].start for name in self.running if name in begun | waits.keys()}
+        waits = {name: before for name, before in waits.items() if name not in spent}
+        to_go = spoken(remaining(waits, spent, self.seconds, self.jobs))
         if ended:
             said = f"{ended} ended; {done} of {self.plan.wanted} stages are up to date, {to_go} to go"
         else:  # what depends on a change may turn out to be up to date after all, and the rest to have to run

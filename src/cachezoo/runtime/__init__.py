@@ -8,11 +8,14 @@
             ...
 
 Every request is observed, in order; a decision is computed when one of its values is asked for, so hits cost no
-decision. Where the library cannot be found, models of kinds admission and prefetch are computed by numpy, if the whole
-package is installed.
+decision. Where the library cannot be found, models of kinds admission, prefetch and streams are computed by numpy, if
+the whole package is installed. Virtual I/O caches (`Virtual`, `Share`) need the library.
 """
 
 from cachezoo.runtime.errors import RuntimeFault
 from cachezoo.runtime.model import Access, Cache, Decision, Model, Unit, open
+from cachezoo.runtime.virtual import Place, Settings, Share, Virtual
 
-__all__ = ["Access", "Cache", "Decision", "Model", "RuntimeFault", "Unit", "open"]
+__all__ = [
+    "Access", "Cache", "Decision", "Model", "Place", "RuntimeFault", "Settings", "Share", "Unit", "Virtual", "open",
+]  # fmt: skip

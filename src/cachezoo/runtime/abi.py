@@ -14,10 +14,11 @@ NAME = "libcachezoo.so.1"
 VARIABLE = "CACHEZOO_LIBRARY"
 MAX_FEATURES, MAX_OUTPUTS, TEXT = 64, 16, 512
 UNKNOWN = -1
-KINDS = {1: "workload", 2: "caching", 3: "admission", 4: "prefetch", 5: "reuse"}
+KINDS = {1: "workload", 2: "caching", 3: "admission", 4: "prefetch", 5: "reuse", 6: "streams", 7: "virtual"}
 COLUMNS = ("volume", "namespace", "user", "flags")
 PRECISIONS = ("fp32", "bf16", "int8")
 MODES = ("lru", "rejectx", "model")
+MOST_RUNS = 16
 
 
 class Error(ctypes.Structure):
@@ -148,6 +149,39 @@ class AccessRow(ctypes.Structure):
     ]
 
 
+class VirtualSettings(ctypes.Structure):
+    """cz_virtual_settings."""
+
+    _fields_ = [
+        ("queue", c_int32),
+        ("fragment", c_int32),
+        ("runs", c_int32),
+        ("pages", c_int64),
+        ("quantum", c_int64),
+        ("decay", c_double),
+        ("cost", c_double),
+        ("profile", POINTER(c_double)),
+    ]
+
+
+class PlaceRow(ctypes.Structure):
+    """cz_place."""
+
+    _fields_ = [("position", c_int32), ("hit", c_int32), ("moved", c_int32)]
+
+
+class Run(ctypes.Structure):
+    """cz_run."""
+
+    _fields_ = [("low", c_int64), ("high", c_int64)]
+
+
+class ShareOptions(ctypes.Structure):
+    """cz_share_options."""
+
+    _fields_ = [("pages", c_int64), ("step", c_int32), ("reach", c_int32), ("fill", c_double)]
+
+
 COUNTERS = (
     "requests", "decisions", "units", "hits", "admitted", "prefetched", "evicted", "dirty_evicted", "bypassed",
     "forgotten", "keys", "bytes",
@@ -166,6 +200,24 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_close": (None, [c_void_p]),
     "cz_bundle_info": (None, [c_void_p, POINTER(Info)]),
     "cz_verify": (c_int, [c_void_p, POINTER(Report), POINTER(Error)]),
+    "cz_placement": (c_int, [c_void_p, c_uint64]),
+    "cz_virtual_settings_of": (c_int, [c_void_p, POINTER(VirtualSettings), POINTER(Error)]),
+    "cz_virtual_new": (c_int, [POINTER(VirtualSettings), c_int64, POINTER(c_void_p), POINTER(Error)]),
+    "cz_virtual_free": (None, [c_void_p]),
+    "cz_virtual_reference": (c_int, [c_void_p, c_uint64, POINTER(PlaceRow)]),
+    "cz_virtual_runs": (c_int, [c_void_p, POINTER(Run)]),
+    "cz_virtual_save": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
+    "cz_virtual_restore": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
+    "cz_share_new": (
+        c_int,
+        [POINTER(ShareOptions), POINTER(VirtualSettings), c_int32, POINTER(c_void_p), POINTER(Error)],
+    ),
+    "cz_share_free": (None, [c_void_p]),
+    "cz_share_reference": (c_int, [c_void_p, c_int32, c_uint64, POINTER(PlaceRow)]),
+    "cz_share_pages": (c_int64, [c_void_p, c_int32]),
+    "cz_share_runs": (c_int, [c_void_p, c_int32, POINTER(Run)]),
+    "cz_share_save": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
+    "cz_share_restore": (c_int, [c_void_p, c_char_p, POINTER(Error)]),
     "cz_stream_new": (c_int, [c_void_p, POINTER(StreamOptions), POINTER(c_void_p), POINTER(Error)]),
     "cz_stream_free": (None, [c_void_p]),
     "cz_intern": (c_int32, [c_void_p, c_int, c_char_p]),

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from cachezoo.runtime import abi
+from cachezoo.runtime import abi, table
 from cachezoo.runtime.errors import RuntimeFault
 from cachezoo.runtime.model import Model, open
 
@@ -108,8 +108,25 @@ def diff(arguments: argparse.Namespace) -> int:
         if before.get(path) != after.get(path):
             print(f"{path}: {'changed' if path in before and path in after else 'added' if path in after else 'gone'}")
             changed += 1
+            if path == table.FILE and path in before and path in after:
+                print(_streams_moved(Path(arguments.old), Path(arguments.new)))
     print("equal" if not changed else f"{changed} differences")
     return int(changed > 0)
+
+
+def _streams_moved(old: Path, new: Path) -> str:
+    """What a changed dictionary of streams means, in words."""
+    found = table.moved(*(_bytes_of(path, table.FILE) for path in (old, new)))
+    share = 100 * found.moved / max(found.chunks, 1)
+    return f"{table.FILE}: {share:.1f} % of the {found.chunks} chunks up to the last one learned have another stream"
+
+
+def _bytes_of(path: Path, name: str) -> bytes:
+    """A file of a bundle's folder or .zip."""
+    if path.is_dir():
+        return (path / name).read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(name)
 
 
 def _cut(text: str | None) -> str:
@@ -117,8 +134,14 @@ def _cut(text: str | None) -> str:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Serve a trace through the cache that a model decides for."""
+    """Serve a trace through the cache that a model decides for; of kind streams, count the writes of each stream."""
     with open(arguments.bundle, capacity=arguments.capacity, precision=arguments.precision) as model:
+        if model.info["kind"] == "streams":
+            _place(model, arguments)
+            return
+        if arguments.capacity is None:
+            message = f"{arguments.bundle}: run needs --capacity, the pages or segments of the cache"
+            raise RuntimeFault(message)
         if not isinstance(model, Model):
             message = f"{abi.NAME} was not found; a cache runs in it alone: set {abi.VARIABLE}"
             raise RuntimeFault(message)
@@ -132,6 +155,26 @@ def run(arguments: argparse.Namespace) -> None:
     for name in ("requests", "hits", "admitted", "prefetched", "evicted", "dirty_evicted", "bypassed"):
         print(f"{name:18} {counters[name]}")
     print(f"{'hit ratio':18} {hits / max(1, hits + misses):.4f}")
+
+
+def _place(model: Any, arguments: argparse.Namespace) -> None:  # noqa: ANN401 - Model or NumpyModel
+    """Print how many writes and bytes of a trace go to each stream."""
+    if arguments.capacity is not None:
+        message = f"{arguments.bundle}: kind streams runs no cache; leave --capacity out"
+        raise RuntimeFault(message)
+    writes: dict[int, list[int]] = {}
+    reads = 0
+    for request in _rows(arguments.trace):
+        if request["op"] == "write":
+            own = writes.setdefault(model.placement(request["offset"]), [0, 0])
+            own[0] += 1
+            own[1] += request["size"]
+        else:
+            reads += 1
+    print(f"{'reads':14} {reads}")
+    print(f"{'stream':14} {'writes':>14} {'bytes':>14}")
+    for stream, (count, size) in sorted(writes.items()):
+        print(f"{stream:<14} {count:>14} {size:>14}")
 
 
 def _rows(path: str) -> Any:  # noqa: ANN401 - a generator of keyword arguments
@@ -167,7 +210,7 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--precision", choices=abi.PRECISIONS, default="fp32", help="of an LSTM")
     commands.choices["inspect"].add_argument("--json", action="store_true", help="as JSON")
     commands.choices["diff"].add_argument("--all", action="store_true", help="every difference")
-    commands.choices["run"].add_argument("--capacity", type=int, required=True, help="pages or segments of the cache")
+    commands.choices["run"].add_argument("--capacity", type=int, help="pages or segments of the cache")
     return top
 
 

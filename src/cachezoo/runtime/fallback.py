@@ -1,21 +1,22 @@
-"""The same calls without the library, on numpy: kinds admission and prefetch, one request at a time, slowly."""
+"""The same calls without the library, on numpy: kinds admission, prefetch and streams, one at a time, slowly."""
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.runtime.abi import NAME, VARIABLE
 from cachezoo.runtime.errors import RuntimeFault
-from cachezoo.runtime.model import OPS, Decision, Path, Text, Values
+from cachezoo.runtime.model import OPS, Decision, Path, Text, Values, check_offset, places_nothing
 
 if TYPE_CHECKING:
     from cachezoo.serving.requests import RequestBatch
 
-SERVED = ("admission", "prefetch")
+SERVED = ("admission", "prefetch", "streams")
 
 
 class NumpyModel:
-    """A bundle of kind admission or prefetch, and what it has seen so far."""
+    """A bundle of kind admission, prefetch or streams, and what it has seen so far."""
 
     def __init__(self, path: Path) -> None:
         """Open a bundle.
@@ -44,7 +45,8 @@ class NumpyModel:
         manifest = self._bundle.manifest
         return {"id": self._bundle.id, "version": self._bundle.version, "kind": self._bundle.kind,
                 "category": manifest["category"] or "", "digest": self._bundle.digest,
-                "features": len(manifest["features"]), "threshold": self._serving.threshold}  # fmt: skip
+                "features": len(manifest["features"]),
+                "threshold": getattr(self._serving, "threshold", nan)}  # fmt: skip
 
     def observe(
         self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
@@ -67,8 +69,17 @@ class NumpyModel:
         row = self._serving.features(batch)
         return Decision(lambda: self._decide(batch, row))
 
+    def placement(self, offset: int) -> int:
+        """As `cachezoo.runtime.model.Model.placement`."""
+        check_offset(offset)
+        if self._bundle.kind != "streams":
+            raise places_nothing(self._bundle.kind)
+        return int(self._serving.placement(offset))
+
     def _decide(self, batch: RequestBatch, row: Any) -> Values:  # noqa: ANN401 - float32[1, F]
         read = batch.op[0] == 0
+        if self._bundle.kind == "streams":
+            return Values(False, 0, 0, 0, False, -1, (float(self._serving.placement(int(batch.offset[0]))),))
         if self._bundle.kind == "admission":
             score = float(self._serving.scores(row)[0])
             return Values(bool(read and score >= self._serving.threshold), 0, 0, 0, False, -1, (score,))

@@ -39,7 +39,7 @@ class Decision:
         low, high: prefetch: segments of the request's block to fetch as well.
         fetch: prefetch: whether these are worth fetching.
         category: workload: the category in force, by place in the bundle's classes; -1 none yet, -2 unknown.
-        outputs: of the model.
+        outputs: of the model; streams: the one stream, as `Model.placement` gives it.
     """
 
     def __init__(self, decide: Callable[[], Values]) -> None:
@@ -92,7 +92,23 @@ def _units(rows: Any, count: int) -> tuple[Unit, ...]:  # noqa: ANN401 - a point
     )
 
 
-class _Owner:
+def check_offset(offset: int) -> None:
+    """Refuse what no write begins at.
+
+    Raises:
+        RuntimeFault: it is negative, or has more than 63 bits.
+    """
+    if not 0 <= offset < 1 << 63:
+        message = f"offset {offset}: a write begins at byte 0 to 2**63 - 1 of its volume"
+        raise RuntimeFault(message)
+
+
+def places_nothing(kind: str) -> RuntimeFault:
+    """What a model of another kind answers to `placement`."""
+    return RuntimeFault(f"a model of kind {kind} places no writes; open a bundle of kind streams")
+
+
+class Owner:
     """Something of the library's that must be freed once."""
 
     def __init__(self, library: Any, free: str, handle: ctypes.c_void_p) -> None:  # noqa: ANN401 - ctypes.CDLL
@@ -106,7 +122,7 @@ class _Owner:
             RuntimeFault: it was closed.
         """
         if not self._handle:
-            message = "the model is closed; open it again"
+            message = "it is closed; make or open it again"
             raise RuntimeFault(message)
         return self._handle
 
@@ -133,16 +149,16 @@ class Model:
             os.fsencode(path), abi.PRECISIONS.index(precision), ctypes.byref(bundle), ctypes.byref(error)
         )
         checked(opened, error)
-        self._bundle = _Owner(library, "cz_close", bundle)
-        self._retired: list[_Owner] = []
+        self._bundle = Owner(library, "cz_close", bundle)
+        self._retired: list[Owner] = []
         self._stream = self._new_stream()
         self._codes: dict[tuple[int, str], int] = {}
 
-    def _new_stream(self) -> _Owner:
+    def _new_stream(self) -> Owner:
         error, stream = abi.Error(), ctypes.c_void_p()
         options, place = ctypes.byref(self._options), ctypes.byref(stream)
         checked(self._library.cz_stream_new(self._bundle.handle, options, place, ctypes.byref(error)), error)
-        return _Owner(self._library, "cz_stream_free", stream)
+        return Owner(self._library, "cz_stream_free", stream)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -214,6 +230,20 @@ class Model:
             bool(found.admit), found.queue, found.low, found.high, bool(found.fetch), found.category, outputs
         )  # fmt: skip
 
+    def placement(self, offset: int) -> int:
+        """The stream of a multi-stream SSD for a write that begins at a byte offset of the volume; kind streams alone.
+
+        A write that spans several chunks goes to the stream of its first byte's; 0 where that chunk was not learned.
+
+        Raises:
+            RuntimeFault: no such offset, or a model of another kind.
+        """
+        check_offset(offset)
+        found = int(self._library.cz_placement(self._bundle.handle, offset))
+        if found < 0:
+            raise places_nothing(self.info["kind"])
+        return found
+
     def decision_seconds(self, requests: list[abi.Request]) -> list[float]:
         """Observe requests, decide on each, and time both together; ctypes' own time, about 1 us, is in it."""
         ticket, found, taken = abi.Ticket(), abi.Decided(), []
@@ -267,6 +297,17 @@ class Model:
         self._retired.append(self._bundle)
         self._bundle = other._bundle
 
+    def virtual_settings(self) -> abi.VirtualSettings:
+        """The library's settings of a virtual cache, with the profile, for `cachezoo.runtime.virtual`.
+
+        Raises:
+            RuntimeFault: the model is of another kind.
+        """
+        error, found = abi.Error(), abi.VirtualSettings()
+        given = ctypes.byref(found), ctypes.byref(error)
+        checked(self._library.cz_virtual_settings_of(self._bundle.handle, *given), error)
+        return found
+
     def stats(self) -> dict[str, int]:
         """Counters of the library's `cz_stats`."""
         found = abi.Counters()
@@ -295,7 +336,7 @@ class Cache:
         error, cache = abi.Error(), ctypes.c_void_p()
         given = ctypes.cast(streams, ctypes.POINTER(ctypes.c_void_p))
         checked(library.cz_cache_new(ctypes.byref(options), given, ctypes.byref(cache), ctypes.byref(error)), error)
-        self._cache = _Owner(library, "cz_cache_free", cache)
+        self._cache = Owner(library, "cz_cache_free", cache)
 
     def access(
         self, time_us: int, op: str, offset: int, size: int, volume: str = "", namespace: Text = None,
@@ -326,7 +367,7 @@ def open(path: Path, capacity: int | None = None, *, precision: str = "fp32", ma
 
     Args:
         path: its folder, or its .zip.
-        capacity: pages of the cache that a model of kind caching or reuse decides for.
+        capacity: pages of the cache that a model of kind caching, reuse or virtual decides for.
         precision: of an LSTM: fp32, bf16 or int8.
         max_keys: pages, segments or blocks remembered, each; 0 takes the library's 2**20.
 

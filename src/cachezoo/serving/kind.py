@@ -19,11 +19,12 @@ Serve = Callable[[Mapping[str, Any]], Any]
 OUTPUT_TOLERANCE = 1e-5  # by which runtimes may differ in a golden output
 BLOCK, FULL = "block", "full"
 EXACT_FOREST: Mapping[str, str | float] = {"fp64": "exact"}
+EXACT_TABLE: Mapping[str, str | float] = {"integer": "exact"}
 LSTM_PRECISIONS: Mapping[str, str | float] = {"fp32": "exact", "bf16": 0.999, "int8": 0.999}
 
 
 class Session(Protocol):
-    """What is used of onnxruntime.InferenceSession."""
+    """What is used of onnxruntime.InferenceSession; a forest's or a table's own has the same method."""
 
     def run(self, outputs: list[str] | None, inputs: dict[str, Any]) -> list[Any]:
         """Outputs by name, for inputs by name."""
@@ -64,6 +65,23 @@ class State:
     key: str
 
 
+@dataclass(frozen=True)
+class Cost:
+    """Static counts of one inference; see `cachezoo.bundles.cost`.
+
+    Attributes:
+        macs: multiply-accumulates.
+        comparisons: of numbers, at most.
+        parameters: numbers in the model.
+        model_bytes: bytes of the file that is computed with.
+    """
+
+    macs: int
+    comparisons: int
+    parameters: int
+    model_bytes: int
+
+
 def _holds(manifest: Mapping[str, Any]) -> None:
     """There is no rule beside those of the schema and of the serving object."""
 
@@ -75,13 +93,13 @@ class Kind:
     Attributes:
         outputs: columns of `Recomputed.outputs`, by manifest.
         decisions: columns of `Recomputed.decisions`.
-        graph: the ONNX graph that a model of a manifest has, and no other.
+        graph: the ONNX graph that a model of a manifest has, and no other; None of a kind without an ONNX file.
         sizes: ranges of whole numbers in the manifest that decide how much is computed or remembered.
         units: unit of each ONNX input and output, by name.
         wanted: branches that golden rows should pass.
         serve: the serving object of a manifest, with fresh state, on a session.
         recompute: runs raw requests through a fresh serving object; the mapping is the golden context.
-        contexts: what a recomputation of these requests may be given beside them, the first choice first.
+        contexts: (manifest, requests) to what a recomputation of them may be given beside them, the first choice first.
         synthetic: the synthetic golden sets of a manifest.
         synthetic_wanted: branches that the synthetic sets of a manifest pass, all together.
         recompute_synthetic: runs a set through a fresh serving object of the manifest with the set's changes. Its
@@ -96,17 +114,19 @@ class Kind:
             `full` where it reads user, namespace or flags too.
         conformance: what a runtime has to reach, by precision: `exact`, or the least share of equal decisions.
         state: what a runtime has to keep, by manifest.
+        cost: (manifest, the weights' files by name) to the cost of one inference, of a kind without an ONNX file; else
+            that file is counted.
     """
 
     outputs: Callable[[Mapping[str, Any]], tuple[str, ...]]
     decisions: tuple[str, ...]
-    graph: Callable[[Mapping[str, Any]], Graph]
+    graph: Callable[[Mapping[str, Any]], Graph] | None
     sizes: Sizes
     units: Mapping[str, str]
     wanted: tuple[str, ...]
     serve: Callable[[Mapping[str, Any], Session], Any]
     recompute: Callable[[Any, RequestBatch, Mapping[str, Any]], Recomputed]
-    contexts: Callable[[RequestBatch], list[dict[str, Any]]]
+    contexts: Callable[[Mapping[str, Any], RequestBatch], list[dict[str, Any]]]
     open_weights: Callable[[Mapping[str, Any], Mapping[str, bytes]], Session]
     profile: Callable[[Mapping[str, Any]], str]
     conformance: Mapping[str, str | float]
@@ -118,3 +138,4 @@ class Kind:
     weights_decide: bool = False
     check: Callable[[Mapping[str, Any]], None] = _holds
     reads_flags: bool = False
+    cost: Callable[[Mapping[str, Any], Mapping[str, bytes]], Cost] | None = None

@@ -13,6 +13,8 @@ Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
 Role = Literal["train", "validation", "test"]
 CorpusRole = Literal["train", "test"]
 Roles = dict[Role, list[str]]
+# Where the canonical requests of page traces lie, and of traces that are for streams alone.
+REQUESTS, WRITES = "data/requests", "data/writes"
 
 
 class TraceEntry(Strict):
@@ -83,6 +85,22 @@ def roles_of(traces: Mapping[str, TraceEntry]) -> dict[str, Roles]:
     return found
 
 
+def cycles_of(data: "Data") -> dict[str, Roles]:
+    """Of each category that streams are learned for, the canonical requests of its traces by role, sorted by key.
+
+    They are the cycles of one drive: its volumes' writes while a model learns, while it is judged, while it is tested.
+    A trace of an unseen program is of other volumes, and so no cycle.
+    """
+    pages = {key: entry for key, entry in data.traces.items() if entry.category in data.page_categories}
+    found: dict[str, Roles] = {}
+    for folder, entries in ((REQUESTS, pages), (WRITES, data.writes)):
+        own = roles_of({key: entry for key, entry in entries.items() if not entry.unseen})
+        for category, roles in own.items():
+            files = {role: [f"{folder}/{category}/{key}.parquet" for key in keys] for role, keys in roles.items()}
+            found[category] = files
+    return found
+
+
 class Data(Strict):
     """`data`: the matrix, as stages see it.
 
@@ -92,12 +110,16 @@ class Data(Strict):
             category's stages depend on its own traces alone.
         corpus: traces of many programs and set-ups, by category and key.
         page_categories: those whose traces serve a page cache; the others' are of objects, for a flash cache alone.
+        writes: traces that are for the streams of an SSD alone, by key.
+        cycles: see `cycles_of`; the compose stage writes it too.
     """
 
     traces: dict[str, TraceEntry]
     page_categories: list[str]
     roles: dict[str, Roles] = Field(default_factory=dict)
     corpus: Corpus = Field(default_factory=dict)
+    writes: dict[str, TraceEntry] = Field(default_factory=dict)
+    cycles: dict[str, Roles] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _unseen(self) -> "Data":
@@ -115,7 +137,7 @@ class Data(Strict):
 
     @model_validator(mode="after")
     def _own_keys(self) -> "Data":
-        tables = [set(self.traces), *(set(rows) for rows in self.corpus.values())]
+        tables = [set(self.traces), set(self.writes), *(set(rows) for rows in self.corpus.values())]
         for one, other in combinations(tables, 2):
             if one & other:
                 message = f"key {min(one & other)} stands in two tables; give each trace a key of its own"
@@ -124,14 +146,18 @@ class Data(Strict):
 
     @model_validator(mode="after")
     def _follows(self) -> "Data":
-        if self.roles and self.roles != roles_of(self.traces):
-            message = "roles do not follow from traces: run `dvc repro compose`"
-            raise ValueError(message)
+        for name, said, found in (
+            ("roles", self.roles, roles_of(self.traces)),
+            ("cycles", self.cycles, cycles_of(self)),
+        ):
+            if said and said != found:
+                message = f"{name} do not follow from traces: run `dvc repro compose`"
+                raise ValueError(message)
         return self
 
     @model_validator(mode="after")
     def _apart(self) -> "Data":
-        for (key, one), (other, two) in combinations(sorted(self.traces.items()), 2):
+        for (key, one), (other, two) in combinations(sorted({**self.traces, **self.writes}.items()), 2):
             if one.role == two.role or posixpath.normpath(one.path) != posixpath.normpath(two.path):
                 continue
             said = f"traces {key} ({one.role}, part {list(one.part)}) and {other} ({two.role}, part {list(two.part)})"

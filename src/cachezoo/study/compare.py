@@ -217,7 +217,8 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         more = f", and {len(entries) - MOST_NAMED} more (--json has all)" if len(entries) > MOST_NAMED else ""
         count = f"{len(entries)} {'differs' if len(entries) == 1 else 'differ'}"
         yield f"{PARTS[part]}: {count}: {', '.join(named)}{more}"
-    compared = sum(len(row["figures"]) for own in found["categories"].values() for row in own["settings"])
+    settings = [row for own in found["categories"].values() for row in own["settings"]]
+    compared = sum(one["mean"] is not None for row in settings for one in row["figures"].values())
     yield f"Of {compared} differences about {compared / 10:.1f} would leave out 0 by chance alone."
 
 

@@ -211,8 +211,8 @@ class _Search:
         ]
         self._running.run([chain for chains in plans for chain in chains])
         return [
-            Cell(self._category, setting, [judging.figures() for _, judging in chains])
-            for setting, chains in zip(settings, plans, strict=True)
+            Cell(self._category, setting, [judging.figures() for _, judging in chains], depth != CHOOSING)
+            for setting, chains, depth in zip(settings, plans, depths, strict=True)
         ]
 
     def answers(self, seeds: int) -> Answer:

@@ -100,7 +100,8 @@ def studied_categories(system: System, asked: Sequence[str], params: Params) -> 
             message = f"--category {asked[0]}: a model of {system.id} is of all categories; leave it out"
             raise ConfigError(message)
         return [""]
-    known = list(params.data.page_categories) if system.scope == "page category" else categories_of(params)
+    of_scope = {"page category": params.data.page_categories, "stream category": params.data.cycles}
+    known = list(of_scope.get(system.scope, categories_of(params)))
     unknown = [name for name in asked if name not in known]
     if unknown:
         message = f"--category {unknown[0]}: {system.id} has models of {', '.join(known)}"

@@ -11,16 +11,24 @@ from cachezoo.study.paired import mean_interval
 from cachezoo.systems.base import System, studied_of
 
 # Names of figures of a verdict by which way is better; a test holds them to the systems' own.
-JUDGED_LOWER, JUDGED_HIGHER = {"mean_dt"}, {"hit_ratio", "balanced_accuracy"}
+JUDGED_LOWER, JUDGED_HIGHER = {"mean_dt", "waf"}, {"hit_ratio", "balanced_accuracy"}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting in one category: what each seed's judging found, in the order of the seeds."""
+    """One setting in one category.
+
+    Attributes:
+        category: the category.
+        setting: what was trained.
+        found: what each seed's judging found, in the order of the seeds.
+        judged: of another setting than params.yaml's, whether its verdicts were asked for.
+    """
 
     category: str
     setting: Setting
     found: Sequence[Mapping[str, Any]]
+    judged: bool = False
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
@@ -82,7 +90,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "trained": seeds,
         "choosing": spread([one["choosing"] for one in trained]),
     }
-    if not trained and not cell.setting.changed:
+    if not trained and (cell.judged or not cell.setting.changed):
         return {**row, "promoted": 0, "judging": spread([]), "test": {}}
     if trained and "judging" in trained[0]:
         row["promoted"] = sum(one["promoted"] for one in trained)

@@ -102,7 +102,9 @@ def advice(found: Mapping[str, Any]) -> Iterator[str]:
         return
     chosen = next(trial for trial in search["kept"] if trial["number"] == search["chosen"])
     chooses, judges = _says(found, "choosing"), _says(found, "judging")
-    if chooses != "better":
+    if search["choosing_difference"]["mean"] is None:
+        yield "Keep params.yaml: too few of the fresh seeds trained both settings to compare them."
+    elif chooses != "better":
         yield f"Keep params.yaml: with fresh seeds the chosen setting is {chooses}."
     elif judges != "better":
         yield f"Keep params.yaml: the chosen setting is better on what chose it, but {judges} where it is judged."

@@ -7,14 +7,13 @@ from cachezoo.errors import TraceError
 from cachezoo.kernels.slots import HOT, NEAR_COLD, NEAR_REUSE, REUSE, observe
 from cachezoo.synth.bins import count_bin, distance_bin, octave_of_size
 from cachezoo.synth.hot import find_hot, fit_hot
-from cachezoo.synth.model import Counts, OfClass, SynthModel
+from cachezoo.synth.model import CLASSES, KINDS, Counts, OfClass, SynthModel
 from cachezoo.synth.times import fit_times
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
-KINDS, CLASSES = 5, 10
 PHASES, REQUESTS_A_PHASE = 32, 1000
 SIZES, RUNS = 2048, 1024
 LEAST = 2

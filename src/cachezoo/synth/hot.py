@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.synth.model import Counts, HotPlace, HotUse
+from cachezoo.synth.model import USE_STEPS, Counts, HotPlace, HotUse
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
@@ -17,7 +17,6 @@ LEAST = 32
 MOST = 256
 """Places kept, those with the most accesses."""
 PAIRS = 64
-STEPS = np.arange(17) / 16
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def fit_hot(trace: Trace, hot: Hot, volume: I64, phases: int) -> list[HotPlace]:
                 uses.append(HotUse(
                     op=op,
                     phases=np.bincount(here * phases // n, minlength=phases).tolist(),
-                    gaps=[float(f"{value:.4g}") for value in np.quantile(gaps, STEPS)],
+                    gaps=[float(f"{value:.4g}") for value in np.quantile(gaps, USE_STEPS)],
                     requests=_most_frequent(hot.offset[here], trace.size[here]),
                 ))  # fmt: skip
         found.append(HotPlace(pages=pages, volume=int(volume[of_place[0]]), uses=uses))
@@ -138,9 +137,17 @@ class Drawn:
 
 
 def copies(places: list[HotPlace], scale: float) -> list[HotPlace]:
-    """The places of a trace with times as many pages: as many of each, or every so manyth."""
+    """The places of a trace with times as many pages: as many of each, or every so manyth.
+
+    Where places are left out, at least one that is read and one that is written is kept, if there are such.
+    """
     many = round(len(places) * scale)
-    return [places[k * len(places) // many] for k in range(many)] if many else places[:1]
+    found = [places[k * len(places) // many] for k in range(many)]
+    for op in (0, 1):
+        used = [place for place in places if any(use.op == op for use in place.uses)]
+        if not any(place in used for place in found):
+            found += used[:1]
+    return found
 
 
 def draw_hot(places: list[HotPlace], op: int, when: F64, random: np.random.Generator) -> Drawn:
@@ -179,7 +186,7 @@ def _moments(use: HotUse, random: np.random.Generator) -> F64:
     found = []
     for phase in np.flatnonzero(counts).tolist():
         k = int(counts[phase])
-        gaps = np.interp((random.permutation(k + 1) + random.random(k + 1)) / (k + 1), STEPS, use.gaps) + 1e-9
+        gaps = np.interp((random.permutation(k + 1) + random.random(k + 1)) / (k + 1), USE_STEPS, use.gaps) + 1e-9
         within = np.cumsum(gaps)[:-1] / gaps.sum()
         found.append((phase + within) / len(counts))
     return np.concatenate(found)

@@ -1,16 +1,37 @@
 """What is kept of a trace: statistics that another like it is drawn from, as one JSON document."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+import numpy as np
+from pydantic import Field, ValidationError, model_validator
 
 from cachezoo.documents import Document
 from cachezoo.errors import ConfigError
 from cachezoo.io import read_json, write_json
+from cachezoo.kernels.slots import LAGS, NEAR_BYTES, NEAR_COLD, NEAR_REUSE
+from cachezoo.traces.table import MAX_REQUEST_BYTES, PAGE_BYTES
 
 FORMAT: Literal["cachezoo-synth-2"] = "cachezoo-synth-2"
+KINDS, CLASSES = 5, 10
+# Quantiles of gaps: every half per cent, and closer and closer to the largest, which makes a trace bursty.
+TIME_STEPS = np.concatenate([np.arange(199) / 200, 1 - 0.005 * 2.0 ** -np.arange(16), [1.0]])
+USE_STEPS = np.arange(17) / 16
 Counts = list[tuple[int, int, int]]
+Whole = Annotated[int, Field(ge=0, le=2**40)]
+Often = Annotated[int, Field(ge=1, le=2**40)]
+Bytes = Annotated[int, Field(ge=1, le=MAX_REQUEST_BYTES)]
+InPage = Annotated[int, Field(ge=0, lt=PAGE_BYTES)]
+Lag = Annotated[int, Field(ge=1, le=LAGS)]
+Ahead = Annotated[int, Field(ge=0, le=NEAR_BYTES)]
+Bin = Annotated[int, Field(ge=0, le=500)]  # 2**60 and more
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Digit = Annotated[str, Field(pattern="^[0-9]$")]
+Shares = Annotated[dict[Digit, Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
+TimeGaps = Annotated[list[Amount], Field(min_length=len(TIME_STEPS), max_length=len(TIME_STEPS))]
+UseGaps = Annotated[list[Amount], Field(min_length=len(USE_STEPS), max_length=len(USE_STEPS))]
+Row = Annotated[list[Whole], Field(min_length=CLASSES, max_length=CLASSES)]
+Phase = Annotated[list[Row], Field(min_length=CLASSES, max_length=CLASSES)]
 
 
 class OfClass(Document):
@@ -26,17 +47,17 @@ class OfClass(Document):
         whole: by the size's octave, share whose last page was last accessed about when its first was.
     """
 
-    sizes: Counts
-    volumes: list[float]
-    runs: Counts
-    reuse: dict[str, Counts]
-    aligned: dict[str, float]
-    whole: dict[str, float]
-    alike: dict[str, float]
+    sizes: list[tuple[Bytes, InPage, Often]] = Field(min_length=1)
+    volumes: list[Amount] = Field(min_length=1)
+    runs: list[tuple[Lag, Ahead, Often]]
+    reuse: dict[Digit, Annotated[list[tuple[Bin, Bin, Often]], Field(min_length=1)]]
+    aligned: Shares
+    whole: Shares
+    alike: Shares
 
 
 class Times(Document):
-    """When requests come; quantiles are at `cachezoo.synth.times.STEPS`.
+    """When requests come; quantiles are at `TIME_STEPS`.
 
     Attributes:
         rate: requests in each of equal windows of time.
@@ -46,11 +67,18 @@ class Times(Document):
         idle: quantiles of the parts of such gaps on this side of windows without requests, in windows.
     """
 
-    rate: list[int] = Field(min_length=1)
-    kinds: list[int] = Field(min_length=1)
-    gaps: list[list[float]] = Field(min_length=1)
-    across: list[list[float]] = Field(min_length=1)
-    idle: list[float] = Field(min_length=2)
+    rate: list[Whole] = Field(min_length=1)
+    kinds: list[Whole] = Field(min_length=1)
+    gaps: list[TimeGaps] = Field(min_length=1)
+    across: list[TimeGaps] = Field(min_length=1)
+    idle: TimeGaps
+
+    @model_validator(mode="after")
+    def _together(self) -> "Times":
+        if len(self.kinds) != len(self.rate) or not sum(self.rate):
+            message = "rate holds no requests, or kinds are not of as many windows"
+            raise ValueError(message)
+        return self
 
 
 class HotUse(Document):
@@ -59,14 +87,22 @@ class HotUse(Document):
     Attributes:
         op: 0 of reads, 1 of writes.
         phases: requests in equal parts of the trace.
-        gaps: quantiles of the hot requests of the op from one to the next of this place, over their mean.
+        gaps: quantiles, at `USE_STEPS`, of the hot requests of the op from one to the next of this place, over their
+            mean.
         requests: (bytes from the place's first page on, bytes, requests) of the most frequent.
     """
 
     op: int = Field(ge=0, le=1)
-    phases: list[int] = Field(min_length=1)
-    gaps: list[float] = Field(min_length=2)
-    requests: Counts = Field(min_length=1)
+    phases: list[Whole] = Field(min_length=1)
+    gaps: UseGaps
+    requests: list[tuple[Whole, Bytes, Often]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _together(self) -> "HotUse":
+        if not sum(self.phases):
+            message = "phases hold no requests"
+            raise ValueError(message)
+        return self
 
 
 class HotPlace(Document):
@@ -78,9 +114,17 @@ class HotPlace(Document):
         uses: by op and start.
     """
 
-    pages: int = Field(ge=1)
-    volume: int = Field(ge=0)
-    uses: list[HotUse]
+    pages: int = Field(ge=1, le=2**31)
+    volume: Whole
+    uses: list[HotUse] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _together(self) -> "HotPlace":
+        end = max(offset + size for use in self.uses for offset, size, _ in use.requests)
+        if end > self.pages * PAGE_BYTES:
+            message = f"a request ends at byte {end} of a place of {self.pages} pages"
+            raise ValueError(message)
+        return self
 
 
 class SynthModel(Document):
@@ -101,14 +145,25 @@ class SynthModel(Document):
 
     format: Literal["cachezoo-synth-2"] = FORMAT
     requests: int = Field(ge=1)
-    seconds: float = Field(ge=0, allow_inf_nan=False)
+    seconds: float = Field(ge=0, le=1e12)
     pages: int = Field(ge=1)
-    span: int = Field(ge=1)
+    span: int = Field(ge=1, le=2**50)
     times: Times
-    phases: list[list[list[int]]] = Field(min_length=1)
-    classes: dict[str, OfClass]
+    phases: list[Phase] = Field(min_length=1)
+    classes: dict[Digit, OfClass]
     hot: list[HotPlace]
-    volumes: list[float] = Field(min_length=1)
+    volumes: list[Amount] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _together(self) -> "SynthModel":
+        near = [own for own in self.classes if int(own) % KINDS in (NEAR_COLD, NEAR_REUSE)]
+        if empty := next((own for own in near if not self.classes[own].runs), None):
+            message = f"class {empty} goes on with runs, and has none"
+            raise ValueError(message)
+        if len({len(use.phases) for place in self.hot for use in place.uses}) > 1:
+            message = "hot places have phases of different numbers"
+            raise ValueError(message)
+        return self
 
 
 def save_model(model: SynthModel, path: Path) -> None:

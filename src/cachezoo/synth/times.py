@@ -5,13 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.synth.model import Times
+from cachezoo.synth.model import TIME_STEPS, Times
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 WINDOWS, REQUESTS_A_WINDOW, KINDS = 300, 50, 8
-# Quantiles of gaps: every half per cent, and closer and closer to the largest, which makes a trace bursty.
-STEPS = np.concatenate([np.arange(199) / 200, 1 - 0.005 * 2.0 ** -np.arange(16), [1.0]])
 MOST = 0.999  # of a window that the gaps at both of its edges may take
 
 
@@ -26,7 +24,7 @@ def fit_times(time_us: I64) -> Times:
         time_us: int64[n] rising.
     """
     n, span = len(time_us), int(time_us[-1] - time_us[0])
-    even = [1.0] * len(STEPS)
+    even = [1.0] * len(TIME_STEPS)
     if span == 0:
         return Times(rate=[n], kinds=[0], gaps=[even], across=[even], idle=even)
     windows = int(np.clip(n // REQUESTS_A_WINDOW, 1, WINDOWS))
@@ -56,8 +54,8 @@ def fit_times(time_us: I64) -> Times:
 
 def _quantiles(values: F64) -> list[float]:
     if not len(values):
-        return [1.0] * len(STEPS)
-    return [float(f"{value:.6g}") for value in np.quantile(values, STEPS)]
+        return [1.0] * len(TIME_STEPS)
+    return [float(f"{value:.6g}") for value in np.quantile(values, TIME_STEPS)]
 
 
 def draw_times(known: Times, n: int, span: int, random: np.random.Generator) -> I64:
@@ -111,13 +109,13 @@ def _edges(known: Times, rate: I64, dense: float, random: np.random.Generator) -
     gap = np.zeros(len(left))
     for kind, quantiles in enumerate(known.across):
         of = np.flatnonzero(np.asarray(known.kinds)[left] == kind)
-        gap[of] = np.interp(_spread(len(of), random), STEPS, quantiles)
+        gap[of] = np.interp(_spread(len(of), random), TIME_STEPS, quantiles)
     gap = np.minimum(gap * dense, 2.0)
     least = np.maximum(0.0, gap - 1.0)  # neither part is longer than a window
     trailing[left] = least + random.random(len(left)) * (gap - 2 * least)
     leading[right] = gap - trailing[left]
     left, right = live[:-1][~next_to], live[1:][~next_to]
-    parts = np.interp(_spread(2 * len(left), random), STEPS, known.idle)
+    parts = np.interp(_spread(2 * len(left), random), TIME_STEPS, known.idle)
     trailing[left], leading[right] = parts[: len(left)], parts[len(left) :]
     shrink = MOST / np.maximum(leading + trailing, MOST)
     return _Edges(leading * shrink, trailing * shrink)
@@ -135,7 +133,7 @@ def _gaps(known: Times, rate: I64, window: I64, begin: I64, random: np.random.Ge
     gaps = np.zeros(n)
     for kind, quantiles in enumerate(known.gaps):
         of = np.flatnonzero((kinds == kind) & (place > 0))
-        gaps[of] = np.interp(draw[of], STEPS, quantiles)
+        gaps[of] = np.interp(draw[of], TIME_STEPS, quantiles)
     return gaps
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cachezoo.view import Figure, Section
     from cachezoo.view import Table as ViewTable
 
-Scope = Literal["category", "page category", "all"]
+Scope = Literal["category", "page category", "stream category", "all"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class Results:
     """What `cachezoo results` shows of a system besides what all share.
 
     Attributes:
-        tables: (metrics/<system>.json as its reader gives it) to tables for the terminal.
+        tables: (metrics/<system>.json as its reader gives it; where a model is of a category, those of the categories
+            by name) to tables for the terminal.
         values: (the same) to the JSON values behind them, lists by name.
     """
 
@@ -152,11 +153,13 @@ class Bundling:
 
     Attributes:
         card: words of the bundle's card.
-        weights: files of weights that a bundle holds beside the ONNX file.
+        weights: files of weights that a bundle holds, beside the ONNX file if it has one.
         libraries: distributions that decide a bundle's bytes.
         kind: `cachezoo.serving.kind.Kind`, how a bundle serves and replays.
-        onnx: (folder of the trained model) to the ONNX file's bytes.
-        reference: (folder, model, features) to the outputs of the training library, to compare the ONNX file with.
+        onnx: (folder of the trained model) to the ONNX file's bytes; None where a model is no network or forest, so
+            that its bundles hold no ONNX file.
+        reference: (folder, model, features) to the outputs of the training library, to compare the exported model
+            with; None where what was trained is the file that the bundle holds.
         calibrated: a bundle needs a threshold that was calibrated to a write budget.
         must_win: a model that does not beat its baseline on validation is not exported.
     """
@@ -165,8 +168,8 @@ class Bundling:
     weights: tuple[str, ...]
     libraries: tuple[str, ...]
     kind: Lazy
-    onnx: Lazy
-    reference: Lazy
+    onnx: Lazy | None = None
+    reference: Lazy | None = None
     calibrated: bool = False
     must_win: bool = False
 
@@ -205,7 +208,8 @@ class System:
         id: lower case; the first part of a model's id, the bundle's kind, and the key in params.yaml.
         title: one line for people.
         source: paper and section.
-        scope: what one model is of: a `category`, a `page category` (whose traces serve a page cache), or `all`.
+        scope: what one model is of: a `category`, a `page category` (whose traces serve a page cache), a `stream
+            category` (whose writes a drive lives through), or `all`.
         headline: names of the figures that its models are compared by.
         settings: module with `Model`, `Fit` and `Judge`, its sections of params.yaml.
         bundling: how its models become bundles; None where they become none.
@@ -213,8 +217,8 @@ class System:
             None where it decides nothing in one.
         page_bundle: (serving object, name, trace, pages, capacity, warmup) to the same of a loaded bundle.
         report: its `ReportSection`; None where the common tables say everything.
-        metrics: (path) to `cachezoo.metrics.base.Overall`, the reader of metrics/<system>.json; None unless one
-            model is of `all`.
+        metrics: (path) to `cachezoo.metrics.base.Overall`, the reader of metrics/<system>.json, and where a model is
+            of a category of metrics/<system>/<category>.json; None where the figures of a category's caches say it.
         results: its `Results`; None where the tables that all share and the summary of its metrics say everything.
         plots: files of the report that belong to its models, besides a model's own.
         described: its `Described`; None leaves open in the data dictionary what its models hold.

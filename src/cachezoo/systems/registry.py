@@ -8,6 +8,8 @@ from cachezoo.systems.base import Bundling, System
 from cachezoo.systems.caching.record import CACHING
 from cachezoo.systems.prefetch.record import PREFETCH
 from cachezoo.systems.reuse.record import REUSE
+from cachezoo.systems.streams.record import STREAMS
+from cachezoo.systems.virtual.record import VIRTUAL
 from cachezoo.systems.workload.record import WORKLOAD
 
 
@@ -26,7 +28,7 @@ def build(systems: Iterable[System]) -> dict[str, System]:
     return found
 
 
-SYSTEMS = build((CACHING, REUSE, ADMISSION, PREFETCH, WORKLOAD))
+SYSTEMS = build((CACHING, REUSE, ADMISSION, PREFETCH, STREAMS, VIRTUAL, WORKLOAD))
 
 
 def bundling_of(system_id: str) -> Bundling:

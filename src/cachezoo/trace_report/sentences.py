@@ -169,10 +169,12 @@ def reuse_sentence(found: Characteristics) -> str:
     if own.again.share == 0:
         return "No page is accessed twice: a cache of any size gets no hit."
     told = f"{share(own.again.share)} of the page accesses are to pages accessed before"
-    half = own.distances.below_bytes["50%"]
-    soon = f", half of those within {size(half)} of other pages"
+    within = []
+    if own.distances.below_bytes:  # a sample of the pages may hold none that comes again
+        within.append(f"{size(own.distances.below_bytes['50%'])} of other pages")
     if own.times is not None:
-        soon += f" and {seconds(own.times.below_s['50%'])}"
+        within.append(seconds(own.times.below_s["50%"]))
+    soon = f", half of those within {' and '.join(within)}" if within else ""
     means = "little to cache" if own.again.share < LITTLE_REUSE else "a cache can get at most these"
     means = "much to cache" if own.again.share >= MUCH_REUSE else means
     return f"{told}{soon}: {means}."

@@ -6,12 +6,13 @@ import numpy as np
 
 from cachezoo.characteristics.arrivals import Arrivals
 from cachezoo.characteristics.latency import Latency
-from cachezoo.characteristics.papers import HIGH, FiosRow, RcRnnRow
+from cachezoo.characteristics.papers import FiosRow, RcRnnRow
 from cachezoo.characteristics.sizes import Sizes
 from cachezoo.characteristics.summary import Footprint
 from cachezoo.characteristics.who import Senders
 from cachezoo.characteristics.whole import Characteristics
 from cachezoo.curves.curve import Curve
+from cachezoo.features.fios import HIGH
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.trace_report.plots import NAMES
 from cachezoo.trace_report.sentences import WHO

@@ -15,7 +15,6 @@ NEAREST = 3
 MOST_SHOWN = 160
 NAME_BONUS = 1.0
 SEPARATORS = {",": "between commas", "\t": "between tabs", " ": "between blanks"}
-BINARY_FORMATS = ("vscsi", "oraclegeneral", "blktrace", "srt", "parquet")
 # What other files begin with, and what they are.
 SIGNATURES = (
     (b"\x89PNG", "a PNG image"),
@@ -66,7 +65,7 @@ def looks_like(head: Head) -> str:
 
 def near(entry: Format, head: Head) -> Near:
     """How near a file's beginning is to a format that does not fit it."""
-    if (head.text is None) != (entry.id in BINARY_FORMATS):
+    if (head.text is None) != entry.binary:
         return Near(0.0, f"needs {'text' if head.text is None else 'binary records'}: {entry.needs}")
     if head.text is None:
         return Near(0.2, f"needs {entry.needs}, and the file begins with the bytes {head.data[:8].hex(' ')}")

@@ -377,12 +377,3 @@ def _unclear(source: Source, close: list[Candidate]) -> str:
         f"{source.path}: can be read in {len(close)} ways that mean different things; say which: {listed}; or name the "
         "columns and their units with --columns"
     )
-
-
-def recognise(source: Source) -> Format:
-    """A file's format by its content, and its name where content does not decide.
-
-    Raises:
-        TraceError: as `choose`.
-    """
-    return choose(source, "auto", {}).format

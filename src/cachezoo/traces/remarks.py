@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from cachezoo.traces.wording import many
 
 
-def _many(count: str, what: str) -> str:
-    return many(int(count), what)
+def _counted(line: str, what: str) -> Callable[[str], str]:
+    return lambda count: line.format(many(int(count), what))
 
 
 LEFT_OUT = {
@@ -23,27 +23,25 @@ LEFT_OUT = {
     "suspectio": "records that the tracer marked as suspect",
 }
 LINES: dict[str, Callable[[str], str]] = {
-    "inferred": lambda said: f"inferred: read as {said}",
-    "time_unit": lambda said: f"unit: times count {said}",
+    "inferred": "inferred: read as {}".format,
+    "time_unit": "unit: times count {}".format,
     "unit_bytes": lambda said: f"unit: addresses count {'bytes' if said == '1' else f'units of {said} bytes'}",
-    "columns": lambda said: f"columns: {said}",
-    "layout": lambda said: f"layout: {said}",
-    "ids": lambda said: f"inferred: an id is {said}",
-    "op": lambda said: f"inferred: {said}",
-    "time": lambda said: f"inferred: times are {said}",
-    "size": lambda said: f"inferred: sizes are {said}",
-    "wait": lambda said: f"unit: waits are {said}",
-    "one_volume": lambda said: f"inferred: one volume, as {said}",
-    "event": lambda said: f"joined: a request is made where an event says {said}",
-    "matched": lambda said: f"joined: {many(int(said), 'request')} with a completion",
-    "unmatched_issue": lambda said: (
-        f"joined: {many(int(said), 'request')} without a completion, so of no known latency"
-    ),
-    "requeued": lambda said: f"joined: {many(int(said), 'request')} requeued, kept at the first issue",
-    "failed": lambda said: f"joined: {many(int(said), 'request')} failed on the device, and kept",
-    "skipped_rows": lambda said: f"skipped: {many(int(said), 'bad row')}",
-    "out_of_order_rows": lambda said: f"sorted by time: {many(int(said), 'row')} earlier than the row before",
-    "first_time_jump": lambda said: f"jump in time: the first at {said}",
+    "columns": "columns: {}".format,
+    "layout": "layout: {}".format,
+    "ids": "inferred: an id is {}".format,
+    "op": "inferred: {}".format,
+    "time": "inferred: times are {}".format,
+    "size": "inferred: sizes are {}".format,
+    "wait": "unit: waits are {}".format,
+    "one_volume": "inferred: one volume, as {}".format,
+    "event": "joined: a request is made where an event says {}".format,
+    "matched": _counted("joined: {} with a completion", "request"),
+    "unmatched_issue": _counted("joined: {} without a completion, so of no known latency", "request"),
+    "requeued": _counted("joined: {} requeued, kept at the first issue", "request"),
+    "failed": _counted("joined: {} failed on the device, and kept", "request"),
+    "skipped_rows": _counted("skipped: {}", "bad row"),
+    "out_of_order_rows": _counted("sorted by time: {} earlier than the row before", "row"),
+    "first_time_jump": "jump in time: the first at {}".format,
 }
 
 

@@ -185,9 +185,8 @@ def figures(
     flat = _prefixed("validation", {**_scalars(evaluated), **validation})
     test = evaluated.get("test", {})
     medians = {to: test[name] for name, to in MEDIANS.items() if name in test}
-    bare = [
-        name for name in headline if not (medians and name in PER_TRACE)
-    ]  # means over home and away are no headline
+    # A mean over home and away is no headline: such a model has medians instead.
+    bare = [name for name in headline if not (medians and name in PER_TRACE)]
     flat.update(_over_traces(test, "test", bare, unseen))
     flat.update(_over_traces(evaluated.get("flash", {}), "flash", headline, unseen))
     flat.update(medians)

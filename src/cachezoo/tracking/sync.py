@@ -279,7 +279,8 @@ def _log_files(client: Any, root: Path, run_id: str, record: Record) -> None:  #
         client.log_artifact(run_id, str(plot), PLOTS)
     if record.bundle is not None:
         client.log_artifacts(run_id, str(record.bundle), BUNDLE)
-        _log_model(client, run_id, record.bundle / protocol.MODEL)
+        if (record.bundle / protocol.MODEL).exists():  # a table has none
+            _log_model(client, run_id, record.bundle / protocol.MODEL)
     client.set_tag(run_id, SEAL, seal(root, run_id))
 
 

@@ -16,17 +16,10 @@ from cachezoo.systems.registry import SYSTEMS
 from tests.baleen_data import make_trace
 
 HEADER = Path(__file__).parents[3] / "runtimes/c/include/cachezoo.h"
-COMPILE = ["gcc", "-std=c11", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-but-set-variable"]
+COMPILE = ["gcc", "-std=c11", "-Wall", "-Werror", "-Wno-unused-but-set-variable"]
 COMPILE += ["-fsyntax-only", "-I", str(HEADER.parent), "-x", "c", "-"]
-DECLARED = """#include <cachezoo.h>
-#include <stddef.h>
-void lines(cz_stream *admission, cz_request request, int64_t capacity_pages, int64_t capacity_segments) {
-    cz_bundle *bundle; cz_stream *stream; cz_cache *cache; cz_error error;
-    cz_ticket ticket; cz_decision decision; cz_access served;
-    LINES
-}
-"""
 TRACE = make_trace(400, 9)
+OF_PAGES = ("caching", "reuse", "virtual")  # opened for a cache of so many pages
 FLAGS = ["R", "RA", "RM", "RS"] * 100
 
 
@@ -47,14 +40,21 @@ def test_the_card_s_lines_for_the_runtime_are_its_interface(bundle_dir: Path, mo
     model.cache.return_value = create_autospec(runtime.Cache, instance=True)
     opened = create_autospec(runtime.open, return_value=model)
     monkeypatch.setattr(runtime, "open", opened)
+    cache = create_autospec(runtime.Virtual)
+    monkeypatch.setattr(runtime, "Virtual", cache)
     exec(compile(blocks(bundle_dir, "python")[0], "card.md", "exec"), {})  # as pasted
     assert opened.call_args.args == (f"models/bundles/{bundle_dir.name}",)
     kind = bundle_dir.name.split(".")[0]
-    if kind in ("admission", "workload"):
+    if kind == "virtual":
+        cache.assert_called_once_with(model, 16_384)
+        cache.return_value.reference.assert_called_once_with(0)
+    elif kind == "streams":
+        model.placement.assert_called_once_with(0)
+    elif kind in ("admission", "workload"):
         model.observe.assert_called_once_with(0, "read", 0, 4096, "sda")
     else:
         model.cache.return_value.access.assert_called_once_with(0, "read", 0, 4096, "sda")
-    assert opened.call_args.kwargs == ({"capacity": 16_384} if kind in ("caching", "reuse") else {})
+    assert opened.call_args.kwargs == ({"capacity": 16_384} if kind in OF_PAGES else {})
     assert {"admit", "category"} <= set(Values._fields)
 
 
@@ -62,15 +62,21 @@ def test_the_card_s_lines_for_the_runtime_are_its_interface(bundle_dir: Path, mo
 def test_the_card_s_lines_in_c_are_the_header_s(bundle_dir: Path) -> None:
     header = HEADER.read_text()
     (code,) = blocks(bundle_dir, "c")
+    included, pasted = code.split("\n\n", 1)
     called = re.findall(r"\b(cz_\w+)\(", code)
-    assert len(called) >= 4 and called[:2] == ["cz_open", "cz_stream_new"]
+    kind = bundle_dir.name.split(".")[0]
+    least, asked = {"streams": (2, "cz_placement"), "virtual": (4, "cz_virtual_settings_of")}.get(
+        kind, (4, "cz_stream_new")
+    )
+    assert len(called) >= least and called[:2] == ["cz_open", asked]
     assert [name for name in called if not re.search(rf"CZ_API \w[\w *]*\b{name}\(", header)] == []
     assert f'cz_open("models/bundles/{bundle_dir.name}", CZ_FP32' in code
-    wrapped = DECLARED.replace("LINES", code)
+    wrapped = f"{included}\nvoid pasted(void) {{\n{pasted}}}\n"
     checked = subprocess.run(COMPILE, input=wrapped, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
-    of_pages = bundle_dir.name.split(".")[0] in ("caching", "reuse")  # cz_stream_new needs it for these
+    of_pages = kind in ("caching", "reuse")  # cz_stream_new needs it for these
     assert ("(cz_stream_options){.capacity = capacity_pages}" in code) == of_pages
+    assert max(map(len, code.splitlines())) <= 120
 
 
 def test_a_card_says_when_not_to_use_it_before_its_tables(bundle_dir: Path) -> None:
@@ -124,6 +130,11 @@ def test_the_card_s_lines_run_and_answer(bundle_dir: Path, tmp_path: Path, monke
     elif kind == "reuse":
         batch = replace(batch, flags=Coded.of(FLAGS))
         wanted = {"outcome": model.run(batch, batch.pages(), 40).followed.run.outcome}
+    elif kind == "virtual":
+        ran = model.run(batch.pages(), 40)
+        wanted = {"hit": ran.hit, "moved": ran.moved}
+    elif kind == "streams":
+        wanted = {"streams": model.placements(batch.offset)}
     else:
         seen = model.run(batch)
         names = ["unknown" if k == -2 else model.classes[k] for k in seen.classes]

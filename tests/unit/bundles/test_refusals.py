@@ -25,6 +25,13 @@ def copy(bundle_dir: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(bundle_dir, tmp_path / "bundle"))
 
 
+@pytest.fixture
+def onnx_copy(copy: Path) -> Path:
+    if not (copy / MODEL).exists():
+        pytest.skip(f"{copy}: bundles of its kind hold no ONNX file")
+    return copy
+
+
 def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> None:
     with pytest.raises(BundleError, match=match) as caught:
         check(path)
@@ -144,7 +151,7 @@ def test_manifest_that_makes_no_model(copy: Path) -> None:
 
 
 def test_id_of_another_kind(copy: Path) -> None:
-    reseal(copy, lambda manifest: manifest.update(id="streams.database.lgbm"))
+    reseal(copy, lambda manifest: manifest.update(id="tables.database.lgbm"))
     refused(copy, "is not of kind")
 
 
@@ -166,49 +173,49 @@ def _poison_onnx(path: Path, value: float) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_weights_not_finite(copy: Path, value: float) -> None:
-    whole = (copy / MODEL).read_bytes()
-    _poison_onnx(copy / MODEL, value)
-    reseal(copy)
-    refused(copy, "model.onnx holds weights that are not finite")
-    (copy / MODEL).write_bytes(whole)
-    name = next(name for name in sorted(WEIGHT_FILES) if (copy / name).exists())
-    raw = (copy / name).read_bytes()
+def test_weights_not_finite(onnx_copy: Path, value: float) -> None:
+    whole = (onnx_copy / MODEL).read_bytes()
+    _poison_onnx(onnx_copy / MODEL, value)
+    reseal(onnx_copy)
+    refused(onnx_copy, "model.onnx holds weights that are not finite")
+    (onnx_copy / MODEL).write_bytes(whole)
+    name = next(name for name in sorted(WEIGHT_FILES) if (onnx_copy / name).exists())
+    raw = (onnx_copy / name).read_bytes()
     if name.endswith(".safetensors"):
         raw = raw[:-4] + np.float32(value).tobytes()
     else:
         head, _, tail = raw.partition(b"leaf_value=")
         raw = head + b"leaf_value=" + str(value).encode() + b" " + tail
-    (copy / name).write_bytes(raw)
-    reseal(copy)
-    refused(copy, f"{name} holds weights that are not finite")
+    (onnx_copy / name).write_bytes(raw)
+    reseal(onnx_copy)
+    refused(onnx_copy, f"{name} holds weights that are not finite")
 
 
-def test_model_points_to_another_file(copy: Path) -> None:
+def test_model_points_to_another_file(onnx_copy: Path) -> None:
     import onnx
     from onnx import TensorProto
 
-    model = onnx.load(copy / MODEL)
+    model = onnx.load(onnx_copy / MODEL)
     tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value="../../etc/passwd")
     model.graph.initializer.append(tensor)
-    (copy / MODEL).write_bytes(model.SerializeToString())
-    reseal(copy)
-    refused(copy, "a tensor lies in another file")
+    (onnx_copy / MODEL).write_bytes(model.SerializeToString())
+    reseal(onnx_copy)
+    refused(onnx_copy, "a tensor lies in another file")
 
 
-def test_model_that_is_none(copy: Path) -> None:
-    (copy / MODEL).write_bytes(b"\xff" * 40)
-    reseal(copy)
-    refused(copy, "model.onnx is not readable")
-    (copy / MODEL).write_bytes(b"")
-    reseal(copy)
-    refused(copy, r"model.onnx is not readable \(it holds no graph\)")
+def test_model_that_is_none(onnx_copy: Path) -> None:
+    (onnx_copy / MODEL).write_bytes(b"\xff" * 40)
+    reseal(onnx_copy)
+    refused(onnx_copy, "model.onnx is not readable")
+    (onnx_copy / MODEL).write_bytes(b"")
+    reseal(onnx_copy)
+    refused(onnx_copy, r"model.onnx is not readable \(it holds no graph\)")
 
 
-def test_model_of_other_inputs(copy: Path) -> None:
-    reseal(copy, lambda manifest: manifest["inputs"][0].update(name="others"))
-    refused(copy, "its inputs or outputs are not those")
+def test_model_of_other_inputs(onnx_copy: Path) -> None:
+    reseal(onnx_copy, lambda manifest: manifest["inputs"][0].update(name="others"))
+    refused(onnx_copy, "its inputs or outputs are not those")
 
 
 def test_golden_rows_that_do_not_come_out(copy: Path) -> None:

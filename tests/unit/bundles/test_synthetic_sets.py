@@ -13,7 +13,7 @@ from cachezoo.systems.registry import bundling_of
 from tests.mutants.sets import completed
 
 STORED = Path(__file__).parents[2] / "golden" / "protocol2"
-KINDS = ("admission", "prefetch", "caching", "workload", "reuse")
+KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "virtual")
 MOST_ROWS, MOST_BYTES = 1500, 150_000
 
 

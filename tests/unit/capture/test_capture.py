@@ -13,14 +13,14 @@ import pytest
 
 from cachezoo.capture import sandbox
 from cachezoo.capture.recipe import load_recipe
-from cachezoo.capture.run import capture
+from cachezoo.capture.run import capture, choose_recipe
 from cachezoo.capture.sandbox import PREFIX, Sandbox, sweep
 from cachezoo.capture.tracefs import MOUNT_POINT, tracefs_sources
 from cachezoo.capture.workloads import workload_class
 from cachezoo.capture.workloads.mail import MailWorkload
 from cachezoo.capture.workloads.office import Office
 from cachezoo.capture.workloads.web import WebWorkload
-from cachezoo.errors import CaptureError
+from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from tests.command_line import run
@@ -90,6 +90,7 @@ def environment():
         ("mail", "mail", "postmark"),
         ("fileserver", "fileserver", "dbench"),
         ("blob", "blob", "nginx"),
+        ("spool", "spool", "imap"),
     ],
 )
 def test_a_capture_of_six_seconds(tmp_path, workload, category, server):
@@ -117,7 +118,7 @@ def test_a_capture_of_six_seconds(tmp_path, workload, category, server):
     meta = trace.meta
     assert (meta.trace_id, meta.category, meta.source_format, meta.licence) == ("t", category, "capture", "CC0-1.0")
     assert json.loads(meta.extra["recipe"])["seed"] == 7
-    assert server in json.loads(meta.extra["programs"])
+    assert {"imap": "dovecot"}.get(server, server) in json.loads(meta.extra["programs"])
     assert json.loads(meta.extra["machine"])["cgroup_version"] in (1, 2)
     assert json.loads(meta.extra["schedule"])["peak_to_mean"] >= 2
     assert float(meta.extra["time_scale"]) == 28_800
@@ -205,6 +206,7 @@ def test_lost_events_are_refused(tmp_path, monkeypatch):
         ("web", 4.0, signal.SIGINT),
         ("mail", 4.0, signal.SIGINT),
         ("fileserver", 5.0, signal.SIGTERM),
+        ("spool", 6.0, signal.SIGTERM),
     ],
 )
 def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, workload, after, number):
@@ -232,7 +234,7 @@ def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, workload, after,
 
 @needs
 @slow
-@pytest.mark.parametrize("workload", ["web", "blob", "mail"])
+@pytest.mark.parametrize("workload", ["web", "blob", "mail", "spool"])
 def test_the_next_capture_sweeps_what_a_killed_one_left(tmp_path, workload):
     """With everything that it can leave: images, loop devices, mounts, memory group, tracefs instance, programs."""
     process = subprocess.Popen(command(workload, tmp_path / "t.parquet"), stderr=subprocess.PIPE, env=environment())
@@ -267,6 +269,14 @@ def test_only_root_captures(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(CaptureError, match="needs root"):
         capture(load_recipe(CONF / "web_tiny.yaml"), tmp_path / "t.parquet", silent)
+
+
+def test_a_workload_has_a_recipe_without_being_given_one(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for workload, name in [("web", "web_train"), ("spool", "spool")]:
+        assert choose_recipe(workload, None, None, None) == load_recipe(CONF / f"{name}.yaml")
+    with pytest.raises(ConfigError, match=r"lighttpd_train\.yaml: not readable as a recipe"):
+        choose_recipe("lighttpd", None, None, None)
 
 
 def test_bad_arguments_end_in_one_line(tmp_path, monkeypatch):

@@ -229,7 +229,7 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, loop):
     for words in (("--device", loop, "--seconds", 600), ("web",)):
         process = begin(*words, "-o", tmp_path / "nodir/x.parquet")
         _, errors = process.communicate(timeout=60)
-        assert process.returncode == 1 and f"there is no folder {tmp_path}/nodir; make it" in errors
+        assert process.returncode == 1 and f"({tmp_path}/nodir: no such folder); make it" in errors
     assert [path.name for path in tmp_path.iterdir()] == ["image"]
 
 

@@ -6,9 +6,10 @@ import pytest
 from cachezoo.characteristics.arrivals import arrivals, counts_of, hurst
 from cachezoo.characteristics.sizes import sizes
 from cachezoo.characteristics.summary import footprint, summary, uses
-from cachezoo.characteristics.values import autocorrelation, json_values, quantiles
+from cachezoo.characteristics.values import json_values, quantiles
 from cachezoo.characteristics.whole import characterise
 from cachezoo.coded import Coded
+from cachezoo.measures.serial import autocorrelation
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import expand_pages
 from tests.characteristics_data import PAGE, fractional_noise, made

@@ -9,14 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachezoo.characteristics.latency import latency
-from cachezoo.characteristics.papers import HIGH, choose_features, fios_row, rc_rnn_row
-from cachezoo.characteristics.patterns import KINDS, WINDOW, continues, patterns, runs, twsd
+from cachezoo.characteristics.papers import fios_row, rc_rnn_row
+from cachezoo.characteristics.patterns import KINDS, WINDOW, patterns, runs, twsd
 from cachezoo.characteristics.summary import footprint, summary, uses
 from cachezoo.characteristics.values import json_values
 from cachezoo.characteristics.who import UNKNOWN, who
 from cachezoo.characteristics.whole import characterise
 from cachezoo.coded import Coded
+from cachezoo.features.fios import HIGH, choose_features
 from cachezoo.serving.requests import batch_of
+from cachezoo.traces.chunks import continues
 from cachezoo.traces.pages import expand_pages
 from tests.characteristics_data import EDGES, PAGE, made, zipf_trace
 from tests.oracles.characteristics import naive_runs, naive_twsd

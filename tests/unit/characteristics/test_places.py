@@ -36,6 +36,15 @@ def test_untouched_addresses_take_no_room_and_volumes_lie_apart():
     assert [int(row.argmax()) for row in found.requests] == [0, 40, 80, 120]
 
 
+def test_volumes_lie_apart_however_many_there_are():
+    n = 40_000
+    volume = Coded(np.arange(n, dtype=np.int32)[::-1], tuple(f"v{k}" for k in range(n)))
+    found = heat_map(made(n, offset=np.zeros(n, np.int64), volume=volume), clock=False)
+    assert found.regions == n
+    rows, columns = np.nonzero(found.requests)
+    assert np.abs(rows / HEAT_ROWS - (1 - columns / HEAT_COLUMNS)).max() < 1.5 / HEAT_ROWS
+
+
 def test_a_page_alone_is_one_row():
     found = heat_map(made(1), clock=False)
     assert (found.requests.shape, found.requests.sum()) == ((1, HEAT_COLUMNS), 1)

@@ -33,7 +33,7 @@ def test_the_tiny_overlay_changes_keys_that_conf_has(conf):
         shutil.copy(overlay / name, conf / name)
     params = yaml.safe_load(compose(conf))
     for override in yaml.safe_load((overlay / "overrides.yaml").read_text())["overrides"]:
-        path, value = override.split("=")
+        path, value = override.split("=", 1)
         before, after = plain, params
         for key in path.split("."):
             before, after = before[key], after[key]
@@ -71,6 +71,8 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
         ("matrix.yaml", "\ncategories: [", "\ncategories: [none, ", "yaml: categories is"),
         ("matrix.yaml", "page_categories: [", "page_categories: [none, ", "page_categories is"),
         ("matrix.yaml", "[*page_traces, *object_traces]", "[*page_traces]\n  x: {path: x}", "must be the rows of"),
+        ("matrix.yaml", "write_traces:", "write_traces: []\nx:", "its keys must be page_traces"),
+        ("matrix.yaml", "  {database: data/", "  {none: x, database: data/", "stream_categories must be {data"),
         ("matrix.yaml", "models:", "model:", "its keys must be page_traces"),
         ("matrix.yaml", "\ncorpus:", "\ncorpus: []\nx:", "its keys must be page_traces"),
         (

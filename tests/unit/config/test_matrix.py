@@ -9,7 +9,7 @@ import yaml
 
 from cachezoo.config.compose import compose
 from cachezoo.config.matrix import NewTrace, add_trace
-from cachezoo.config.matrix_text import OBJECT_TABLE, with_trace
+from cachezoo.config.matrix_text import OBJECT_TABLE, WRITE_TABLE, with_trace
 from cachezoo.errors import CachezooError, ConfigError, TraceError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,14 +26,18 @@ page_traces: &page_traces
   web_validation:      {path: raw/web_validation.parquet, format: parquet, category: web, role: validation}
   web_test:            {path: raw/web_test.parquet, format: parquet, category: web, role: test}
 object_traces: &object_traces {}
+write_traces: {}
 traces:
   <<: [*page_traces, *object_traces]
 page_categories: [database, web]
 object_categories: []
+write_categories: []
 categories: [database, web]
+stream_categories: {database: data/requests/database, web: data/requests/web}
 corpus: {}
 corpora: {}
-models: {admission: lgbm, caching: lstm3x256, prefetch: lgbm, reuse: follow, workload: lstm50}
+models: {admission: lgbm, caching: lstm3x256, prefetch: lgbm, reuse: follow, streams: fios, virtual: vrm,
+  workload: lstm50}
 """
 
 
@@ -93,7 +97,8 @@ def test_a_new_category_says_which_roles_it_lacks(project):
     )
     assert first.notes[-1] == "until mail has a test trace, there are no test figures"
     at = before.index("object_traces:")
-    expected = before[:at] + row + before[at:].replace("[database, web]", "[database, mail, web]")
+    after = before[at:].replace("[database, web]", "[database, mail, web]")
+    expected = before[:at] + row + after.replace("web: data", "mail: data/requests/mail, web: data")
     assert matrix(project) == expected
     second = add_trace(project, mail(project, role="test", part=(0.5, 1.0), skip_bad_rows=3))
     assert (second.new_category, second.missing) == (False, ("validation",))
@@ -303,6 +308,36 @@ def test_a_category_keeps_its_table(project, outside):
         add_trace(project, NewTrace(outside, "web", "train", objects=True))
 
 
+def test_a_category_of_writes_serves_streams_alone(project):
+    first = add_trace(project, mail(project, category="ledger", writes=True, part=(0.0, 0.5)))
+    assert (first.key, first.new_category, first.missing) == ("ledger_train", True, ("validation", "test"))
+    add_trace(project, mail(project, category="ledger", role="test", part=(0.5, 1.0)))
+    found = yaml.safe_load(matrix(project))
+    assert list(found["write_traces"]) == ["ledger_train", "ledger_test"]
+    assert found["write_categories"] == ["ledger"]
+    assert list(found["stream_categories"]) == ["database", "ledger", "web"]
+    assert found["stream_categories"]["ledger"] == "data/writes/ledger"
+    assert not {"ledger", "ledger_train"} & {*found["traces"], *found["categories"], *found["page_categories"]}
+    data = yaml.safe_load(compose(project / "conf"))["data"]
+    assert data["cycles"]["ledger"] == {
+        role: [f"data/writes/ledger/ledger_{role}.parquet"] for role in ("train", "test")
+    }
+    assert data["cycles"]["web"]["train"] == ["data/requests/web/web_train.parquet"]
+    assert "ledger" not in data["roles"] and "ledger_train" not in data["traces"]
+
+
+def test_a_category_of_writes_keeps_its_table_and_its_parts_apart(project):
+    add_trace(project, mail(project, category="ledger", writes=True, part=(0.0, 0.5)))
+    with pytest.raises(ConfigError, match=r"ledger_test .*share requests"):
+        add_trace(project, mail(project, category="ledger", role="test", part=(0.4, 1.0)))
+    with pytest.raises(ConfigError, match=r"category ledger: .*write_traces; leave --objects out"):
+        add_trace(project, mail(project, category="ledger", role="test", objects=True))
+    with pytest.raises(ConfigError, match=r"category web: .*page_traces; leave --writes out"):
+        add_trace(project, mail(project, category="web", writes=True))
+    with pytest.raises(ConfigError, match="--objects and --writes are two kinds of traces; take one"):
+        add_trace(project, mail(project, category="films", objects=True, writes=True))
+
+
 ROW = {"path": "x", "format": "csv", "category": "m", "role": "test"}
 FLOW = "{path: x, format: csv, category: m, role: test}"
 
@@ -353,6 +388,22 @@ FLOW = "{path: x, format: csv, category: m, role: test}"
 def test_every_layout_keeps_its_bytes(before, after):
     lists = "object_categories: []\n"
     assert with_trace(lists + before, "matrix.yaml", "k", ROW, OBJECT_TABLE) == lists.replace("[]", "[m]") + after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{}", "{m: data/writes/m}"),
+        ("{z: x}", "{m: data/writes/m, z: x}"),
+        ("{a: x}", "{a: x, m: data/writes/m}"),
+        ("\n  a: x  # said\n  z: x", "\n  a: x  # said\n  m: data/writes/m\n  z: x"),
+        ("\n  a: x  # said\n", "\n  a: x  # said\n  m: data/writes/m\n"),
+    ],
+)
+def test_the_folder_of_a_category_of_writes_goes_where_its_name_sorts(before, after):
+    text = "write_traces: {}\nwrite_categories: []\nstream_categories: "
+    wanted = f"write_traces: \n  k: {FLOW}\nwrite_categories: [m]\nstream_categories: {after}"
+    assert with_trace(text + before, "matrix.yaml", "k", ROW, WRITE_TABLE) == wanted
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from cachezoo.config.load import load_params
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.traces.table import Trace, TraceMeta
 
+DEVICE = load_params().device
+
 
 def make(offset, size, op):
     n = len(offset)
@@ -45,17 +47,17 @@ def naive(trace, hdd):
 )
 @settings(deadline=None, max_examples=60)
 def test_hdd_equals_the_naive_model(rows):
-    trace, hdd = make(*zip(*rows, strict=True)), load_params().device.hdd
+    trace, hdd = make(*zip(*rows, strict=True)), DEVICE.hdd
     np.testing.assert_allclose(t_hdd_us(trace, hdd), naive(trace, hdd), rtol=1e-12)
 
 
 def test_sequential_reads_pay_the_transfer_alone():
-    hdd = load_params().device.hdd
+    hdd = DEVICE.hdd
     times = t_hdd_us(make([0, 65536, 10**12], [65536, 65536, 4096], [0, 0, 0]), hdd)
     assert times[1] == pytest.approx(65536 / hdd.outer_mb_s, rel=1e-6)
     assert times[2] > 8000
 
 
 def test_ssd_meets_its_data_sheet_at_queue_depth_1():
-    times = t_ssd_us(make([0, 0], [4096, 4096], [0, 1]), load_params().device.ssd)
+    times = t_ssd_us(make([0, 0], [4096, 4096], [0, 1]), DEVICE.ssd)
     assert 1e6 / times == pytest.approx([10_000, 36_000], rel=0.02)

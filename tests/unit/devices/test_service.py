@@ -1,5 +1,7 @@
 """What a trace's own service times say of a byte and of a page on the disk."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,3 +63,16 @@ def test_equal_sizes_say_nothing_of_a_byte() -> None:
     times = ServiceTimes.of(own, np.array([3.0, 5.0, 4.0]), np.ones(3))
     assert times.byte_us == 0.0
     assert times.page_write_us == pytest.approx(4.0)  # of reads, where nothing is written
+
+
+@given(st.integers(0, 1 << 30))
+def test_the_slope_is_of_exact_sums_so_that_no_order_and_no_count_of_threads_is_in_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 3000))
+    size, times = rng.integers(1, 64, n) * PAGE, rng.random(n) * 1e4
+    size[0] = 65 * PAGE  # they differ
+    own = trace_of(np.arange(n) * 1000, size // PAGE, np.zeros(n))
+    found = ServiceTimes.of(own, times, np.zeros(n)).byte_us
+    apart = size - size.mean()
+    exact = [sum(Fraction(each) for each in (apart * other).tolist()) for other in (times, apart)]
+    assert found == max(float(exact[0]) / float(exact[1]), 0.0)

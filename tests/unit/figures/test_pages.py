@@ -8,11 +8,30 @@ from cachezoo.figures import caches, grid, learning, tags, telling
 from cachezoo.figures import listed as module
 from cachezoo.figures.files import FOLDER
 from cachezoo.figures.listed import FIGURES
-from cachezoo.figures.pages import BEGIN, END, PAGE, findings, read_figures, tables, with_claims, write_page
+from cachezoo.figures.pages import (
+    BEGIN,
+    END,
+    FIOS_BEGIN,
+    FIOS_END,
+    HCA_BEGIN,
+    HCA_END,
+    PAGE,
+    VIRTUAL_BEGIN,
+    VIRTUAL_END,
+    findings,
+    read_figures,
+    tables,
+    with_claims,
+    with_streams,
+    write_page,
+)
 from cachezoo.io import read_json, write_json
 from tests.figures_data import added, bench, cells, plain, tag_row
 from tests.figures_data import grid as made_grid
+from tests.fios_data import case, figure
+from tests.hca_data import figure as tiers_figure
 from tests.unit.figures.test_telling import metrics
+from tests.virtual_data import figure as virtual_figure
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -78,15 +97,18 @@ def test_a_claim_has_a_line(documents):
 
 def test_the_claims_go_between_the_marks_of_the_page(documents, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    streams, tiers, shared = figure(case()), tiers_figure(), virtual_figure()
     with pytest.raises(CachezooError, match=r"docs/figures\.md: is missing; run `git checkout docs/figures\.md`"):
-        write_page(documents)
+        write_page(documents, streams, tiers, shared)
     PAGE.parent.mkdir()
-    PAGE.write_text(f"# Before\n\n{BEGIN}outdated\n{END}\nafter\n", encoding="utf-8")
-    write_page(documents)
+    marks = f"{FIOS_BEGIN}{FIOS_END}{HCA_BEGIN}{HCA_END}{VIRTUAL_BEGIN}{VIRTUAL_END}"
+    PAGE.write_text(f"# Before\n\n{BEGIN}outdated\n{END}\nafter\n{marks}", encoding="utf-8")
+    write_page(documents, streams, tiers, shared)
     text = PAGE.read_text(encoding="utf-8")
-    assert text.startswith(f"# Before\n\n{BEGIN}\n| figure | the paper |") and text.endswith(f"\n{END}\nafter\n")
+    assert text.startswith(f"# Before\n\n{BEGIN}\n| figure | the paper |") and f"\n{END}\nafter\n{FIOS_BEGIN}" in text
+    assert with_streams(text, streams) == text and text.endswith(VIRTUAL_END)
     assert "outdated" not in text and "| Table 5 | " in text
-    write_page(documents)
+    write_page(documents, streams, tiers, shared)
     assert PAGE.read_text(encoding="utf-8") == text
     with pytest.raises(CachezooError, match=r"docs/figures\.md: has no lines <!-- figures -->"):
         with_claims("no marks", documents)

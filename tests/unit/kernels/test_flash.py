@@ -31,6 +31,7 @@ def check(run: FlashRun, expected: NaiveRun) -> None:
     assert (run.evictions, run.filled_at) == (len(expected.ages), expected.filled)
     assert run.mean_eviction_age == (sum(expected.ages) / len(expected.ages) if expected.ages else 0.0)
     assert run.segment_writes == sum(expected.writes)
+    assert run.slots.tolist() == expected.slots
 
 
 @settings(deadline=None)
@@ -38,7 +39,7 @@ def check(run: FlashRun, expected: NaiveRun) -> None:
 def test_decisions_match_the_naive_loop(requests: Requests, capacity: int, lru: bool, bits: int) -> None:
     accesses, read, naive = expand(requests)
     admit = np.array([bool(bits >> row & 1) for row in range(len(read))])
-    run = simulate_flash(accesses, read, admit, capacity, lru=lru)
+    run = simulate_flash(accesses, read, admit, capacity, lru=lru, note_slots=True)
     check(run, naive_flash(naive, lambda row, _: bool(admit[row]), capacity, lru))
 
 
@@ -46,7 +47,7 @@ def test_decisions_match_the_naive_loop(requests: Requests, capacity: int, lru: 
 @given(small_requests(), st.integers(1, 20), st.booleans(), st.integers(0, 40))
 def test_rejectx_matches_the_naive_loop(requests: Requests, capacity: int, lru: bool, window: int) -> None:
     accesses, read, naive = expand(requests)
-    run = simulate_rejectx(accesses, read, window, capacity, lru=lru)
+    run = simulate_rejectx(accesses, read, window, capacity, lru=lru, note_slots=True)
     check(run, naive_flash(naive, naive_rejectx(window), capacity, lru))
 
 
@@ -66,10 +67,10 @@ def test_prefetch_matches_the_naive_loop(
     admit = rng.random(len(read)) < 0.7
     prefetch, ranges = Prefetch(low, high, on_partial), ranges_of(naive, low, high, 4)
     if window < 0:
-        run = simulate_flash(accesses, read, admit, capacity, lru=lru, prefetch=prefetch)
+        run = simulate_flash(accesses, read, admit, capacity, lru=lru, prefetch=prefetch, note_slots=True)
         want = naive_flash(naive, lambda row, _: bool(admit[row]), capacity, lru, ranges, on_partial)
     else:
-        run = simulate_rejectx(accesses, read, window, capacity, lru=lru, prefetch=prefetch)
+        run = simulate_rejectx(accesses, read, window, capacity, lru=lru, prefetch=prefetch, note_slots=True)
         want = naive_flash(naive, naive_rejectx(window), capacity, lru, ranges, on_partial)
     check(run, want)
 
@@ -92,7 +93,8 @@ def test_prefetch_on_a_longer_trace() -> None:
     naive = addresses(tuple(column.tolist() for column in columns), Geometry())  # type: ignore[arg-type]
     low, high = np.zeros(len(trace), np.int32), np.full(len(trace), 64, np.int32)
     for on_partial in (False, True):
-        run = simulate_rejectx(accesses, trace.op == 0, 900, 2000, prefetch=Prefetch(low, high, on_partial))
+        beside = Prefetch(low, high, on_partial)
+        run = simulate_rejectx(accesses, trace.op == 0, 900, 2000, prefetch=beside, note_slots=True)
         ranges = ranges_of(naive, low, high, 64)
         check(run, naive_flash(naive, naive_rejectx(900), 2000, True, ranges, on_partial))
         assert run.prefetched.sum() > run.prefetched_used > 0
@@ -124,9 +126,10 @@ def test_longer_trace() -> None:
     accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, Geometry())
     lists = [accesses.segment[a:b].tolist() for a, b in zip(accesses.start, accesses.start[1:], strict=False)]
     naive = list(zip(trace.op.tolist(), lists, strict=True))
-    check(simulate_rejectx(accesses, trace.op == 0, 900, 700), naive_flash(naive, naive_rejectx(900), 700))
+    run = simulate_rejectx(accesses, trace.op == 0, 900, 700, note_slots=True)
+    check(run, naive_flash(naive, naive_rejectx(900), 700))
     everything = np.ones(len(trace), bool)
-    run = simulate_flash(accesses, trace.op == 0, everything, 700)
+    run = simulate_flash(accesses, trace.op == 0, everything, 700, note_slots=True)
     check(run, naive_flash(naive, lambda *_: True, 700))
     assert run.evictions > 100
 

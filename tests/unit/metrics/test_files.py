@@ -11,10 +11,15 @@ from cachezoo.errors import CachezooError
 from cachezoo.evaluation.reconfigure.document import read_reconfigured
 from cachezoo.io import dump_json, read_json, write_json
 from cachezoo.metrics.files import present, read, read_category, read_flash
+from cachezoo.metrics.share import read_share
+from cachezoo.metrics.tiers import read_tiers
 from cachezoo.systems.reuse.carried import read_carry_over
 from cachezoo.systems.reuse.goals import read_goals
 from cachezoo.systems.reuse.metrics import read_metrics as read_reuse
+from cachezoo.systems.streams.metrics import read_metrics as read_streams
+from cachezoo.systems.virtual.metrics import read_metrics as read_virtual
 from cachezoo.systems.workload.metrics import read_metrics as read_workload
+from tests import buying_data, placement_data, split_data, virtual_data
 from tests.metrics_data import (
     flash_metrics,
     flash_trace,
@@ -45,6 +50,12 @@ def made() -> dict[str, tuple[Reader, Document]]:
         "flash": (read_flash, flash_metrics("admission.web.lgbm")),
         "flash below the budget": (read_flash, flash_metrics("admission.web.lgbm", traces={"t": short})),
         "reuse": (read_reuse, reuse_metrics("reuse.follow")),
+        "share": (read_share, split_data.metrics()),
+        "share of nothing": (read_share, split_data.nothing()),
+        "streams": (read_streams, placement_data.metrics("streams.ledger.fios")),
+        "virtual": (read_virtual, virtual_data.metrics("virtual.database.vrm")),
+        "tiers": (read_tiers, buying_data.metrics()),
+        "tiers of nothing": (read_tiers, buying_data.nothing()),
         "workload": (read_workload, workload_metrics("workload.lstm8")),
         "workload never trained": (read_workload, workload_metrics("workload.lstm8", trained=False)),
     }
@@ -62,7 +73,14 @@ def test_what_is_written_is_read_and_written_the_same(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize("path", sorted((ROOT / "metrics").rglob("*.json")), ids=lambda path: path.stem)
 def test_this_project_s_metrics_keep_their_bytes(path: Path) -> None:
-    reader = read_flash if path.parent.name == "flash" else read_category
+    folders = {
+        "flash": read_flash,
+        "share": read_share,
+        "streams": read_streams,
+        "tiers": read_tiers,
+        "virtual": read_virtual,
+    }
+    reader = folders.get(path.parent.name, read_category)
     found = {"workload": read_workload, "reuse": read_reuse}.get(path.stem, reader)(path)
     assert dump_json(found.model_dump(mode="json")) == path.read_text()
 
@@ -79,7 +97,9 @@ def test_whole_numbers_and_figures_stay_what_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [[], {}, {"traces": {}}, {"traces": []}, "text", None])
-@pytest.mark.parametrize("reader", [read_category, read_flash, read_reuse, read_workload])
+@pytest.mark.parametrize(
+    "reader", [read_category, read_flash, read_reuse, read_share, read_streams, read_tiers, read_workload]
+)
 def test_something_else_is_told_in_one_line(reader: Reader, content: object, tmp_path: Path) -> None:
     write_json(tmp_path / "other.json", content)
     said = r"other\.json: is not as `make repro` writes it \(.+\); run that again$"

@@ -10,18 +10,27 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from dvc.repo import Repo
 
+from cachezoo.repro.plan import Plan
+from cachezoo.repro.progress import Seconds
+from cachezoo.repro.run import Run
+
 MAIN = "import sys; from cachezoo.repro.run import main; raise SystemExit(main(sys.argv[1:]))"
 SRC = Path(__file__).resolve().parents[3] / "src"
-# Interrupts itself a moment after it has begun to import DVC.
-LATE = """
-import runpy, signal
-signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-signal.setitimer(signal.ITIMER_REAL, MOMENT)
+# Interrupts itself when it comes to import a module, or to open a file, for the first time.
+EARLY = """
+import runpy, signal, sys
+left = [MOMENT]
+def hook(event, details):
+    if left and (event, str(details[0]).rpartition("/")[2] if details else "") == left[0]:
+        left.clear()
+        signal.raise_signal(signal.SIGINT)
+sys.addaudithook(hook)
 runpy.run_path("scripts/repro.py", run_name="__main__")
 """
 # Each waits for the other: they end only if they run at once.
@@ -161,9 +170,29 @@ def test_the_time_to_go_is_of_stages_whose_own_sources_have_changed(project):
     assert estimates(project, seconds) == ["less than a minute to go", "less than a minute to go"]
     (project / "code").write_text("1 4")
     (project / "code.b").write_text("4")
-    assert estimates(project, seconds) == ["less than a minute to go", "about 15 min to go", "about 5 min to go"]
+    said = ["less than a minute to go", "about 15 min to go", "about 5 min to go"]
+    assert estimates(project, seconds)[:3] == said  # one line more where `a` is still being looked at when `c` ends
     (project / "a").unlink()
     assert estimates(project, seconds)[0] == "about 1 h 40 min to go"
+
+
+@pytest.mark.parametrize(("started", "to_go"), [(False, "about 5 min to go"), (True, "about 1 h 40 min to go")])
+def test_a_stage_that_is_being_looked_at_takes_no_time_before_its_command_is_started(tmp_path, capsys, started, to_go):
+    (tmp_path / "seconds.json").write_text(json.dumps({"a": 6000, "c": 300}))
+    waits = {"a": frozenset({"sources"}), "b": frozenset({"sources"}), "c": frozenset({"b"})}
+    stages = {name: SimpleNamespace(deps=[]) for name in waits}
+    going = Run(
+        Plan(tuple(waits), 3, stages, waits, frozenset()),
+        None,
+        2,
+        False,
+        None,
+        seconds=Seconds(tmp_path / "seconds.json"),
+    )
+    going.left, going.ran, going.ended = {"c": waits["c"]}, {"b"}, {"b"}
+    going.running["a"] = SimpleNamespace(ran=started, start=time.time())
+    going._progress("b")
+    assert capsys.readouterr().out == f"repro: b ended; 1 of 3 stages are up to date, {to_go}\n"
 
 
 def test_no_more_run_at_once_than_jobs(project):
@@ -254,7 +283,8 @@ def test_lines_of_two_stages_do_not_mix(project):
 
 
 def test_ctrl_c_ends_stages_and_leaves_no_process(project):
-    write(project, stage("a", "raw"), *(stage(name, "a", command=f"touch {name}.on; exec sleep 60; ") for name in "bc"))
+    # The shell's own command, as a shell that waits for a program goes on after Ctrl-C if the program ended well.
+    write(project, stage("a", "raw"), *(stage(name, "a", command=f": > {name}.on; exec sleep 60; ") for name in "bc"))
     process = begin(project)
     while not ((project / "b.on").exists() and (project / "c.on").exists()):
         assert process.poll() is None
@@ -283,9 +313,10 @@ def test_what_interrupted_programs_say_of_themselves_is_left_out(project):
 def test_ctrl_c_before_there_is_a_plan_is_one_line(project):
     shutil.copytree(SRC.parent / "scripts", project / "scripts")
     write(project, stage("a", "raw"))
-    for moment in (0.05, 0.2, 0.4):
+    imports = [("import", name) for name in ("cachezoo.errors", "dvc.cli", "cachezoo.repro.plan")]
+    for moment in (*imports, ("open", "dvc.yaml")):
         process = subprocess.Popen(
-            [sys.executable, "-c", LATE.replace("MOMENT", str(moment))],
+            [sys.executable, "-c", EARLY.replace("MOMENT", repr(moment))],
             cwd=project,
             env={**os.environ, "PYTHONPATH": str(SRC)},
             stdout=subprocess.PIPE,

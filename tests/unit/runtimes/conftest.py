@@ -1,18 +1,17 @@
-"""libcachezoo, built once for all tests of a process."""
+"""Programs of libcachezoo's tests."""
 
 import pytest
 
-from tests.c_library import make
+from tests.c_library import CHECKED, make
 
 
 @pytest.fixture(scope="session")
 def history_run(tmp_path_factory):
     """The program runtimes/c/tests/history_run.c."""
-    return make(tmp_path_factory.mktemp("libcachezoo"), "tests/history_run")[0]
+    return make(tmp_path_factory, "tests/history_run") / "tests/history_run"
 
 
 @pytest.fixture(scope="session")
 def checked_history_run(tmp_path_factory):
     """The same with the sanitizers on."""
-    flags = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
-    return make(tmp_path_factory.mktemp("libcachezoo"), "tests/history_run", EXTRA_CFLAGS=flags)[0]
+    return make(tmp_path_factory, "tests/history_run", **CHECKED) / "tests/history_run"

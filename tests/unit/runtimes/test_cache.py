@@ -13,21 +13,17 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.store import read_trace
+from tests.c_library import CHECKED, make
 
 ROOT = Path(__file__).parents[3]
 STORED = ROOT / "tests/golden/protocol2"
-SANITIZED = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 COLUMNS = ("hits", "misses", "written", "prefetched", "io_units", "evicted")
 REPLAYED = 4000
 
 
 @pytest.fixture(scope="module")
 def cache_run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("library")
-    make = ["make", "-C", ROOT / "runtimes/c", f"BUILD={folder}", "CC=gcc", "OPTIMISE=-O1", f"EXTRA_CFLAGS={SANITIZED}"]
-    built = subprocess.run([*make, f"{folder}/tests/cache_run"], capture_output=True, text=True, timeout=600)
-    assert built.returncode == 0, built.stderr
-    return folder / "tests/cache_run"
+    return make(tmp_path_factory, "tests/cache_run", **CHECKED) / "tests/cache_run"
 
 
 def run(program, rows, *words):

@@ -13,6 +13,7 @@ import pytest
 from cachezoo.bundles.protocol import ACTS, MANIFEST, PROTOCOL
 from cachezoo.bundles.writer import write_archive
 from tests.bundle_data import reseal
+from tests.c_library import make
 from tests.unit.bundles import test_refusals
 from tests.unit.bundles.test_refusals import (
     copy,  # noqa: F401 - a fixture of the tests below
@@ -53,10 +54,7 @@ def run(*command: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build folder of the library and of cz."""
-    folder = tmp_path_factory.mktemp("libcachezoo")
-    built = run("make", "-C", ROOT / "runtimes/c", f"BUILD={folder}", "CC=gcc", "-j2", "all", f"{folder}/cachezoo.pc")
-    assert built.returncode == 0, built.stderr
-    return folder
+    return make(tmp_path_factory, "all", "cachezoo.pc")
 
 
 @pytest.fixture(scope="session", params=NEWEST, ids=lambda path: path.name)
@@ -124,7 +122,7 @@ def test_inspect_says_what_the_bundle_says(library: Path, stored: Path) -> None:
 def test_weights_not_finite(library: Path, bundle_dir: Path, tmp_path: Path, value: str) -> None:
     folder = Path(shutil.copytree(bundle_dir, tmp_path / "bundle"))
     for name in sorted(test_refusals.WEIGHT_FILES):
-        if not (folder / name).exists():
+        if not (folder / name).exists() or name == "sid.bin":  # whole numbers alone
             continue
         whole = (folder / name).read_bytes()
         if name.endswith(".safetensors"):
@@ -157,7 +155,7 @@ def test_every_byte_flipped_in_an_archive_is_refused(library: Path, bundle_dir: 
         (["verify", "a", "--precision", "fp8"], "unknown choice"),
         (["verify", "a", "--precision"], "no value after"),
         (["verify", "a", "b"], "belong to run"),
-        (["run", "a", "b"], "--capacity"),
+        (["run", "a"], "run needs a trace"),
         (["run", "a", "b", "--capacity", "0"], "not a whole number"),
         (["run", "a", "b", "c"], "one argument too many"),
         (["verify", "a", "--colour", "red"], "unknown option"),
@@ -241,7 +239,7 @@ def test_installed_library_links_and_goes_away(library: Path, tmp_path: Path) ->
     assert {"usr/bin/cz", "usr/include/cachezoo.h", "usr/lib/libcachezoo.so.1"} <= found
     assert "usr/lib/pkgconfig/cachezoo.pc" in found and "usr/share/man/man1/cz.1" in found
     flags = (stage / "usr/lib/pkgconfig/cachezoo.pc").read_text()
-    assert "libdir=/usr/lib\n" in flags and "Version: 1.0.0\n" in flags
+    assert "libdir=/usr/lib\n" in flags and "Version: 1.2.0\n" in flags
     for compiler, name in (("gcc", "program.c"), ("g++", "program.cc")):
         (tmp_path / name).write_text(PROGRAM)
         where = (f"-I{stage}/usr/include", f"-L{stage}/usr/lib", f"-Wl,-rpath,{stage}/usr/lib")

@@ -16,12 +16,12 @@ from cachezoo.systems.caching.infer import torch_infer
 from cachezoo.systems.caching.serve import OUTPUTS, CachingServing
 from cachezoo.traces.store import read_trace
 from tests.bundle_data import documents, reseal
+from tests.c_library import CHECKED, make
 from tests.unit.runtimes.test_pages import random_batch, rows_of
 
 ROOT = Path(__file__).parents[3]
 STORED = ROOT / "tests/golden/protocol1"
 CAPTURED = ROOT / "data/raw/captured"
-SANITIZED = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 POLICIES = [
     {"state": state, "on_hit": on_hit, "queues": queues, "fill_free": fill}
     for state, on_hit, queues, fill in product(
@@ -35,11 +35,7 @@ TOLERANCE = 1e-5
 @pytest.fixture(scope="module")
 def serve_run(tmp_path_factory):
     """The program `serve_run`, the library and it with sanitizers."""
-    folder = tmp_path_factory.mktemp("library")
-    make = ["make", "-C", ROOT / "runtimes/c", f"BUILD={folder}", "CC=gcc", "OPTIMISE=-O1", f"EXTRA_CFLAGS={SANITIZED}"]
-    built = subprocess.run([*make, f"{folder}/tests/serve_run"], capture_output=True, text=True, timeout=600)
-    assert built.returncode == 0, built.stderr
-    return folder / "tests/serve_run"
+    return make(tmp_path_factory, "tests/serve_run", **CHECKED) / "tests/serve_run"
 
 
 def run(program, bundle, batch, *more, precision=FP32, capacity=0, cache=False):

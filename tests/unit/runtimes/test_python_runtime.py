@@ -18,6 +18,7 @@ from cachezoo.runtime import open as open_model
 from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
 from tests.bundle_data import reseal
+from tests.c_library import make
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden/protocol2"
@@ -33,11 +34,7 @@ pytestmark = pytest.mark.needs("gcc")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("library")
-    command = ["make", "-s", "-C", ROOT / "runtimes/c", f"BUILD={folder}", "lib"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return folder / "libcachezoo.so.1"
+    return make(tmp_path_factory, "lib") / "libcachezoo.so.1"
 
 
 @pytest.fixture
@@ -223,8 +220,18 @@ def test_the_wheel_runs_without_numpy(tmp_path):
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path)]
     subprocess.run([*pip, str(sources / "runtimes/python")], check=True, timeout=300)
     (wheel,) = tmp_path.glob("cachezoo_runtime-*-py3-none-*.whl")
-    venv.create(tmp_path / "env", with_pip=True)
-    install = [tmp_path / "env/bin/python", "-m", "pip", "install", "-q", "--no-index", str(wheel)]
+    venv.create(tmp_path / "env")
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        tmp_path / "env/bin/python",
+        "install",
+        "-q",
+        "--no-index",
+        wheel,
+    ]
     subprocess.run(install, check=True, timeout=300)
     clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     done = subprocess.run(

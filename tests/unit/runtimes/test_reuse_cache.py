@@ -15,20 +15,20 @@ from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_trace
-from scripts.reuse_runtime import COMPARED, build, drive, serving_of, unequal
+from scripts.reuse_runtime import COMPARED, drive, serving_of, unequal
 from tests.bundle_data import EXPORT
+from tests.c_library import CHECKED, make
 from tests.reuse_data import FIT, MODEL, part, write_model
 
 ROOT = Path(__file__).parents[3]
 CAPTURED = ROOT / "data/raw/captured"
-SANITIZED = ("OPTIMISE=-O1", "EXTRA_CFLAGS=-g -fsanitize=address,undefined -fno-sanitize-recover=all")
 NONE = dict.fromkeys(COMPARED, 0)
 SMALL = replace(FIT, model=MODEL.model_copy(update={"experts": ["wtinylfu", "azor", "s3fifo", "lirs"]}))
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("program"), "drive_reuse", *SANITIZED)
+    return make(tmp_path_factory, "tests/drive_reuse", **CHECKED) / "tests/drive_reuse"
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,8 @@ from pydantic import BaseModel, ValidationError
 
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy, HistoryFeatures
 from cachezoo.settings.page_cache import BenefitLabel, ManagerPolicy, SequenceFeatures
+from cachezoo.settings.share import SharePolicy
+from cachezoo.settings.tiers import TiersPolicy
 from cachezoo.systems.caching import settings as caching
 from cachezoo.systems.registry import SYSTEMS
 
@@ -17,6 +19,8 @@ COMMON: list[tuple[str, type[BaseModel]]] = [
     ("features/sequence.yaml", SequenceFeatures),
     ("policy/flash.yaml", FlashPolicy),
     ("policy/manager.yaml", ManagerPolicy),
+    ("policy/share.yaml", SharePolicy),
+    ("policy/tiers.yaml", TiersPolicy),
 ]
 
 
@@ -54,6 +58,29 @@ def test_conf_is_valid_and_typos_are_refused(file: str, schema: type[BaseModel])
         ("label/benefit.yaml", BenefitLabel, {"capacities": [0.1, 0.05]}, "rise"),
         ("label/benefit.yaml", BenefitLabel, {"capacities": [0.125]}, "whole percents"),
         ("label/benefit.yaml", BenefitLabel, {"oracle": "lru"}, "benefit"),
+        ("policy/share.yaml", SharePolicy, {"sizes": [0.1, 0.05]}, "sizes .* must rise"),
+        ("policy/share.yaml", SharePolicy, {"sizes": [0.0, 0.05]}, "greater than 0"),
+        ("policy/share.yaml", SharePolicy, {"order": "turns"}, "'auto' or 'lockstep'"),
+        ("policy/share.yaml", SharePolicy, {"families": {"ucp": ["ucp"]}}, "list equal, which .* beside ucp"),
+        ("policy/share.yaml", SharePolicy, {"families": {"equal": []}}, "families.equal"),
+        ("policy/share.yaml", SharePolicy, {"bounds": {"equal": "hindsight"}}, "equal is a family too"),
+        ("policy/tiers.yaml", TiersPolicy, {"budgets": [0.1, 0.05]}, "budgets .* must rise"),
+        ("policy/tiers.yaml", TiersPolicy, {"budgets": [-0.1, 0.05]}, "greater than 0"),
+        ("policy/tiers.yaml", TiersPolicy, {"splits": [0.5, 0.5]}, "splits .* must rise"),
+        ("policy/tiers.yaml", TiersPolicy, {"splits": [0.5, 1.0]}, "less than 1"),
+        ("policy/tiers.yaml", TiersPolicy, {"families": {"hca": []}}, "families.hca"),
+        (
+            "policy/tiers.yaml",
+            TiersPolicy,
+            {"zoo": {"orders": ["{ram} | lru"], "ram": ["lru"], "ssd": ["lru"]}},
+            "must hold {ram} and {ssd} once each",
+        ),
+        (
+            "policy/tiers.yaml",
+            TiersPolicy,
+            {"zoo": {"orders": ["{ram} | {ssd} | {tb}"], "ram": ["lru"], "ssd": ["lru"]}},
+            "no other braces",
+        ),
         ("label/episodes.yaml", EpisodeLabel, {"block_bytes": 4097}, "multiple"),
         (
             "label/episodes.yaml",

@@ -73,6 +73,12 @@ def test_what_the_studies_were_made_from_is_compared() -> None:
     ]
 
 
+def test_differences_without_an_interval_are_not_counted_as_such_that_may_leave_out_0() -> None:
+    few = row({"fit.caching.batch": "8"}, [0.2, 0.3], trained=[1, 2])
+    second = made_study([row({}, [0.1, 0.2, 0.3], changed=False), {**few, "trained": [2], "choosing": {"each": [0.3]}}])
+    assert list(lines(compare(*files(made_study(), second))))[-1].startswith("Of 3 differences about 0.3 ")
+
+
 @pytest.mark.parametrize(
     ("second", "said"),
     [

@@ -95,6 +95,14 @@ def test_systems_and_categories_that_there_are_not_are_named() -> None:
     assert studied_categories(caching, ["web", "web"], params) == ["web"]
     assert studied_categories(caching, [], params) == ["database", "fileserver", "mail", "web"]
     assert studied_categories(workload, [], params) == [""]
+    assert studied_categories(studied_system("streams"), [], params) == [
+        "database",
+        "fileserver",
+        "ledger",
+        "mail",
+        "spool",
+        "web",
+    ]
     with pytest.raises(ConfigError, match="--category blob: caching has models of database"):
         studied_categories(caching, ["blob"], params)
     with pytest.raises(ConfigError, match="of all categories; leave it out"):

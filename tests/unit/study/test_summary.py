@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from rich.text import Text
 from cachezoo.io import dump_json
 from cachezoo.study.grid import Setting
 from cachezoo.study.optimize import differences
+from cachezoo.study.plot import draw_study
 from cachezoo.study.run import studied_system
 from cachezoo.study.summary import JUDGED_HIGHER, JUDGED_LOWER, Cell, spread, summary
 from cachezoo.study.tables import advice, tables
@@ -153,6 +155,19 @@ def test_a_search_advises_only_what_fresh_seeds_and_the_judging_blocks_bear_out(
     found["search"] |= {"choosing_difference": None, "judging_difference": None}
     (said,) = advice(found)
     assert "chose the setting of params.yaml" in said and not any("chosen less" in line for line in shown(found))
+
+
+def test_a_chosen_setting_that_trains_with_no_fresh_seed_is_not_advised(tmp_path: Path) -> None:
+    kept, other = Setting({}, None, frozenset()), Setting({"batch": "8"}, None, frozenset({"fit.caching.batch"}))
+    diverged = {"trained": False, "promoted": False, "reason": "no epoch's loss was finite"}
+    judgings = [judged(seed, True) for seed in range(3)]
+    own = made([Cell("web", kept, judgings, True), Cell("web", other, [diverged] * 3, True)])
+    assert own["categories"]["web"][1]["judging"]["mean"] is None
+    found = {**own, "search": {**search()["search"], **differences(own)}}
+    said = "Keep params.yaml: too few of the fresh seeds trained both settings to compare them."
+    assert list(advice(found)) == [said]
+    assert "batch=8 (0 of 3 trained) | - | - | - | - | " in shown(found)
+    draw_study(found, tmp_path / "search.png")
 
 
 def test_of_every_system_s_verdict_it_is_known_which_way_is_better() -> None:

@@ -21,8 +21,8 @@ from cachezoo.synth.bins import (
 from cachezoo.synth.compare import CAPACITIES, compare, distance, sequential, statistics
 from cachezoo.synth.fit import fit
 from cachezoo.synth.generate import placed, synthetic
-from cachezoo.synth.model import load_model, save_model
-from cachezoo.synth.times import STEPS, draw_times, fit_times
+from cachezoo.synth.model import TIME_STEPS, load_model, save_model
+from cachezoo.synth.times import draw_times, fit_times
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
@@ -114,6 +114,18 @@ def test_a_buffer_written_over_and_over_stays_hot():
     assert len(np.unique(buffers)) == 1
     many = synthetic(model, 1, scale=3.0)
     assert len(np.unique(many.offset[many.size == 64 * PAGE_BYTES])) == 3
+
+
+def test_a_smaller_scale_keeps_a_hot_place_of_each_op():
+    n = 8_000
+    random = np.random.default_rng(7)
+    kind = np.arange(n) % 4  # a page that is read, one that is written, and pages all over
+    page = np.where(kind == 0, 3, np.where(kind == 1, 90_000, 1000 + 4 * random.integers(0, 20_000, n)))
+    trace = replace(zipf_pages(n, 10, 0.0, 1), offset=page * PAGE_BYTES, op=(kind == 1).astype(np.uint8))
+    model = fit(trace, expand_pages(trace))
+    assert [{use.op for use in place.uses} for place in model.hot] in ([{0}, {1}], [{1}, {0}])
+    drawn = synthetic(model, 1, scale=0.2)
+    assert drawn.op.mean() == pytest.approx(0.25, abs=0.03)
 
 
 def test_hot_places_need_many_accesses():
@@ -222,6 +234,42 @@ def test_what_cannot_be_is_one_line(tmp_path):
         synthetic(model.model_copy(update={"classes": {}}), 1)
 
 
+CLASS = ("classes", "0")
+PLACE = ("hot", 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ((*CLASS, "sizes"), [], "classes.0.sizes"),
+        ((*CLASS, "sizes", 0), [0, 0, 1], "classes.0.sizes.0.0"),
+        ((*CLASS, "volumes"), [], "classes.0.volumes"),
+        ((*CLASS, "whole"), {"x": 0.5}, "classes.0.whole"),
+        (("classes", "1"), None, "goes on with runs, and has none"),
+        (("phases", 0, 0), [1], "phases.0.0"),
+        ((*PLACE, "uses", 0, "gaps"), [1.0], "hot.0.uses.0.gaps"),
+        ((*PLACE, "uses", 0, "phases"), [0], "phases hold no requests"),
+        ((*PLACE, "uses", 0, "requests", 0), [0, 2**29, 1], "hot.0: .* a place of 64 pages"),
+        ((*PLACE, "uses", 0, "requests", 0), [0, 4096, -1], "hot.0.uses.0.requests.0.2"),
+        (("times", "rate"), [0], "rate holds no requests"),
+        (("times", "kinds"), [0], "kinds are not of as many windows"),
+        (("times", "gaps", 0), [1.0], "times.gaps.0"),
+        (("times", "idle", 0), -1, "times.idle.0"),
+    ],
+)
+def test_a_model_whose_parts_do_not_go_together_is_refused_in_one_line(tmp_path, place, value, said):
+    trace = written_over_and_over(1500)
+    values = fit(trace, expand_pages(trace)).model_dump(mode="json")
+    own = values
+    for key in place[:-1]:
+        own = own[key]
+    own[place[-1]] = {**values["classes"]["0"], "runs": []} if value is None else value
+    (tmp_path / "m.json").write_text(json.dumps(values))
+    with pytest.raises(ConfigError, match=rf"m.json: no model of trace synth \(.*{said}.*\); make it with") as refused:
+        load_model(tmp_path / "m.json")
+    assert len(str(refused.value).splitlines()) == 1
+
+
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=30), st.floats(0, 1, exclude_max=True))
 def test_bins_hold_what_falls_into_them(values, draw):
     distances = np.array(values)
@@ -287,7 +335,7 @@ def test_a_burst_stays_a_burst_beside_a_steady_stream():
 
 
 def test_gaps_are_closer_and_closer_to_the_largest():
-    assert STEPS[0] == 0 and STEPS[-1] == 1 and (np.diff(STEPS) > 0).all()
+    assert TIME_STEPS[0] == 0 and TIME_STEPS[-1] == 1 and (np.diff(TIME_STEPS) > 0).all()
 
 
 def test_reads_keep_their_sizes_apart_from_writes():

@@ -1,6 +1,7 @@
 """docs/howto-add-a-system.md, its files put into a copy of the project and its stages run."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -45,7 +46,9 @@ def edit(path: Path, diff: str) -> None:
 
 
 def run(folder: Path, *command: str) -> str:
-    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "src", "PYTHONHASHSEED": "0"}
+    # Compiled kernels are the checkout's: their folder is named by their sources.
+    kernels = os.environ.get("CACHEZOO_CACHE_DIR", str(ROOT / ".cache"))
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "src", "PYTHONHASHSEED": "0", "CACHEZOO_CACHE_DIR": kernels}
     command = (sys.executable, *command)
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -151,6 +151,13 @@ def test_reuse(found, again, said):
     assert said in say(sentences.reuse_sentence, replace(found, reuse=own))
 
 
+def test_reuse_that_a_sample_does_not_hold(found):
+    own = replace(found.reuse, distances=replace(found.reuse.distances, below_bytes={}))
+    said = say(sentences.reuse_sentence, replace(found, reuse=own))
+    assert "half of those within" in said and "of other pages" not in said
+    assert "half of those" not in say(sentences.reuse_sentence, replace(found, reuse=replace(own, times=None)))
+
+
 @pytest.mark.parametrize("kind", sentences.MEANT)
 def test_order(found, kind):
     shares = dict.fromkeys(sentences.MEANT, 0.1) | {kind: 0.7}

@@ -1,6 +1,7 @@
 """The traces that the project ships: what docs say of them is true, and they are worth learning from."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.traces.table import I64, OP_READ, Trace
 from cachezoo.traces.warmup import auto_warmup
 
 ROOT = Path(__file__).parents[3]
@@ -29,6 +30,10 @@ TRACES = PARAMS.data.traces
 NAMES = sorted(path.stem for path in FOLDER.glob("*.parquet"))
 # Large accesses, for the flash cache's segments instead of for pages.
 BLOBS = [name for name in NAMES if name.startswith("blob_")]
+# For an SSD's garbage collection: each is the cycles of one drive, for the streams alone.
+WRITES = ["ledger", "spool"]
+CYCLES = (0.0, 0.4, 0.7, 1.0)
+FLASH_PAGE, ERASE_BLOCK = 8 << 10, 512 << 10
 
 
 @pytest.fixture(params=NAMES)
@@ -36,7 +41,7 @@ def trace(request: pytest.FixtureRequest) -> Trace:
     return read_trace(FOLDER / f"{request.param}.parquet")
 
 
-@pytest.fixture(params=[name for name in NAMES if name not in BLOBS])
+@pytest.fixture(params=[name for name in NAMES if name not in BLOBS + WRITES])
 def paged(request: pytest.FixtureRequest) -> Trace:
     return read_trace(FOLDER / f"{request.param}.parquet")
 
@@ -46,21 +51,28 @@ def blobs(request: pytest.FixtureRequest) -> Trace:
     return read_trace(FOLDER / f"{request.param}.parquet")
 
 
+@pytest.fixture(params=WRITES)
+def written(request: pytest.FixtureRequest) -> Trace:
+    return read_trace(FOLDER / f"{request.param}.parquet")
+
+
 def test_every_one_is_in_the_matrix() -> None:
     assert {Path(row.path).stem: Path(row.path).parent for row in TRACES.values()} == dict.fromkeys(
-        NAMES, FOLDER.relative_to(ROOT)
+        [name for name in NAMES if name not in WRITES], FOLDER.relative_to(ROOT)
     )
+    assert set(WRITES) <= set(NAMES)
     for category in ("blob", "database", "fileserver", "mail", "web"):
         rows = [row for row in TRACES.values() if row.category == category]
         assert sorted(row.role for row in rows if not row.unseen) == ["test", "train", "validation"]
     assert sorted(key for key, row in TRACES.items() if row.unseen) == ["database_mariadb", "web_lighttpd"]
-    assert sum(path.stat().st_size for path in FOLDER.glob("*.parquet")) <= 15_000_000
+    assert sum(path.stat().st_size for path in FOLDER.glob("*.parquet")) <= 16_000_000
 
 
 def test_metadata(trace: Trace) -> None:
     meta = trace.meta
     assert meta.licence == "CC0-1.0" and meta.source_format == "capture"
-    fewest, most = (15_000, 40_000) if meta.category == "blob" else (40_000, 150_000)
+    numbers = {"blob": (15_000, 40_000), "ledger": (200_000, 600_000), "spool": (200_000, 600_000)}
+    fewest, most = numbers.get(meta.category, (40_000, 150_000))
     assert fewest <= len(trace) <= most
     assert {"events", "machine", "programs", "recipe", "schedule", "time_scale"} <= set(meta.extra)
     events = json.loads(meta.extra["events"])
@@ -96,6 +108,36 @@ def test_there_is_something_to_gain(paged: Trace) -> None:
     simulator, warmup = Simulator(paged, pages), auto_warmup(pages, capacity)
     best = max(simulator.run(name, capacity, warmup).hit_ratio for name in classics())
     assert simulator.run(OPTIMUM, capacity, warmup).hit_ratio - best >= 0.06
+
+
+def flash_pages(trace: Trace, first: float, last: float) -> I64:
+    """The flash pages that a part of a trace of one volume writes, in their order."""
+    rows = slice(int(first * len(trace)), int(last * len(trace)))
+    writes = trace.op[rows] != OP_READ
+    begin = trace.offset[rows][writes] // FLASH_PAGE
+    end = (trace.offset[rows][writes] + trace.size[rows][writes] - 1) // FLASH_PAGE
+    return np.concatenate([np.arange(a, b + 1) for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
+
+
+def test_write_traces_make_a_drive_collect_garbage_in_every_cycle(written: Trace) -> None:
+    """A drive of a thousand erase blocks at least, written over and over in each part, and unevenly."""
+    assert written.volume.names == ("loop",)
+    assert (written.op == OP_READ).mean() < 0.15
+    parts = [flash_pages(written, *cut) for cut in pairwise(CYCLES)]
+    footprint = len(np.unique(np.concatenate(parts)))
+    assert footprint * FLASH_PAGE >= 1000 * ERASE_BLOCK
+    assert sum(map(len, parts)) >= 8 * footprint
+    for part in parts:
+        counts = np.unique(part, return_counts=True)[1]
+        assert len(part) >= 2 * footprint
+        # Some pages are written once, some again and again: lifetimes differ.
+        assert (counts == 1).mean() > 0.1 and (counts >= 16).mean() > 0.01
+
+
+def test_what_write_traces_overwrite_stays_where_it_is_from_cycle_to_cycle(written: Trace) -> None:
+    """Else a dictionary by address, learned on one cycle, has nothing to look up in the next."""
+    first, *later = (flash_pages(written, *cut) for cut in pairwise(CYCLES))
+    assert all(np.isin(part, first).mean() > 0.6 for part in later)
 
 
 def test_blobs_are_large_accesses_of_several_volumes(blobs: Trace) -> None:

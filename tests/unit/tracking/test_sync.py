@@ -18,7 +18,7 @@ from cachezoo.io import read_json, write_json
 from cachezoo.plots import model_plot, policies_plot
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.registry import SYSTEMS
-from cachezoo.tracking.database import opened
+from cachezoo.tracking.database import opened, renew
 from cachezoo.tracking.sync import DIGEST, FINGERPRINT, SEAL, sync, track, tracking_uri, ui_address, ui_command
 from tests.bundle_data import EXPORT, metrics
 from tests.metrics_data import write
@@ -98,6 +98,8 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
     import mlflow.artifacts
     import mlflow.onnx
 
+    if SYSTEMS[bundle_dir.name.split(".")[0]].bundling.onnx is None:
+        pytest.skip(f"{bundle_dir.name}: its bundles hold no ONNX file")
     alias = sync(root).aliases[bundle_dir.name]
     mlflow.set_tracking_uri(tracking_uri(root))
     model = mlflow.onnx.load_model(f"models:/{bundle_dir.name}@{alias}")
@@ -125,6 +127,19 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
     assert runs[f"{kind}.web.never"].data.tags["verdict"] == "untrained"
     assert runs[f"{kind}.web.new"].data.tags["champion"] == "no"
     assert runs[f"{kind}.web.new"].data.metrics[f"{page}hit_ratio"] == 0.45
+
+
+def test_a_bundle_without_an_onnx_file_is_registered_without_a_model(root: Path, bundle_dir: Path) -> None:
+    bundling = SYSTEMS[bundle_dir.name.split(".")[0]].bundling
+    if bundling.onnx is not None:
+        pytest.skip(f"{bundle_dir.name}: its bundles hold an ONNX file")
+    alias, api = sync(root).aliases[bundle_dir.name], client(root)
+    (version,) = api.search_model_versions(f"name = '{bundle_dir.name}'")
+    assert alias == "champion" and version.run_id
+    names = {file.path for file in api.list_artifacts(version.run_id)}
+    assert {"bundle", "card.md"} <= names and "model" not in names
+    files = {file.path for file in api.list_artifacts(version.run_id, "bundle")}
+    assert {f"bundle/{file}" for file in bundling.weights} <= files and "bundle/model.onnx" not in files
 
 
 def test_another_plot_replaces_the_run(root: Path, bundle_dir: Path) -> None:
@@ -310,7 +325,8 @@ sys.stdin.read()
 @one_kind
 def test_a_locked_database_is_waited_for_and_names_who_holds_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sync(root)
-    monkeypatch.setattr(opened.__wrapped__, "__defaults__", (0.2,))
+    for waiting in (opened.__wrapped__, renew):
+        monkeypatch.setattr(waiting, "__defaults__", (0.2,))
     command = [sys.executable, "-c", HOLD, str(root / "mlflow.db")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"

@@ -1,13 +1,7 @@
 """Mail in a closed loop: postmark, Maildirs, Dovecot and notmuch."""
 
-import os
 import random
-import shutil
-import signal
-import socket
-import subprocess
 import sys
-import time
 from typing import ClassVar
 
 import numpy as np
@@ -19,17 +13,14 @@ from cachezoo.capture.closed.loads import DovecotLoad, MailboxLoad, MaildirLoad,
 from cachezoo.capture.closed.recipe import ClosedRecipe, Phase
 from cachezoo.capture.closed.trees import backup_command
 from cachezoo.capture.programs import program, version_line
-from cachezoo.capture.sandbox import Sandbox, stop_process
+from cachezoo.capture.sandbox import Sandbox
+from cachezoo.capture.workloads.dovecot import Dovecot
 from cachezoo.capture.workloads.office import lognormal_sizes
 from cachezoo.capture.workloads.postmark import Postmarks
-from cachezoo.capture.workloads.servers import ADDRESS
-from cachezoo.errors import CaptureError
 from cachezoo.seeds import derive_seed
 
 LEAST_MESSAGES = 5
 POOL_SIGMA = 0.8
-OWNER = "www-data"
-START_TRIES = 100
 FOLDERS = 50
 SUBFOLDERS = ("cur", "new", "tmp")
 MAILBOX_OPERATIONS = ("deliver", "listings", "reads", "flags", "expunge", "searches")
@@ -141,79 +132,39 @@ class DovecotWorkload(ClosedWorkload):
 
     program = "dovecot"
     title = "Dovecot and IMAP clients: deliveries, listings, reads, flags, expunges, searches"
-    packages: ClassVar[dict[str, str]] = {"dovecot": "dovecot-imapd", "doveadm": "dovecot-imapd"}
+    packages: ClassVar[dict[str, str]] = Dovecot.packages
     operations = MAILBOX_OPERATIONS
 
     def __init__(self, recipe: ClosedRecipe, box: Sandbox) -> None:
         super().__init__(recipe, box)
         assert isinstance(recipe.load, DovecotLoad)
         self.load = recipe.load
-        self.spool = box.mount / "mail"
-        self.config = box.work / "dovecot.conf"
-        self._server: subprocess.Popen[bytes] | None = None
-        self.port = 0
+        self.server = Dovecot(box, self.load.format)
 
     def prepare(self) -> None:
         """Deliver the messages to Dovecot itself, without the limit and without waiting for the disk."""
-        self.spool.mkdir()
-        shutil.chown(self.spool, OWNER, OWNER)
-        os.chmod(self.box.work, 0o755)
-        self._serve(limited=False, fsync="never")
-        fill_imap(self.port, message_sizes(self.load, self.recipe.seed), self.recipe.seed)
-        self.stop()
-
-    def _write_config(self, fsync: str) -> None:
-        run = self.box.work / "dovecot"
-        run.mkdir(exist_ok=True)
-        self.config.write_text(
-            f"base_dir = {run}\nstate_dir = {run}\nprotocols = imap\nlisten = {ADDRESS}\nssl = no\n"
-            f"disable_plaintext_auth = no\nlog_path = {self.log('dovecot')}\nmail_fsync = {fsync}\n"
-            f"mail_location = {self.load.format}:{self.spool}/%u\nmail_uid = {OWNER}\nmail_gid = {OWNER}\n"
-            "first_valid_uid = 1\nmail_max_userip_connections = 100\n"
-            "passdb {\n  driver = static\n  args = nopassword=y\n}\n"
-            f"userdb {{\n  driver = static\n  args = uid={OWNER} gid={OWNER} home={self.spool}/%u\n}}\n"
-            f"service imap-login {{\n  chroot =\n  inet_listener imap {{\n    port = {self.port}\n  }}\n"
-            "  service_count = 0\n  process_min_avail = 1\n}\nservice imap {\n  service_count = 200\n}\n"
-            "service anvil {\n  chroot =\n}\n"
-        )
-
-    def _serve(self, limited: bool, fsync: str) -> None:
-        with socket.socket() as free:
-            free.bind((ADDRESS, 0))
-            self.port = free.getsockname()[1]
-        self._write_config(fsync)
-        log = self.log("dovecot-out")
-        self._server = self.box.spawn([program("dovecot"), "-F", "-c", str(self.config)], log, limited)
-        for _ in range(START_TRIES):
-            if self._server.poll() is not None:
-                self.box.finish(self._server, "dovecot", log, 1)
-            with socket.socket() as probe:
-                if probe.connect_ex((ADDRESS, self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        message = f"dovecot did not answer within {START_TRIES / 10:.0f} s"
-        raise CaptureError(message)
+        self.server.prepare()
+        fill_imap(self.server.port, message_sizes(self.load, self.recipe.seed), self.recipe.seed)
+        self.server.stop()
 
     def start(self) -> None:
         """Start Dovecot in the memory group."""
-        self._serve(limited=True, fsync="optimized")
+        self.server.start()
 
     def play(self, phase: Phase, number: int) -> list[Player]:
         """Start the clients."""
         load = self.load
-        values = {"port": self.port, "users": load.users, "kib": load.median_kib, "sigma": load.sigma}
+        values = {"port": self.server.port, "users": load.users, "kib": load.median_kib, "sigma": load.sigma}
         return self.clients("imap", phase, number, {**values, "max_kib": load.max_kib})
 
     def stop(self) -> None:
         """Stop Dovecot; harmless when it does not run."""
-        if self._server is not None:
-            stop_process(self._server, signal.SIGTERM)
-            self._server = None
+        self.server.stop()
 
     @staticmethod
     def versions() -> dict[str, str]:
         """Dovecot and Python, whose imaplib the clients use."""
-        return {"dovecot": version_line("dovecot", "--version"), "python": sys.version.split()[0]}
+        return {"dovecot": Dovecot.version(), "python": sys.version.split()[0]}
 
 
 class NotmuchWorkload(ClosedWorkload):

@@ -10,6 +10,7 @@ from cachezoo.capture.workloads.database import DatabaseWorkload
 from cachezoo.capture.workloads.fileserver import FileserverWorkload
 from cachezoo.capture.workloads.mail import MailWorkload
 from cachezoo.capture.workloads.mariadb import MariadbWorkload
+from cachezoo.capture.workloads.spool import SpoolWorkload
 from cachezoo.capture.workloads.web import LighttpdWorkload, WebWorkload
 from cachezoo.errors import CaptureError, ConfigError
 
@@ -33,7 +34,14 @@ def _registry(*workloads: type[Workload]) -> Mapping[str, type[Workload]]:
 
 
 WORKLOADS = _registry(
-    BlobWorkload, DatabaseWorkload, FileserverWorkload, LighttpdWorkload, MailWorkload, MariadbWorkload, WebWorkload
+    BlobWorkload,
+    DatabaseWorkload,
+    FileserverWorkload,
+    LighttpdWorkload,
+    MailWorkload,
+    MariadbWorkload,
+    SpoolWorkload,
+    WebWorkload,
 )
 
 

@@ -1,4 +1,4 @@
-"""MariaDB under sysbench: skewed transactions whose hot set drifts, range reads, report scans, batch loads, purges.
+"""MariaDB under sysbench: skewed transactions whose hot set drifts, ranges, report scans, batches, purges, rebuilds.
 
 The schema: accounts in the order of their key (InnoDB keeps a table as its primary key's tree; a group of accounts is
 about one page of it), a history (append only, purged by age), and a ledger whose recent rows are read most, with an
@@ -14,7 +14,14 @@ from cachezoo.capture.recipe import Recipe
 from cachezoo.capture.sandbox import Sandbox
 from cachezoo.capture.schedule import Job, Segment
 from cachezoo.capture.workloads.base import Workload
-from cachezoo.capture.workloads.mariadb_server import JOB_S, LEDGER_ROWS_PER_MIB, REPORT_STEP_ROWS, SHOP, Mariadb
+from cachezoo.capture.workloads.mariadb_server import (
+    JOB_S,
+    LEDGER_ROWS_PER_MIB,
+    LOG_MIB,
+    REPORT_STEP_ROWS,
+    SHOP,
+    Mariadb,
+)
 from cachezoo.errors import CaptureError
 
 PURGE_ROWS = 500
@@ -27,7 +34,7 @@ class MariadbWorkload(Workload):
     id = "mariadb"
     title = "MariaDB and sysbench: skewed, drifting transactions with ranges, reports, batches and purges"
     packages: ClassVar[dict[str, str]] = Mariadb.packages
-    jobs: ClassVar[tuple[str, ...]] = ("report", "batch", "purge")
+    jobs: ClassVar[tuple[str, ...]] = ("report", "batch", "purge", "rebuild")
 
     def __init__(self, recipe: Recipe, box: Sandbox) -> None:
         super().__init__(recipe, box)
@@ -35,7 +42,8 @@ class MariadbWorkload(Workload):
             message = "the recipe lacks its section mariadb"
             raise CaptureError(message)
         self.load: MariadbLoad = recipe.mariadb
-        self.server = Mariadb(box, self.load.accounts, self.load.ledger_mib, self.load.buffer_pool_mib)
+        log_mib = self.load.log_mib or LOG_MIB
+        self.server = Mariadb(box, self.load.accounts, self.load.ledger_mib, self.load.buffer_pool_mib, log_mib)
 
     def prepare(self) -> None:
         """Make the data folder and load the tables."""
@@ -68,7 +76,11 @@ class MariadbWorkload(Workload):
         self.box.finish(process, "sysbench", self._log(f"segment-{segment.index}"), 30)
 
     def job(self, job: Job) -> None:
-        """A report scans the ledger at its pace; a batch appends to it; a purge deletes the oldest rows."""
+        """A report scans the ledger at its pace; a batch appends to it; a purge deletes the oldest rows.
+
+        A rebuild writes the ledger anew to a file of its own, without the room that purged rows left, while
+        transactions go on; then the old file goes.
+        """
         if job.kind == "report":
             self._report(job)
         elif job.kind == "batch":
@@ -76,6 +88,8 @@ class MariadbWorkload(Workload):
             target = f"{SHOP}.ledger (account, amount, note)"
             values = f"1 + seq * 31 % {self.load.accounts}, seq, {note}"
             self.server.sql(f"INSERT INTO {target} SELECT {values} FROM shop.seq_1_to_{rows}")
+        elif job.kind == "rebuild":
+            self.server.sql(f"ALTER TABLE {SHOP}.ledger FORCE, ALGORITHM=INPLACE, LOCK=NONE")
         else:
             self._purge()
 

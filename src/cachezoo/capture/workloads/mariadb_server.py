@@ -16,6 +16,7 @@ SCRIPT = Path(__file__).with_name("sysbench.lua")
 ACCOUNTS_PER_GROUP = 70
 LEDGER_ROWS_PER_MIB = 5_500
 REPORT_STEP_ROWS = 2_000
+LOG_MIB = 64
 START_TRIES = 300
 JOB_S = 600.0
 TABLES = (
@@ -31,7 +32,6 @@ TABLES = (
 SETTINGS = {
     "skip-networking": "ON",
     "innodb-flush-method": "fsync",
-    "innodb-log-file-size": "64M",
     "innodb-io-capacity": "200",
     "innodb-buffer-pool-dump-at-shutdown": "OFF",
     "innodb-buffer-pool-load-at-startup": "OFF",
@@ -62,7 +62,9 @@ class Mariadb:
         "sysbench": "sysbench",
     }
 
-    def __init__(self, box: Sandbox, accounts: int, ledger_mib: int, buffer_pool_mib: int) -> None:
+    def __init__(
+        self, box: Sandbox, accounts: int, ledger_mib: int, buffer_pool_mib: int, log_mib: int = LOG_MIB
+    ) -> None:
         """Describe the server; nothing happens yet.
 
         Args:
@@ -70,12 +72,14 @@ class Mariadb:
             accounts: rows of the accounts.
             ledger_mib: size of the ledger.
             buffer_pool_mib: InnoDB's own cache.
+            log_mib: size of the redo log, which is written round and round.
         """
         self.box = box
         self.accounts = accounts
         self.groups = accounts // ACCOUNTS_PER_GROUP
         self.ledger_rows = ledger_mib * LEDGER_ROWS_PER_MIB
         self._buffer_pool_mib = buffer_pool_mib
+        self._log_mib = log_mib
         self.data = box.mount / "mariadb"
         self.places = box.work / "run"
         self.socket = self.places / "mariadb.sock"
@@ -101,7 +105,7 @@ class Mariadb:
             self._server = None
 
     def _serve(self, limited: bool, settings: dict[str, str]) -> None:
-        values = {**SETTINGS, **settings}
+        values = {**SETTINGS, "innodb-log-file-size": f"{self._log_mib}M", **settings}
         places = {"datadir": self.data, "socket": self.socket, "pid-file": self.places / "pid", "tmpdir": self.places}
         options = [f"--{key}={value}" for key, value in {**values, **places}.items()]
         self._server = self.box.spawn([program("mariadbd"), "--no-defaults", *options], self.log, limited, USER)

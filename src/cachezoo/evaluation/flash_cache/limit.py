@@ -59,8 +59,11 @@ class Limits:
         self._tried = list(tried.values())
 
     def best(self, limit: float) -> Within:
-        """The setting that costs the disks least, of those that keep a limit; ties go to fewer writes."""
-        found = min(self._tried, key=lambda own: (own.writes > limit, own.busy, own.writes))
+        """The setting that costs the disks least, of those that keep a limit; ties go to fewer writes.
+
+        Where none keeps it, the one that exceeds it least.
+        """
+        found = min(self._tried, key=lambda own: (max(own.writes, limit), own.busy, own.writes))
         clearly = found.writes * (1 + TOLERANCE)
         more = any(clearly < own.writes <= limit for own in self._tried)
         return Within(found.mode, found.tuned, found.busy, found.writes >= limit * (1 - TOLERANCE), not more)

@@ -35,8 +35,7 @@ class FlashBundles:
     @property
     def geometry(self) -> Geometry:
         """Blocks and segments that it decides on."""
-        own = self.admission.manifest["geometry"]
-        return Geometry(own["block_bytes"], own["segment_bytes"])
+        return _geometry(self.admission)
 
     @property
     def thresholds(self) -> dict[str, float]:

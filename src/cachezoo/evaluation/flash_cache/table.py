@@ -35,7 +35,6 @@ from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import Trace
 
 F64 = npt.NDArray[np.float64]
-Writes = tuple[float | None, float]
 WITHOUT, MODEL, ORACLE = "without model", "model", "oracle"
 HOUR_DAYS = 1 / 24
 # How OPT's eviction age is looked for, as `label.episodes`; the cache and its writes are the problem's own.
@@ -93,29 +92,50 @@ class FlashRow:
 
 
 @dataclass(frozen=True)
+class Best:
+    """The best of some rows within a write rate; the fields are those of `FlashRow`."""
+
+    policy: str
+    prefetch: str
+    written_bytes_s: float | None
+    written_share: float
+
+    @classmethod
+    def of(cls, row: FlashRow) -> "Best":
+        """What is kept of a row."""
+        return cls(row.policy, row.prefetch, row.written_bytes_s, row.written_share)
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What the best model saves against the best policy without one.
+
+    Attributes:
+        model: the best bundle.
+        share: of the rival's mean disk-head time; below 0 where it costs more.
+        interval: 90 % of it, window by window.
+    """
+
+    model: Best
+    share: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
 class Lead:
     """The best model beside the best policy without one, each at its best within a write rate.
 
     Attributes:
         asked: the rate.
-        rival, rival_prefetch: the best policy without a model.
-        model, model_prefetch: the best bundle; None without one.
-        saved: of the rival's mean disk-head time; None without a model.
-        interval: 90 % of it, window by window.
-        rival_writes, model_writes: (bytes a second, share of AcceptAll's) that they write, both within the limit.
+        rival: the best policy without a model.
         more_helps: of the rival: False where it writes less than it may, as more writes are no better.
+        saving: of the best bundle; None without one.
     """
 
     asked: str
-    rival: str
-    rival_prefetch: str
-    rival_writes: Writes
+    rival: Best
     more_helps: bool
-    model: str | None = None
-    model_prefetch: str | None = None
-    model_writes: Writes | None = None
-    saved: float | None = None
-    interval: Interval | None = None
+    saving: Saving | None = None
 
 
 @dataclass(frozen=True)
@@ -348,17 +368,9 @@ def _lead(rate: WriteRate, rows: Sequence[FlashRow], curves: Sequence[F64]) -> L
     if WITHOUT not in best:
         return None
     rival = rows[best[WITHOUT]]
-    beyond = bool(rival.reached or rival.more_helps)
-    alone = Lead(rate.text, rival.policy, rival.prefetch, (rival.written_bytes_s, rival.written_share), beyond)
-    if MODEL not in best:
-        return alone
-    ours, theirs = curves[best[MODEL]], curves[best[WITHOUT]]
-    model = rows[best[MODEL]]
-    return replace(
-        alone,
-        model=model.policy,
-        model_prefetch=model.prefetch,
-        model_writes=(model.written_bytes_s, model.written_share),
-        saved=1 - float(ours.mean()) / float(theirs.mean()) if theirs.any() else 0.0,
-        interval=saving_interval(ours, theirs),
-    )
+    saving = None
+    if MODEL in best:
+        ours, theirs = curves[best[MODEL]], curves[best[WITHOUT]]
+        share = 1 - float(ours.mean()) / float(theirs.mean()) if theirs.any() else 0.0
+        saving = Saving(Best.of(rows[best[MODEL]]), share, saving_interval(ours, theirs))
+    return Lead(rate.text, Best.of(rival), bool(rival.reached or rival.more_helps), saving)

@@ -40,7 +40,7 @@ def _serve(manifest: Mapping[str, Any], session: Session) -> ReuseServing:
     )
 
 
-def _contexts(batch: RequestBatch) -> list[dict[str, Any]]:
+def _contexts(manifest: Mapping[str, Any], batch: RequestBatch) -> list[dict[str, Any]]:
     """Caches of a share of the golden rows' pages: as in training, or so small that few rows fill them."""
     pages = batch.pages().n_pages
     return [{"capacity_pages": max(1, int(share * pages))} for share in GOLDEN_SHARES]

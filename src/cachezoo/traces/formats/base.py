@@ -115,6 +115,7 @@ class Format:
             options.
         options: schema of those options.
         layout: the columns, of delimited text that has always the same.
+        binary: whether its files are no text.
         needs: what a file of the format has, to say why another is none.
         name: a pattern of such files' usual names, in lower case and without suffixes of compression.
         ways: how a file may be meant, as it leaves open, by its beginning and the options given.
@@ -134,6 +135,7 @@ class Format:
     read: Callable[[Reading, Any], Iterator[Chunk]]
     options: type[Options] = Options
     layout: Layout | None = None
+    binary: bool = False
     needs: str = ""
     name: str = ""
     ways: Callable[[Head, Mapping[str, str]], list[Way]] = one_way

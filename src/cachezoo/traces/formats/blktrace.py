@@ -177,6 +177,7 @@ FORMAT = Format(
     title="blktrace binary, versions 7 and 8 (ns, 512-byte sectors)",
     recognise=recognise,
     read=read,
+    binary=True,
     needs="blktrace's binary records, of versions 7 or 8",
     name=r"\.blktrace\.\d+",
     sectors=BOTH,

@@ -153,6 +153,7 @@ PARQUET = Format(
     title="canonical Parquet",
     recognise=recognise_parquet,
     read=read_parquet,
+    binary=True,
     needs="a Parquet file of cachezoo's own table",
     name=r"\.parquet\b",
     keeps=KEEPS,

@@ -150,6 +150,7 @@ FORMAT = Format(
     title="libCacheSim oracleGeneral (seconds, bytes, ids)",
     recognise=recognise,
     read=read,
+    binary=True,
     needs="records of 24 bytes: time, id, size, next access",
     name=r"oraclegeneral",
     options=IdOptions,

@@ -254,6 +254,7 @@ FORMAT = Format(
     title="HP SRT (microseconds, sectors as its header says)",
     recognise=recognise,
     read=read,
+    binary=True,
     needs="a text header that begins with $$TR_IOREC, and binary records",
     name=r"\.srt\b|cello|snake|\bhp_",
     keeps=("latency_us", "flags"),

@@ -161,6 +161,7 @@ FORMAT = Format(
     title="CloudPhysics vSCSI records of version 1 or 2 (microseconds, bytes, 512-byte blocks)",
     recognise=recognise,
     read=read,
+    binary=True,
     needs="records of 32 or 40 bytes that say version 1 or 2",
     name=r"\.vscsi|cloudphysics",
     sectors=OFFSET,

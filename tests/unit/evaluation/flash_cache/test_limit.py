@@ -41,6 +41,14 @@ def test_a_policy_that_cannot_write_more_is_not_said_to_be_helped_by_less():
     assert (found.writes, found.reached, found.more_helps) == (300, False, True)
 
 
+def test_a_policy_that_always_writes_more_than_the_limit_is_taken_where_it_exceeds_it_least():
+    def set_to(target):
+        writes = int(target) + 500
+        return Within("none", Tuned(SimpleNamespace(segment_writes=writes), target, True), 1 / writes)
+
+    assert Limits(set_to, [400, 100]).best(100).writes == 550
+
+
 @pytest.mark.parametrize("limit", [1.0, 1.5, 3.0])
 def test_the_least_limits_end(limit):
     own, tried = limits(lambda writes: writes, [limit])

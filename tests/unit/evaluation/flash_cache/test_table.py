@@ -125,9 +125,9 @@ def test_what_a_bundle_saves_is_of_the_best_policy_without_a_model():
     rated = [row for row in found.rows if row.asked]
     rival = min((row for row in rated if row.kind == "without model"), key=lambda row: row.disks_busy)
     ours = min((row for row in rated if row.kind == "model"), key=lambda row: row.disks_busy)
-    assert (lead.rival, lead.model) == (rival.policy, ours.policy)
-    assert lead.saved == pytest.approx(1 - ours.disks_busy / rival.disks_busy)
-    assert lead.interval[0] <= lead.saved <= lead.interval[1]
+    assert (lead.rival.policy, lead.saving.model.policy) == (rival.policy, ours.policy)
+    assert lead.saving.share == pytest.approx(1 - ours.disks_busy / rival.disks_busy)
+    assert lead.saving.interval[0] <= lead.saving.share <= lead.saving.interval[1]
 
 
 def test_rates_follow_the_clock_and_days_what_it_stands_for():

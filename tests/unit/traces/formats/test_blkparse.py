@@ -5,7 +5,7 @@ import pytest
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
-from cachezoo.traces.recognise import recognise
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from tests.oracles.event_text import blkparse_events, naive_requests
 from tests.trace_data import read, sample, texts
@@ -45,7 +45,7 @@ def write(tmp_path, text, name="trace.blkparse"):
 @pytest.mark.needs("public_traces")
 def test_sample():
     path = sample("fixtures/blkparse-output.txt")
-    assert recognise(Source(path)).id == "blkparse"
+    assert choose(Source(path), "auto", {}).format.id == "blkparse"
     trace = read(path)
     assert len(trace) == 673
     assert np.bincount(trace.op).tolist() == [161, 512]
@@ -63,7 +63,7 @@ def test_sample():
 
 def test_every_shape_of_line(tmp_path):
     path = write(tmp_path, SHAPES)
-    assert recognise(Source(path)).id == "blkparse"
+    assert choose(Source(path), "auto", {}).format.id == "blkparse"
     trace = read(path)
     assert trace.time_us.tolist() == [0, 999_998]
     assert trace.latency_us.tolist() == [1_000_300, 2_000_000]

@@ -6,7 +6,7 @@ import pytest
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats.blktrace import rwbs
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
-from cachezoo.traces.recognise import recognise
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from tests import block_records as b
 from tests.block_records import Records
@@ -45,7 +45,7 @@ def test_a_trace_of_every_kind_of_record(tmp_path, version, order):
     two.add(b.COMPLETE, b.WRITE, 106_999, 2**40, 16, device=(259, 3), pid=0)
     three = Records(version, order, cpu=2).add(b.ISSUE, b.WRITE, 104_000, 2**40, 16, device=(259, 3), pid=9)
     names = write(tmp_path, one, two, three)
-    assert recognise(Source(names[0])).id == "blktrace"
+    assert choose(Source(names[0]), "auto", {}).format.id == "blktrace"
     trace = read(*names)
     assert trace.time_us.tolist() == [0, 3]
     assert trace.op.tolist() == [0, 1]

@@ -5,7 +5,7 @@ import pytest
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats import FORMATS, fits_of
-from cachezoo.traces.recognise import recognise
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import CODED_COLUMNS
 
@@ -51,7 +51,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(
         TraceError, match=r"other: is no trace of a known format.*; the nearest: (\w+: .*; ){2}\w+: .*\. Fix: "
     ):
-        recognise(Source(path))
+        choose(Source(path), "auto", {})
 
 
 @pytest.mark.parametrize("row", ["1 {} 0 0\n", "{} 0 1 1 1\n", "{} 0 1 1 1\n{} 0 2 1 0\n"])

@@ -4,7 +4,7 @@ import pytest
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
-from cachezoo.traces.recognise import recognise
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from tests.oracles.event_text import naive_requests, tracefs_events
 from tests.trace_data import read, texts
@@ -57,7 +57,7 @@ def write(tmp_path, text):
 
 
 def test_recorded_text():
-    assert recognise(Source(RECORDED)).id == "tracefs"
+    assert choose(Source(RECORDED), "auto", {}).format.id == "tracefs"
     trace = read(RECORDED)
     want = naive_requests(tracefs_events(RECORDED.read_text()))
     times = [row[0] - want[0][0] for row in want]
@@ -71,7 +71,7 @@ def test_recorded_text():
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_dialects(tmp_path, dialect):
     path = write(tmp_path, DIALECTS[dialect])
-    assert dialect == "with other events" or recognise(Source(path)).id == "tracefs"
+    assert dialect == "with other events" or choose(Source(path), "auto", {}).format.id == "tracefs"
     trace = read(path, fmt="tracefs")
     assert trace.latency_us.tolist() == [100]
     assert (trace.offset.tolist(), trace.size.tolist(), trace.op.tolist()) == ([4096], [4096], [0])

@@ -1,0 +1,207 @@
+"""Who splits a cache among applications best: pages read from the disk, beside the best fixed split and equal parts.
+
+    python benchmarks/share.py --choose      # G-VPA's and UCP's settings, on mixes of training traces alone; 20 minutes
+    python benchmarks/share.py               # every partitioner on mixes of test traces, and of public ones
+    python benchmarks/share.py --speed       # references a second and memory, 2 to 64 applications
+
+Mixes of 2, 4, 8 and 16 applications are drawn with a seed, in lockstep as in the paper, for caches of 2, 10 and 30 % of
+their pages. The goal: G-VPA's total transfers within 5 % of the best fixed split's on every mix, and never above those
+of equal parts.
+"""
+
+import argparse
+import itertools
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachezoo.seeds import derive_seed
+from cachezoo.sharing.bench import Bench
+from cachezoo.sharing.mix import Application, mix_pages
+from cachezoo.sharing.partition import parse
+from cachezoo.sharing.warmup import Counting, counting
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.read import read_any
+from cachezoo.yaml_file import read_yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+COUNTS, SIZES, DRAWN, SEED = (2, 4, 8, 16), (0.02, 0.10, 0.30), {"train": 2, "test": 2}, 11
+FRAGMENT = 256
+OURS = "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)"
+PLAIN = ("gvpa", "gvpa(cost=1)", OURS, "equal", "proportional", "shared", "shared(policy=s3fifo)", "ucp", "hindsight")
+PUBLIC = {
+    "cloudphysics": ("block/cloudphysics_us.csv.gz", "auto", {}),
+    "hp_ajw": ("block/hp_ajw.srt.gz", "auto", {}),
+    "ms_dtrs": ("block/ms_dtrs.disksim.gz", "auto", {}),
+    "postmark_ssd": ("block/postmark.disksim.gz", "auto", {}),
+    "OLTP": ("lbn/OLTP.lis.zst", "lis", {}),
+    "P2": ("lbn/P2.lis.zst", "lis", {}),
+}
+TRAIN_PAPER = ((0.0, 0.5, 1.0, 2.0), (1, 4, 16))  # cost, reach; all else the paper's
+TRAIN_SLOW = ((4, 64), (10000, 50000), (0.5, 0.95, 1.0))  # with cost 1: reach, q, alpha
+TRAIN_FILL = (
+    (0.25, 0.5, 1, 2),
+    (4, 16),
+    ((2000, 0.95), (2000, 0.98), (5000, 0.95)),
+)  # with cost 1: fill, reach, q, alpha
+TRAIN_FAR = (
+    "gvpa(cost=1, fill=0.5, reach=64)", "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)",
+    "gvpa(q=5000, cost=1, fill=0.25, reach=64)", "gvpa(q=5000, cost=1, fill=0.5, reach=64)",
+    "gvpa(q=5000, cost=1, fill=1, reach=64)", "gvpa(q=5000, cost=1, fill=0.5, step=4, reach=64)",
+)  # fmt: skip
+TRAIN_WINDOW = (2000, 10000, 20000, 50000, 200000)
+
+
+def captured(role: str) -> dict[str, Path]:
+    """Prepared traces of that role: one of each category, and the corpus's."""
+    matrix: Any = read_yaml(ROOT / "conf/matrix.yaml")
+    own = {f"{name}_{role}": ROOT / f"data/requests/{name}/{name}_{role}.parquet" for name in
+           ("database", "fileserver", "mail", "web")}  # fmt: skip
+    corpus = {
+        key: ROOT / f"data/corpus/{entry['category']}/{key}.parquet"
+        for key, entry in matrix["corpus"].items() if entry["role"] == role
+    }  # fmt: skip
+    return own | corpus
+
+
+def applications(role: str) -> dict[str, Application]:
+    """Captured applications of a role, those of the tests with the public ones where there are any."""
+    found = {}
+    for name, path in captured(role).items():
+        found[name] = (path, "auto", {})
+    folder = os.environ.get("CACHEZOO_PUBLIC_TRACES")
+    if role == "test" and folder:
+        found |= {name: (Path(folder) / file, fmt, options) for name, (file, fmt, options) in PUBLIC.items()}
+    out = {}
+    for name, (path, fmt, options) in found.items():
+        pages = expand_pages(read_any(path, fmt, options=options, quiet=True))
+        out[name] = Application(name, pages.page_ids, pages.n_pages)
+    return out
+
+
+def mixes(known: dict[str, Application], role: str) -> list[tuple[str, Bench]]:
+    """Mixes drawn with a seed, and, of the tests, one of all public applications."""
+    names, found = sorted(known), list[tuple[str, list[str]]]()
+    for count, turn in itertools.product(COUNTS, range(DRAWN[role])):
+        rng = np.random.default_rng(derive_seed(SEED, "share", role, count, turn))
+        found.append((f"{count}{'abcd'[turn]}", [names[k] for k in rng.permutation(len(names))[:count]]))
+    if set(PUBLIC) <= set(names):
+        found.append(("public", sorted(PUBLIC)))
+    return [(name, Bench(mix_pages([known[one] for one in own]))) for name, own in found]
+
+
+def transfers(text: str, bench: Bench, pages: int, counted: Counting) -> int:
+    """Pages read for references that count, whatever for."""
+    found = parse(text).run(bench, pages, counted.counted)
+    late = found.begins - 1 >= counted.start[0]
+    return int((~found.hit & counted.counted).sum() + found.fragmentation[counted.counted].sum()
+               + found.allocation[late].sum())  # fmt: skip
+
+
+def cases(role: str) -> list[tuple[str, Bench, int, Counting]]:
+    """Mixes with each size of cache, in whole fragments."""
+    found = []
+    for name, bench in mixes(applications(role), role):
+        for size in SIZES:
+            pages = max(int(size * bench.mix.n_pages) // FRAGMENT, 2 * bench.mix.count) * FRAGMENT
+            found.append((f"{name} {100 * size:.0f}%", bench, pages, counting(bench.mix, "auto", pages)))
+    return found
+
+
+def ratios(texts: list[str], role: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Names of cases; their transfers of each text, and of the best fixed split, equal parts."""
+    names, own, base = [], [], []
+    for name, bench, pages, counted in cases(role):
+        names.append(name)
+        own.append([transfers(text, bench, pages, counted) for text in texts])
+        base.append([transfers(text, bench, pages, counted) for text in ("static-best", "equal")])
+        bench.mix.__dict__.pop("page_ids", None)
+        print(name, *base[-1], *own[-1], file=sys.stderr, flush=True)
+    return names, np.array(own, float), np.array(base, float)
+
+
+def verdict(own: np.ndarray, base: np.ndarray) -> list[list[str]]:
+    """Of each text: mean and greatest ratio to both, cases within 5 %, cases above equal parts."""
+    best, equal = own / base[:, :1], own / base[:, 1:]
+    return [
+        [f"{best[:, k].mean():.4f}", f"{best[:, k].max():.4f}", f"{equal[:, k].mean():.4f}", f"{equal[:, k].max():.4f}",
+         f"{int((best[:, k] <= 1.05).sum())}/{len(own)}", f"{int((equal[:, k] > 1).sum())}/{len(own)}"]
+        for k in range(own.shape[1])
+    ]  # fmt: skip
+
+
+HEAD = ["partitioner", "mean of best", "max of best", "mean of equal", "max of equal", "within 5 %", "above equal"]
+
+
+def show(rows: list[list[str]]) -> None:
+    """A Markdown table."""
+    print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
+    for row in rows[1:]:
+        print("| " + " | ".join(row) + " |")
+
+
+def choose() -> None:
+    """Every setting on the training mixes, least mean ratio to the best fixed split first."""
+    texts = [f"gvpa(cost={c}, reach={r})" for c, r in itertools.product(*TRAIN_PAPER)]
+    texts += [f"gvpa(cost=1, reach={r}, q={q}, alpha={a})" for r, q, a in itertools.product(*TRAIN_SLOW)]
+    texts += [
+        f"gvpa(cost=1, fill={fill}, reach={r}, q={q}, alpha={a})" for fill, r, (q, a) in itertools.product(*TRAIN_FILL)
+    ]
+    texts += TRAIN_FAR
+    texts += [f"ucp(window={w})" for w in TRAIN_WINDOW]
+    _, own, base = ratios(texts, "train")
+    order = np.argsort((own / base[:, :1]).mean(axis=0), kind="stable")
+    said = verdict(own, base)
+    show([HEAD, *([str(parse(texts[k])), *said[k]] for k in order)])
+
+
+def table() -> None:
+    """Every partitioner on the test mixes."""
+    names, own, base = ratios(list(PLAIN), "test")
+    show([["mix, cache", *PLAIN], *([name, *(f"{own[i, k] / base[i, 0]:.3f}" for k in range(len(PLAIN)))]
+                                   for i, name in enumerate(names))])  # fmt: skip
+    print("\ntransfers, the best fixed split's being 1; beside the goal:\n")
+    show([HEAD, *([text, *said] for text, said in zip(PLAIN, verdict(own, base), strict=True))])
+
+
+def speed() -> None:
+    """References a second of one thread, and the most memory so far; queues and stack distances apart."""
+    rows = [["applications", "references", "queues", "gvpa", OURS, "equal", "ucp", "memory"]]
+    rng = np.random.default_rng(derive_seed(SEED, "share", "speed"))
+    Bench(mix_pages([Application(name, np.zeros(9, np.int32), 1) for name in "ab"])).moves("lru", 9)  # compiles
+    for count in (2, 4, 8, 16, 32, 64):
+        length = 4_000_000 // count
+        own = [Application(str(a), (rng.zipf(1.2, length) % 40000).astype(np.int32), 40000) for a in range(count)]
+        bench, pages = Bench(mix_pages(own)), 512 * FRAGMENT
+        said = [f"{count}", f"{len(bench.mix):,}", _rate(lambda b=bench: b.moves("lru", 262144), len(bench.mix))]
+        _ = bench.distance
+        for text in ("gvpa", OURS, "equal", "ucp"):
+            parse(text).run(bench, pages)
+            said.append(_rate(lambda t=text, b=bench, pages=pages: parse(t).run(b, pages), len(bench.mix)))
+        rows.append([*said, f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB"])
+    show(rows)
+
+
+def _rate(work: Callable[[], object], references: int) -> str:
+    start = time.process_time()
+    work()
+    return f"{references / (time.process_time() - start) / 1e6:.1f} M/s"
+
+
+def main() -> None:
+    """Parse options and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--choose", action="store_true", help="settings, on training traces")
+    parser.add_argument("--speed", action="store_true", help="references a second")
+    given = parser.parse_args()
+    (choose if given.choose else speed if given.speed else table)()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

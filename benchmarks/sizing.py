@@ -1,0 +1,172 @@
+"""`cachezoo size`: how long it takes, and how far its choices are from those of an exhaustive search.
+
+The referee simulates and replays every point of the same sums with all pages: the hierarchies of the list, with RAM in
+steps of a fourth of a doubling, the rest of each sum spent on SSD. Both choose by the first half of the trace. Each sum
+is asked for in a search of its own, which surveys the others too, as `--budget` does. Printed is how much longer a page
+read takes with the advisor's choice than with the referee's: on the half that chose, and on the second, which chose
+nothing. Beside it stand the seconds of one such search, and of the referee, which does all sums in one; both of one
+process.
+
+    python benchmarks/sizing.py                    # captured validation traces
+    python benchmarks/sizing.py FILE...            # others
+    python benchmarks/sizing.py --sums 3 FILE      # fewer sums, for a long trace
+    python benchmarks/sizing.py --resume DIR       # keeps the referee's points there, and goes on from them
+    python benchmarks/sizing.py --speed 1000000    # a generated trace, two processes, without a referee
+"""
+
+import argparse
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import numpy as np
+from recommend import made
+
+from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.sizing.advice import MOST_ACCESSES, advise
+from cachezoo.sizing.asked import Asked, Money
+from cachezoo.sizing.ledger import Ledger, digest
+from cachezoo.sizing.miniature import Miniature
+from cachezoo.sizing.points import all_cost, rungs
+from cachezoo.sizing.search import Found, Search
+from cachezoo.sizing.whole import Whole
+from cachezoo.sizing.work import Runner, Task
+from cachezoo.tiers.prices import BUILT_IN as PRICES
+from cachezoo.tiers.stream import tier_stream
+from cachezoo.traces.read import read_any
+from cachezoo.yaml_file import read_yaml
+
+SHARES = rungs(1 / 512, 1.0, 2.0)
+"""Sums, as parts of what RAM for all pages costs; `--sums` takes so many of them, spread evenly."""
+STEPS = 4
+GOAL = 0.03
+
+
+@dataclass(frozen=True)
+class Held:
+    """The advisor beside the referee on a trace.
+
+    Attributes:
+        name: of the trace.
+        accesses: page accesses.
+        chosen, judged: float64[S] the advisor's mean time over the referee's at each sum, on either half.
+        points: simulated in full by the advisor for a sum, and by the referee for all.
+        advisor_s, referee_s: seconds of CPU of either.
+    """
+
+    name: str
+    accesses: int
+    chosen: np.ndarray
+    judged: np.ndarray
+    points: tuple[int, int]
+    advisor_s: float
+    referee_s: float
+
+
+def places() -> list[Path]:
+    """Captured validation traces."""
+    rows = read_yaml(Path("conf/matrix.yaml"))["page_traces"]
+    return [Path(row["path"]) for row in rows.values() if row["role"] == "validation"]
+
+
+def held(path: Path, shares: Sequence[float], resume: Path | None) -> Held:
+    """Search a trace both ways, at these parts of what RAM for all pages costs."""
+    trace = read_any(path, quiet=True)
+    stream, asked = tier_stream(trace), Asked()
+    n_pages = stream.pages.n_pages
+    whole = Whole.of(stream, BUILT_IN, PRICES)
+    unit = asked.unit(PRICES, n_pages)
+    sums = [share * all_cost(n_pages, unit) for share in shares]
+
+    def search(ledger: Ledger) -> tuple[Search, Runner]:
+        miniature = Miniature.of(whole.head, whole.first, BUILT_IN.hdd, MOST_ACCESSES)
+        run = Runner(Task(path.name, miniature, whole), None)
+        return Search(run, ledger, unit, asked.hierarchies, n_pages), run
+
+    def advised(money: float) -> tuple[Found, int]:
+        found, _ = search(Ledger(None, {}))
+        found.survey(sums, closely=[money])
+        return found.best(money)[0], found.counts[1]
+
+    advised(sums[0])  # compiles
+    start = time.process_time()
+    own = [advised(money) for money in sums]
+    advisor_s = (time.process_time() - start) / len(sums)
+    kept = None if resume is None else resume / f"{path.name}.jsonl"
+    referee, run = search(Ledger(kept, {"trace": digest(trace)}))
+    start = time.process_time()
+    referee.exhaust(sums, STEPS)
+    referee_s = time.process_time() - start
+    pairs = [(ours, referee.best(money)[0]) for (ours, _), money in zip(own, sums, strict=True)]
+    judged = run.judged(list(dict.fromkeys(one.point for pair in pairs for one in pair)))
+    return Held(
+        path.name, len(stream), np.array([ours.amat_us / best.amat_us for ours, best in pairs]),
+        np.array([judged[ours.point].tiered.amat_us / judged[best.point].tiered.amat_us for ours, best in pairs]),
+        (round(np.mean([count for _, count in own])), referee.counts[1]), advisor_s, referee_s,
+    )  # fmt: skip
+
+
+def head() -> None:
+    """The titles of the table."""
+    titles = ("trace", "page accesses", "half that chose: mean, worst", "within 3 %", "second half: mean, worst",
+              "points in full", "seconds", "times as fast")  # fmt: skip
+    print("\n| " + " | ".join(titles) + " |")
+    print("|" + "---|" * len(titles), flush=True)
+
+
+def row(one: Held) -> None:
+    """A trace's line of the table."""
+    chosen, judged = 100 * (one.chosen - 1), 100 * (one.judged - 1)
+    within = int((one.chosen <= 1 + GOAL).sum())
+    cells = (
+        one.name, f"{one.accesses:,}", f"{chosen.mean():+.2f} %, {chosen.max():+.2f} %",
+        f"{within} of {len(chosen)}", f"{judged.mean():+.2f} %, {judged.max():+.2f} %",
+        f"{one.points[0]}, {one.points[1]:,}", f"{one.advisor_s:.1f}, {one.referee_s:.1f}",
+        f"{one.referee_s / one.advisor_s:.0f}",
+    )  # fmt: skip
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def speed(counts: Sequence[int]) -> None:
+    """Seconds of whole advices in two processes, kernels compiled before, without reading a file."""
+    advise("first", made(5000), BUILT_IN, PRICES, Asked(Money(5, True)), workers=1)
+    print("\n| requests | page accesses | points sampled, in full | seconds | of CPU |\n|---|---|---|---|---|")
+    for n in counts:
+        trace = made(n)
+        start, worked = time.perf_counter(), _worked()
+        found = advise("made", trace, BUILT_IN, PRICES, Asked(Money(5, True)), workers=2)
+        took, worked = time.perf_counter() - start, _worked() - worked
+        sampled, full = found.counts
+        print(f"| {n:,} | {len(found.stream):,} | {sampled}, {full} | {took:.1f} | {worked:.1f} |", flush=True)
+
+
+def _worked() -> float:
+    """Seconds of CPU of this process and of those that it began."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def main() -> None:
+    """Print what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("traces", nargs="*", type=Path)
+    parser.add_argument("--resume", type=Path)
+    parser.add_argument("--sums", type=int, choices=range(1, len(SHARES) + 1), default=len(SHARES), metavar="COUNT")
+    parser.add_argument("--speed", nargs="+", type=int, metavar="REQUESTS")
+    asked = parser.parse_args()
+    if asked.speed:
+        speed(asked.speed)
+        return
+    shares = [SHARES[(2 * k + 1) * len(SHARES) // (2 * asked.sums)] for k in range(asked.sums)]
+    head()
+    for path in asked.traces or places():
+        row(held(path, shares, asked.resume))
+
+
+if __name__ == "__main__":
+    main()

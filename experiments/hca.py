@@ -1,0 +1,26 @@
+"""Stage hca of experiments/dvc.yaml: HCA's tables and figures, on workloads made anew and on captured traces."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo.figures.hca import CURVES_PLOT, FILE, TABLES_PLOT
+from cachezoo.figures.hca_plot import draw_curves, draw_tables
+from cachezoo.figures.hca_run import hca
+from cachezoo.io import write_json
+from cachezoo.stage import stage
+from cachezoo.workers import workers
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+def main(params: "Params") -> None:
+    """Run, write the tables and their plots."""
+    with workers() as pool:
+        found = hca(params, pool)
+    draw_tables(found, TABLES_PLOT)
+    draw_curves(found, CURVES_PLOT)
+    write_json(FILE, found.model_dump(mode="json"))
+
+
+if __name__ == "__main__":
+    stage(main)()

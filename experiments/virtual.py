@@ -1,0 +1,26 @@
+"""Stage virtual of experiments/dvc.yaml: the virtual I/O cache's figures, on applications made anew and captured."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo.figures.virtual import FILE
+from cachezoo.figures.virtual_plot import PLOTS
+from cachezoo.figures.virtual_run import virtual
+from cachezoo.io import write_json
+from cachezoo.stage import stage
+from cachezoo.workers import workers
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+def main(params: "Params") -> None:
+    """Run, write the figures and their plots."""
+    with workers() as pool:
+        found = virtual(params, pool)
+    for path, draw in PLOTS.items():
+        draw(found, path)
+    write_json(FILE, found.model_dump(mode="json"))
+
+
+if __name__ == "__main__":
+    stage(main)()

@@ -1,0 +1,20 @@
+"""Stage evaluate_share: one cache for several applications, shared or split, on mixes of the test traces."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo.evaluation.sharing.stage import evaluate_share
+from cachezoo.io import write_json
+from cachezoo.metrics.share import share_metrics
+from cachezoo.stage import stage
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+def main(params: "Params") -> None:
+    """Evaluate all mixes."""
+    write_json(share_metrics(), evaluate_share(params).model_dump(mode="json"))
+
+
+if __name__ == "__main__":
+    stage(main)()

@@ -1,0 +1,20 @@
+"""Stage evaluate_tiers@category: what the same money does as RAM alone or as RAM and an SSD, on the test traces."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo.evaluation.tiers.stage import evaluate_tiers
+from cachezoo.io import write_json
+from cachezoo.metrics.tiers import tiers_metrics
+from cachezoo.stage import stage
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+
+def main(params: "Params", category: str) -> None:
+    """Evaluate `category`."""
+    write_json(tiers_metrics(category), evaluate_tiers(params, category).model_dump(mode="json"))
+
+
+if __name__ == "__main__":
+    stage(main)()

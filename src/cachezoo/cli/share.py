@@ -1,0 +1,113 @@
+"""One cache for several applications: `cachezoo share`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.tables import print_rows
+
+if TYPE_CHECKING:
+    from cachezoo.sharing.contest import Contest
+
+app = typer.Typer()
+OURS = "gvpa(alpha=0.98, cost=1, fill=0.5, reach=64)"  # chosen on mixes of training traces: benchmarks/share.py
+DEFAULT_BY = f"gvpa,{OURS},ucp,equal,proportional,shared,shared(policy=s3fifo),static-best,hindsight"
+
+
+@app.command()
+def share(
+    traces: Annotated[
+        list[Path],
+        typer.Argument(metavar="TRACE", help="A trace of each application, or one mixture made by trace merge."),
+    ],
+    cache: Annotated[
+        str, typer.Option(help="64MiB, 10% of the distinct pages of all applications, or 4096p (pages of 4 KiB).")
+    ] = "10%",
+    by: Annotated[
+        str,
+        typer.Option(
+            help="Partitioners with commas: gvpa(cost=1, reach=4), ucp(window=20000), shared(policy=s3fifo), equal, "
+            "proportional, static-best, hindsight; values in brackets may be left out."
+        ),
+    ] = DEFAULT_BY,
+    order: Annotated[
+        Literal["auto", "lockstep", "clock"],
+        typer.Option(
+            help="lockstep: one page of each application in turn; clock: by the traces' times; auto: clock where all "
+            "traces have one."
+        ),
+    ] = "auto",
+    apart: Annotated[
+        Literal["auto", "source", "volume"],
+        typer.Option(
+            help="What makes an application: source: the source that a request of a mixture came from; volume: its "
+            "volume; auto: a trace each, or of one trace its sources."
+        ),
+    ] = "auto",
+    names: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Of the applications, in place of their files'.")
+    ] = None,
+    warmup: Annotated[
+        str,
+        typer.Option(
+            help="References before counting; several with commas: of each application; half; auto: until the cache "
+            "could be full, 10 to 33 % of them."
+        ),
+    ] = "auto",
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device) for page times."
+        ),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this PNG or SVG file.")] = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """One cache for several applications: share it or split it, and by what; hits, transfers and fairness of each way.
+
+    Every reference is a page of 4 KiB, read or written alike. All partitioners get the same cache, in whole fragments.
+    """
+    from cachezoo.cli.runs import present
+    from cachezoo.console import progress
+    from cachezoo.devices.built_in import BUILT_IN
+    from cachezoo.devices.profile import load_models
+    from cachezoo.sharing.contest import contest
+    from cachezoo.sharing.mix import mix_traces
+    from cachezoo.sharing.partition import parse_several
+    from cachezoo.sharing.said import title, values
+    from cachezoo.sizes import Size
+
+    plot, asked, size = png_path(plot), parse_several(by), Size.parse(cache, "cache")
+    models = BUILT_IN if device is None else load_models(device)
+    present(traces)
+    given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
+    called = tuple(name.strip() for name in names.split(",")) if names else ()
+    mix = mix_traces(given, order, None if apart == "auto" else apart, called)
+    with progress(f"{len(asked)} partitioners, {mix.count} applications", len(asked)) as advance:
+        found = contest(mix, asked, size.pages(mix.n_pages), warmup, models, advance)
+    if plot is not None:
+        from cachezoo.sharing.plot import draw_contest
+
+        draw_contest(found, title(found), plot)
+    if as_json:
+        typer.echo(json.dumps(values(found), allow_nan=False))
+        return
+    _print(found, device)
+
+
+def _print(found: "Contest", device: str | None) -> None:
+    from cachezoo.console import out
+    from cachezoo.devices.built_in import DEFAULT
+    from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, title
+
+    print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
+    own, said = each(found), caption(found, Path(device).stem if device else DEFAULT)
+    print_rows(own, "hit ratio of each application, and x its slowdown", said, list(own[0]), tuple(own[0]))
+    out().print(answer(found), soft_wrap=True, markup=False)

@@ -1,0 +1,207 @@
+"""`cachezoo size`: how much RAM and SSD to buy for a trace, in which order, as a line, a table and a picture."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.tables import print_rows
+from cachezoo.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cachezoo.settings.prices import Prices
+    from cachezoo.sizing.advice import Advice, Offer
+
+app = typer.Typer()
+COLUMNS = ["", "cost", "hierarchy", "RAM", "SSD", "AMAT", "P99", "by RAM", "by SSD", "by disk", "SSD lasts", "a month"]
+
+
+@app.command()
+def size(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A raw trace of any known format, or Parquet.")],
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="DOLLARS", help="The most for RAM and SSD: 500, $0.02, or 5% of what all in RAM costs."),
+    ] = None,
+    target_ms: Annotated[float | None, typer.Option(help="The mean time of a page read to reach, in ms.")] = None,
+    target_hit: Annotated[
+        str | None, typer.Option(metavar="RATIO", help="Part of reads for RAM and SSD to serve: 0.8 or 80%.")
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(metavar="PRICES", help="A YAML file, or a name in conf/prices; several with commas are compared."),
+    ] = None,
+    ram_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Of RAM, in place of the prices'.")] = None,
+    ssd_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Of SSD, in place of the prices'.")] = None,
+    working_set: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="What the pages of the trace stand for, such as 2TiB: sums are scaled to it."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Hierarchies with commas, as of tiers, that may be bought; default a list of 17.")
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE", help="Disk and SSD (YAML, or a name in conf/device) that times are modelled on."
+        ),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the front into this PNG or SVG file.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keeps points that are done, and goes on from them.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes, of a long trace.")] = 2,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """Say how much RAM and how much SSD to buy, in which order, with which policies, and what each sum brings.
+
+    Without an aim the sum is the knee of the front. The first half of the trace chooses; all figures are of the second.
+    """
+    from cachezoo.recommend.device import models_of
+    from cachezoo.sizing.advice import advise
+
+    plot = png_path(plot)
+    asked = _asked(budget, target_ms, target_hit, working_set, by, device)
+    sets = _prices(prices, ram_price, ssd_price)
+    if plot is not None and len(sets) > 1:
+        message = "--plot: a picture is of one set of prices; give --prices one name"
+        raise ConfigError(message)
+    models = models_of(device)
+    if resume is not None:
+        _check_resume(resume, trace)
+    requests = read_given(trace, fmt, option, columns, ask=not as_json)
+    found = [advise(str(trace), requests, models, one, asked, workers=workers, resume=resume) for one in sets]
+    if plot is not None:
+        from cachezoo.sizing.plot import draw_front
+
+        draw_front(found[0], plot)
+    if as_json:
+        values = [one.values() for one in found]
+        typer.echo(json.dumps(values[0] if len(values) == 1 else {"prices": values}, allow_nan=False))
+        return
+    for one in found:
+        _print(one, plot)
+    if len(found) > 1:
+        _compare(found)
+
+
+def _asked(
+    budget: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
+) -> Any:  # noqa: ANN401 - imported when it is needed
+    """What is asked, checked before a trace is read."""
+    from cachezoo.cli.recommend import hit_ratio
+    from cachezoo.cli.tiers import parse_by
+    from cachezoo.sizes import BYTES, Size
+    from cachezoo.sizing.asked import Asked, Money
+
+    kept: dict[str, Any] = {}
+    if by is not None:
+        kept["hierarchies"] = tuple(parse_by(by))
+    if working_set is not None:
+        own = Size.parse(working_set, "working-set")
+        if own.unit not in BYTES:
+            message = f"--working-set {working_set[:24]!r}: give bytes, such as 2TiB"
+            raise ConfigError(message)
+        kept["working_set"] = int(own.number * BYTES[own.unit])
+    sum_ = Money.parse(budget) if budget is not None else None
+    return Asked(sum_, hit_ratio(hit) if hit is not None else None, ms, device=device, **kept)
+
+
+def _prices(given: str | None, ram: str | None, ssd: str | None) -> "list[Prices]":
+    """The sets of prices, with what replaces theirs."""
+    from cachezoo.sizing.asked import price_of
+    from cachezoo.tiers.prices import load_prices
+
+    own = {"ram": (ram, "--ram-price"), "ssd": (ssd, "--ssd-price")}
+    new = {medium: price_of(text, option) for medium, (text, option) in own.items() if text is not None}
+    sets = []
+    for name in dict.fromkeys((given or "").split(",")):
+        found = load_prices(name.strip() or None)
+        for medium, price in new.items():
+            priced = getattr(found, medium).model_copy(
+                update={"usd_per_gb": price, "low": price, "high": price, "source": "the command line"}
+            )
+            found = found.model_copy(update={medium: priced})
+        sets.append(found)
+    return sets
+
+
+def _check_resume(resume: Path, trace: Path) -> None:
+    """Refuse a file that cannot be kept before the trace is read."""
+    from cachezoo.cli.trace import refuse_same
+    from cachezoo.io import check_file
+
+    refuse_same([trace], resume)
+    if not resume.exists():
+        check_file(resume)
+
+
+def _print(found: "Advice", plot: Path | None) -> None:
+    from rich.text import Text
+
+    from cachezoo.console import out
+    from cachezoo.sizing import words
+
+    def say(text: str, style: str = "") -> None:
+        out().print(Text(text, style=style))
+
+    say(words.headline(found), "bold")
+    every = {one.point: one for one in [*found.front, found.answer]}
+    offers = sorted(every.values(), key=lambda one: one.cost)
+    caption = (
+        f"the best of rising sums, > is the advice; AMAT: mean time of a page read; counted from page access "
+        f"{found.first:,} of {len(found.stream):,} on; a month: with the disk, power and what wears out"
+    )
+    print_rows([_cells(found, one) for one in offers], f"{found.name}: what each sum buys", caption, COLUMNS, ("",))
+    lines = [
+        words.why(found),
+        *words.comparisons(found),
+        *words.lasts(found),
+        *words.cheaper_by_month(found),
+        *words.assumed(found),
+    ]
+    for line in (*lines, *words.how_sure(found)):
+        say(line)
+    if plot is not None:
+        out().print(f"plot: {plot}", soft_wrap=True, markup=False)
+    out().print(f"next: {words.command(found)}", soft_wrap=True, markup=False)
+
+
+def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
+    from cachezoo.sizing import words
+    from cachezoo.tiers.said import life_text, money, time_text
+
+    tiered, point = offer.judged.tiered, offer.point
+    return {
+        "": ">" if point == found.answer.point else "",
+        "cost": money(offer.cost),
+        "hierarchy": point.hierarchy,
+        "RAM": words.size(found, point.ram_pages),
+        "SSD": words.size(found, point.ssd_pages) if point.ssd_pages else "-",
+        "AMAT": time_text(tiered.amat_us),
+        "P99": time_text(tiered.p99_us),
+        "by RAM": f"{100 * tiered.rhr:.1f} %",
+        "by SSD": f"{100 * tiered.shr:.1f} %",
+        "by disk": f"{100 * tiered.dhr:.1f} %",
+        "SSD lasts": life_text(offer.judged.worn.years) if point.ssd_pages else "-",
+        "a month": money(offer.judged.cost.month_usd * found.scale),
+    }
+
+
+def _compare(found: "list[Advice]") -> None:
+    """What each set of prices says to buy."""
+    rows = [
+        {**_cells(one, one.answer), "prices": one.prices.name,
+         "RAM : SSD": f"{one.prices.ram.usd_per_gb / one.prices.ssd.usd_per_gb:.3g}"}
+        for one in found
+    ]  # fmt: skip
+    columns = ["prices", "RAM : SSD", *COLUMNS[1:]]
+    print_rows(rows, "what to buy by prices", "RAM : SSD: times that RAM is as dear", columns, tuple(columns))

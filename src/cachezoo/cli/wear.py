@@ -1,0 +1,225 @@
+"""What a trace's writes do to flash: `cachezoo wear`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cachezoo.cli.common import Json, png_path
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.runs import Policies, TracePath, known
+from cachezoo.cli.tables import print_rows
+from cachezoo.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cachezoo.evaluation.wear.cache import CacheWrites
+    from cachezoo.evaluation.wear.table import WearRow, WearTable
+    from cachezoo.systems.streams.dictionary import Dictionary
+
+app = typer.Typer()
+SEED = 0
+Shares = Annotated[str, typer.Option("--op", help="Shares of flash without an address, with commas.")]
+Cycles = Annotated[
+    int | None, typer.Option(min=2, max=100, help="Parts that one trace is cut into; default 3. The last counts.")
+]
+Endurance = Annotated[int, typer.Option(min=1, max=1_000_000, help="Erases that a block endures.")]
+COLUMNS = ["placement", "OP", "WAF", "90 %", "fewer flash writes", "erases", "of a block", "drive writes", "streams"]
+CACHE_COLUMNS = [
+    "policy",
+    "OP",
+    "hit ratio",
+    "pages written",
+    "WAF",
+    "erases",
+    "drive writes",
+    "placement",
+    "of a block",
+]
+
+
+@app.command()
+def wear(
+    trace: Annotated[
+        list[Path],
+        typer.Argument(metavar="TRACE…", help="One is cut into cycles; several are successive cycles of one drive."),
+    ],
+    by: Annotated[
+        str,
+        typer.Option(help="Placements with commas; fios:FC places by features that are named, not by FIOS's choice."),
+    ] = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
+    streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
+    op: Shares = "7%,11%,28%",
+    cycles: Cycles = None,
+    bundle: Annotated[Path | None, typer.Option(help="A streams bundle, as a further placement.")] = None,
+    drive: Annotated[
+        str | None, typer.Option(help="Capacity, such as 10GiB; at most 1TiB. Default: as large as what is written.")
+    ] = None,
+    endurance: Endurance = 3000,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw flash writes into this PNG or SVG file.")] = None,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """Does it pay to use streams here? What a flash drive writes and erases for a trace's writes, by placement.
+
+    A page-mapped drive as large as what is written is filled once, lives through the cycles, and the last one counts.
+    What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last.
+    """
+    from cachezoo.console import progress
+    from cachezoo.evaluation.wear.asked import (
+        WearAsked,
+        cycles_of,
+        parse_by,
+        parse_bytes,
+        parse_shares,
+        parse_streams,
+    )
+    from cachezoo.evaluation.wear.table import check_room, count_rows, wear_table, writes_of
+    from cachezoo.settings.wear import Drive
+
+    plot = png_path(plot)
+    asked = WearAsked(
+        by=parse_by(by, bundle is not None),
+        streams=parse_streams(streams),
+        over_provisioning=parse_shares(op),
+        drive=Drive(capacity_bytes=None if drive is None else parse_bytes(drive, "drive"), cycles=endurance),
+        seed=SEED,
+    )
+    learned = None if bundle is None else _dictionary(bundle)
+    own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
+    writes = writes_of(own, asked.drive)
+    check_room(writes, asked, ", ".join(path.name for path in trace), learned)
+    with progress(f"wear of {trace[-1].name}", count_rows(asked)) as advance:
+        found = wear_table(writes, own, asked, advance, learned)
+    if plot is not None:
+        from cachezoo.evaluation.wear.plot import draw_wear
+
+        draw_wear(found, trace[-1].name, plot)
+    if as_json:
+        typer.echo(json.dumps({"trace": [path.name for path in trace], **found.values()}, allow_nan=False))
+        return
+    _print(found, " ".join(path.name for path in trace))
+
+
+@app.command("cache-wear")
+def cache_wear(
+    trace: TracePath,
+    policy: Policies = None,
+    capacity: Annotated[
+        str, typer.Option(help="Of the cache: 64MiB, 10% of the trace's distinct pages, or 4096p.")
+    ] = "10%",
+    by: Annotated[
+        str, typer.Option(help="Placements with commas: legacy, equal, autostream, sepbit, oracle.")
+    ] = "legacy",
+    streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
+    op: Shares = "7%,11%,28%",
+    cycles: Cycles = None,
+    endurance: Endurance = 3000,
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """What a page cache's admission wears out: pages written to its SSD, write amplification and erases, by policy.
+
+    The SSD is as large as the cache; a page takes the slot of the page that it evicts.
+    """
+    from cachezoo.console import progress
+    from cachezoo.evaluation.wear.asked import USUAL_CYCLES, WearAsked, parse_by, parse_shares, parse_streams
+    from cachezoo.evaluation.wear.cache import cache_tables, check_cache, page_cache_writes
+    from cachezoo.evaluation.wear.table import count_rows
+    from cachezoo.policies.simulate import Simulator, capacity_of
+    from cachezoo.settings.wear import Drive
+    from cachezoo.sizes import Size, human_pages
+    from cachezoo.traces.pages import expand_pages
+
+    drive = Drive(cycles=endurance)
+    asked = WearAsked(parse_by(by, False), parse_streams(streams), parse_shares(op), drive, SEED)
+    check_cache(asked)
+    ids, size = known(policy or ["lru"]), str(Size.parse(capacity))
+    own = read_given(trace, fmt, option, columns, ask=not as_json)
+    simulator = Simulator(own, expand_pages(own))
+    pages = capacity_of(size, simulator.pages)
+    caches = [page_cache_writes(simulator, name, pages, cycles or USUAL_CYCLES) for name in ids]
+    with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(asked)) as advance:
+        tables = cache_tables(caches, pages, asked, advance)
+    if as_json:
+        runs = [
+            {"policy": cache.policy, "hit_ratio": cache.hit_ratio, **table.values()}
+            for cache, table in zip(caches, tables, strict=True)
+        ]
+        typer.echo(json.dumps({"trace": trace.name, "capacity": pages, "runs": runs}, allow_nan=False))
+        return
+    _print_caches(caches, tables, f"{trace.name}: a cache of {human_pages(pages)}")
+
+
+def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title: str) -> None:
+    from cachezoo.console import out
+    from cachezoo.evaluation.wear.cache import cache_answer
+
+    out().print(cache_answer(caches, tables), soft_wrap=True, markup=False)
+    rows = [
+        {
+            "policy": cache.policy,
+            "hit ratio": f"{100 * cache.hit_ratio:.1f} %",
+            "pages written": f"{table.host_pages:,}",
+            **_cells(row),
+        }
+        for cache, table in zip(caches, tables, strict=True)
+        for row in table.rows
+    ]
+    caption = (
+        f"counted: cycle {tables[0].cycles} of {tables[0].cycles}; pages of 4 KiB; WAF: flash pages written for each "
+        f"that the cache writes; drive writes until a block has had {tables[0].endured:,} erases"
+    )
+    print_rows(rows, title, caption, CACHE_COLUMNS, tuple(CACHE_COLUMNS))
+
+
+def _dictionary(path: Path) -> "Dictionary":
+    """The dictionary of a streams bundle.
+
+    Raises:
+        BundleError: damaged.
+        ConfigError: a bundle of another kind.
+    """
+    from cachezoo.bundles.reader import load
+    from cachezoo.systems.streams.dictionary import FILE, Dictionary
+
+    found = load(path)
+    if found.kind != "streams":
+        message = f"{path}: a {found.kind} bundle says nothing of streams; give one of kind streams"
+        raise ConfigError(message)
+    return Dictionary.from_bytes(found.files[FILE], str(path))
+
+
+def _print(found: "WearTable", name: str) -> None:
+    from cachezoo.console import out
+    from cachezoo.evaluation.wear.table import answer
+
+    out().print(answer(found), soft_wrap=True, markup=False)
+    caption = (
+        f"counted: cycle {found.cycles} of {found.cycles}; WAF: flash pages written for each of the host, with its "
+        "interval by blocks of time; of a block: its erases since the drive was new, least / mean / most; drive writes "
+        f"until a block has had {found.endured:,} erases; streams: that writes of the host went to; oracle knows the "
+        "future"
+    )
+    for note in found.notes:
+        caption += f"; {note}"
+    print_rows([_cells(row) for row in found.rows], f"{name}: wear by placement", caption, COLUMNS, tuple(COLUMNS))
+
+
+def _cells(row: "WearRow") -> dict[str, str]:
+    low, high = row.waf_interval
+    return {
+        "placement": row.shown,
+        "OP": f"{row.over_provisioning:.0%}",
+        "WAF": f"{row.waf:.3f}",
+        "90 %": f"{low:.2f} to {high:.2f}",
+        "fewer flash writes": f"{100 * row.fewer:.1f} %",
+        "erases": f"{row.erases:,}",
+        "of a block": f"{row.erases_least} / {row.erases_mean:.1f} / {row.erases_most}",
+        "drive writes": f"{row.drive_writes:,.0f}",
+        "streams": str(row.streams_used),
+    }

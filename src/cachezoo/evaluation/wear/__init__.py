@@ -1,0 +1,1 @@
+"""What placements of writes do to a drive of flash, for any trace: `cachezoo wear`."""

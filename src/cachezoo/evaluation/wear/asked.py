@@ -1,0 +1,129 @@
+"""What `cachezoo wear` is asked: placements, numbers of streams, over-provisioning, and the cycles of a trace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cachezoo.errors import ConfigError
+from cachezoo.settings.wear import Drive
+from cachezoo.sizes import BYTES, Size
+from cachezoo.systems.streams.cluster import COMBINATIONS
+from cachezoo.systems.streams.dictionary import MOST_STREAMS
+from cachezoo.traces.table import Trace
+from cachezoo.wear.names import AUTOSTREAM, BUNDLE, EQUAL, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT
+
+PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, SEPBIT, LIFETIME, ORACLE)
+LEARNED = (FIOS, LIFETIME, BUNDLE)
+USUAL_CYCLES = 3
+MOST_DIGITS = 12
+MOST_BYTES = 1 << 40  # of a drive that is simulated: each of its pages takes memory
+
+
+@dataclass(frozen=True)
+class WearAsked:
+    """What is asked.
+
+    Attributes:
+        by: placements, of `PLACEMENTS`, `fios:LETTERS`, or `BUNDLE`; legacy first, which the others are compared with.
+        streams: numbers of streams, rising; those above 1 are tried by each placement that is told how many there are.
+        over_provisioning: shares of flash without an address, rising.
+        drive: the rest of the drive.
+        seed: of K-means and of intervals.
+    """
+
+    by: tuple[str, ...]
+    streams: tuple[int, ...]
+    over_provisioning: tuple[float, ...]
+    drive: Drive
+    seed: int
+
+
+def parse_by(text: str, bundle: bool) -> tuple[str, ...]:
+    """Placements as given, each once, legacy first; that of a bundle last.
+
+    Raises:
+        ConfigError: an unknown one.
+    """
+    names = [part.strip() for part in text.split(",")]
+    for name in names:
+        kind, colon, letters = name.partition(":")
+        if kind not in PLACEMENTS or (colon and kind != FIOS):
+            message = f"--by {name[:40]!r}: there is no such placement; use {', '.join(PLACEMENTS)}"
+            raise ConfigError(message)
+        if colon and letters not in COMBINATIONS:
+            message = f"--by {name[:40]!r}: FIOS has the features {', '.join(COMBINATIONS)}"
+            raise ConfigError(message)
+    return tuple(dict.fromkeys([LEGACY, *names, *([BUNDLE] if bundle else [])]))
+
+
+def parse_streams(text: str) -> tuple[int, ...]:
+    """Numbers of streams, rising, each once.
+
+    Raises:
+        ConfigError: no number between 1 and 256.
+    """
+    found = []
+    for part in (part.strip() for part in text.split(",")):
+        if not (part.isascii() and part.isdigit() and len(part) <= MOST_DIGITS and 1 <= int(part) <= MOST_STREAMS):
+            message = f"--streams {part[:40]!r}: give numbers of streams between 1 and {MOST_STREAMS}, such as 1,4,16"
+            raise ConfigError(message)
+        found.append(int(part))
+    return tuple(sorted(set(found)))
+
+
+def parse_shares(text: str) -> tuple[float, ...]:
+    """Over-provisioning as parts of the flash, rising, each once: `7%,11%` or `0.07,0.11`.
+
+    Raises:
+        ConfigError: no part of the flash between 1 % and 89 %.
+    """
+    found = []
+    for part in (part.strip() for part in text.split(",")):
+        try:
+            value = float(part.removesuffix("%")) / (100 if part.endswith("%") else 1)
+        except ValueError:
+            value = 0.0
+        if not 0.01 <= value < 0.9:
+            message = f"--op {part[:40]!r}: give the share of flash without an address, 1% to 89%, such as 7%,11%,28%"
+            raise ConfigError(message)
+        found.append(value)
+    return tuple(sorted(set(found)))
+
+
+def parse_bytes(text: str, what: str) -> int:
+    """A size in bytes.
+
+    Raises:
+        ConfigError: no size, one in pages or percent, or more than can be simulated.
+    """
+    try:
+        size = Size.parse(text, what)
+    except ConfigError as error:
+        message = f"--{what} {text[:40]!r}: give bytes, at most 1TiB, such as 10GiB"
+        raise ConfigError(message) from error
+    if size.unit not in BYTES:
+        message = f"--{what} {size}: give bytes, such as 10GiB"
+        raise ConfigError(message)
+    found = int(size.number * BYTES[size.unit])
+    if found > MOST_BYTES:
+        message = f"--{what} {size}: at most 1TiB can be simulated; a drive that is hardly written has nothing to gain"
+        raise ConfigError(message)
+    return found
+
+
+def cycles_of(traces: Sequence[Trace], cycles: int | None) -> list[Trace]:
+    """The cycles of a drive: one trace is cut into parts of equally many requests, several are a cycle each.
+
+    Raises:
+        ConfigError: cycles are given for several traces, or a trace has fewer requests than cycles.
+    """
+    if len(traces) > 1:
+        if cycles is not None:
+            message = "--cycles: it cuts one trace; several traces are a cycle each, leave --cycles out"
+            raise ConfigError(message)
+        return list(traces)
+    trace, count = traces[0], cycles or USUAL_CYCLES
+    n = len(trace)
+    if n < count:
+        message = f"--cycles {count}: {trace.meta.trace_id} has {n} requests, too few to cut"
+        raise ConfigError(message)
+    return [trace.rows(k * n // count, (k + 1) * n // count) for k in range(count)]

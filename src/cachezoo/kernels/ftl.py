@@ -1,0 +1,253 @@
+"""A drive of flash: pages mapped one by one, streams with an open block each, garbage collection, and its copies.
+
+A flash page is written once and then only with its whole erase block erased. So a new version of a page goes to another
+place, the old one is garbage, and where free blocks run out the drive erases one and copies what still counts in it.
+Its write amplification is what it wrote, copies included, for each page that the host wrote.
+
+Source: FIOS, Sec. III-C: a block belongs to one stream, is taken for it on demand once its last one is full, and
+valid pages keep their stream when they are copied. The block to erase, chosen greedily or with a view to wear: Agrawal
+et al., "Design Tradeoffs for SSD Performance", USENIX ATC 2008, Sec. 3.5, which the SSD module of DiskSim holds.
+Placement by inferred lifetime: SepBIT, Wang et al., FAST 2022, Alg. 1.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.ftl_steps import (
+    COPIED,
+    ERASED,
+    FREE,
+    HOST,
+    LONG,
+    LOWEST,
+    LOWEST_RESTING,
+    NOT_FULL,
+    NOWHERE,
+    Flash,
+    Shape,
+    fill,
+    write,
+)
+from cachezoo.kernels.lists import links
+
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+U8 = npt.NDArray[np.uint8]
+Bool = npt.NDArray[np.bool_]
+
+SEPBIT_STREAMS = 6
+SEPBIT_COPY_STREAMS = 4
+
+
+@dataclass(frozen=True)
+class FlashDrive:
+    """The drive.
+
+    Attributes:
+        blocks: erase blocks.
+        pages_per_block: flash pages of a block that hold data.
+        logical_pages: flash pages that have an address, from 0.
+        gc_free_blocks: a block is taken for the host only while more than so many are free; blocks are erased until
+            they are.
+        victim: which full block is erased. `greedy`: the one with the fewest valid pages; of several, the one that
+            has had so few for the longest. `wear`: the same among blocks whose erases are at most `wear_slack` above
+            the mean of all blocks, rounded down; of the others only where each of those is valid throughout. (Agrawal
+            et al. lower the chance of worn blocks step by step; here it is a fixed bound, so that no chance enters.)
+        streams: streams that the host may name.
+        wear_slack: see `victim`.
+    """
+
+    blocks: int
+    pages_per_block: int
+    logical_pages: int
+    gc_free_blocks: int
+    victim: Literal["greedy", "wear"] = "greedy"
+    streams: int = 1
+    wear_slack: int = 8
+
+    def __post_init__(self) -> None:
+        smallest = {"blocks": 2, "pages_per_block": 1, "logical_pages": 1, "gc_free_blocks": 1, "streams": 1}
+        for name, least in {**smallest, "wear_slack": 0}.items():
+            if getattr(self, name) < least:
+                message = f"a drive with {name} {getattr(self, name)}: it is at least {least}"
+                raise ConfigError(message)
+        if self.streams > 256:
+            message = f"a drive with {self.streams} streams: it has at most 256"
+            raise ConfigError(message)
+        if self.blocks << _shift(self.pages_per_block) > np.iinfo(np.int32).max:
+            message = f"a drive with {self.blocks} blocks of {self.pages_per_block} pages: they are too many to number"
+            raise ConfigError(message)
+        room = self.blocks - self.gc_free_blocks - self.streams
+        if self.logical_pages > room * self.pages_per_block:
+            message = (
+                f"a drive with {self.blocks} blocks of {self.pages_per_block} pages has {max(room, 0)} for data, less "
+                f"{self.gc_free_blocks} free and {self.streams} open ones: too few for {self.logical_pages} pages; "
+                "take more over-provisioning, fewer streams, or fewer free blocks"
+            )
+            raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class SepBit:
+    """What SepBIT is set by; the values are the paper's.
+
+    Attributes:
+        collected: blocks of class 1 that are erased between two estimates of their mean life.
+        young, old: a copied page is young below `young` mean lives of such a block, and old from `old` on.
+    """
+
+    collected: int = 16
+    young: float = 4.0
+    old: float = 16.0
+
+    def __post_init__(self) -> None:
+        if self.collected < 1 or not 0 < self.young <= self.old:
+            message = f"SepBIT with {self}: collected is at least 1, and 0 < young <= old"
+            raise ConfigError(message)
+
+
+SEPBIT = SepBit()
+
+
+@dataclass(frozen=True)
+class FtlRun:
+    """What a drive did over t intervals of writes.
+
+    Attributes:
+        host, copied: int64[t] flash pages that the host wrote, and that the drive copied, in each interval.
+        erased: int64[t] blocks erased in each interval.
+        host_by_stream, copied_by_stream: int64[streams], over all intervals.
+        erases: int64[blocks] times that each block was erased from the start, also outside the intervals.
+        valid: int32[blocks] valid pages at the end.
+        block: int32[logical_pages] the block that holds each page at the end, -1 for none.
+    """
+
+    host: I64
+    copied: I64
+    erased: I64
+    host_by_stream: I64
+    copied_by_stream: I64
+    erases: I64
+    valid: I32
+    block: I32
+
+    def waf(self) -> float:
+        """Write amplification over all intervals: pages written over pages that the host wrote; nan without any."""
+        host = int(self.host.sum())
+        return (host + int(self.copied.sum())) / host if host else float("nan")
+
+
+def _shift(pages_per_block: int) -> int:
+    return (pages_per_block - 1).bit_length()
+
+
+def _new(drive: FlashDrive, sepbit: bool) -> Flash:
+    shift = _shift(drive.pages_per_block)
+    before, after = links(drive.blocks, 2 * (drive.pages_per_block + 1))
+    numbers = np.zeros(6, np.int64)
+    numbers[FREE] = drive.blocks
+    numbers[[LOWEST, LOWEST_RESTING]] = drive.pages_per_block
+    return Flash(
+        place=np.full(drive.logical_pages, NOWHERE, np.int32),
+        owner=np.full(drive.blocks << shift, NOWHERE, np.int32),
+        valid=np.zeros(drive.blocks, np.int32),
+        filled=np.zeros(drive.blocks, np.int32),
+        stream=np.zeros(drive.blocks, np.uint8),
+        erases=np.zeros(drive.blocks, np.int64),
+        home=np.full(drive.blocks, NOT_FULL, np.uint8),
+        before=before,
+        after=after,
+        opened=np.full(drive.streams, NOWHERE, np.int32),
+        free=np.arange(drive.blocks, dtype=np.int32),
+        numbers=numbers,
+        written=np.zeros(drive.logical_pages if sepbit else 0, np.int64),
+        begun=np.zeros(drive.blocks, np.int64),
+        lives=np.array([np.inf, 0.0, 0.0]),
+    )
+
+
+def _check(pages: I32, streams: U8 | None, drive: FlashDrive, trim: Bool | None, bounds: I64) -> None:
+    n = len(pages)
+    if n and not 0 <= pages.min() <= pages.max() < drive.logical_pages:
+        message = f"pages {pages.min()} to {pages.max()} are written where the drive has 0 to {drive.logical_pages - 1}"
+        raise ConfigError(message)
+    for name, column in (("streams", streams), ("trim", trim)):
+        if column is not None and len(column) != n:
+            message = f"{name} has {len(column)} rows where {n} pages are written"
+            raise ConfigError(message)
+    if streams is not None and n and streams.max() >= drive.streams:
+        message = f"stream {streams.max()} is written where the drive has 0 to {drive.streams - 1}"
+        raise ConfigError(message)
+    if len(bounds) < 2 or bounds[0] < 0 or bounds[-1] > n or (np.diff(bounds) < 0).any():
+        message = f"bounds {bounds.tolist()[:4]} ... of intervals: at least two, rising, within 0 and {n}"
+        raise ConfigError(message)
+
+
+def run_ftl(
+    pages: I32,
+    streams: U8 | None,
+    drive: FlashDrive,
+    *,
+    bounds: I64,
+    trim: Bool | None = None,
+    prefill: bool = True,
+    relocate: Literal["keep", "sepbit"] = "keep",
+    sepbit: SepBit = SEPBIT,
+) -> FtlRun:
+    """Run a drive over n page writes and trims of the host.
+
+    Args:
+        pages: int32[n] flash pages, in the order in which the drive gets them.
+        streams: uint8[n] stream of each write; None writes all to stream 0, and SepBIT asks for none.
+        drive: the drive.
+        bounds: int64[t + 1] rising; interval i counts the writes [bounds[i], bounds[i + 1]). Others run uncounted.
+        trim: bool[n], True where the host gives the page up in place of writing it.
+        prefill: write every page once before, in stream 0 and by address; uncounted.
+        relocate: `keep`: copied pages keep their stream. `sepbit`: the drive chooses the stream of writes and copies,
+            by SepBIT: the host's writes by how long the version lived that dies by them, copies by how old they are.
+        sepbit: what SepBIT is set by.
+
+    Raises:
+        ConfigError: pages or streams that the drive lacks, lengths that differ, bounds that do not rise, or a drive too
+            small for SepBIT's streams.
+    """
+    _check(pages, streams, drive, trim, bounds)
+    own = relocate == "sepbit"
+    if own and (drive.streams < SEPBIT_STREAMS or drive.gc_free_blocks <= SEPBIT_COPY_STREAMS):
+        message = (
+            f"SepBIT on a drive with {drive.streams} streams that keeps {drive.gc_free_blocks} blocks free: it writes "
+            f"{SEPBIT_STREAMS} streams, and copies to {SEPBIT_COPY_STREAMS}, so that more must be free than these"
+        )
+        raise ConfigError(message)
+    shift, slack = _shift(drive.pages_per_block), drive.wear_slack if drive.victim == "wear" else -1
+    size = (drive.blocks, drive.pages_per_block, shift, drive.gc_free_blocks, slack)
+    shape = Shape(*size, own, sepbit.collected, sepbit.young, sepbit.old)
+    flash = _new(drive, own)
+    if prefill:
+        fill(flash, shape, LONG if own else 0)
+    named = np.zeros(len(pages), np.uint8) if streams is None else streams
+    trims = np.zeros(0, np.bool_) if trim is None else trim
+    intervals = len(bounds) - 1
+    counts = np.zeros((intervals + 2, 2, drive.streams), np.int64)
+    erased = np.zeros(intervals + 2, np.int64)
+    ends = np.concatenate([[0], bounds, [len(pages)]])
+    for i in range(intervals + 2):
+        part = slice(ends[i], ends[i + 1])
+        before = int(flash.numbers[ERASED])
+        write(flash, shape, pages[part], named[part], trims[part] if trim is not None else trims, counts[i])
+        erased[i] = flash.numbers[ERASED] - before
+    counted = counts[1:-1]
+    return FtlRun(
+        host=counted[:, HOST].sum(axis=1),
+        copied=counted[:, COPIED].sum(axis=1),
+        erased=erased[1:-1],
+        host_by_stream=counted[:, HOST].sum(axis=0),
+        copied_by_stream=counted[:, COPIED].sum(axis=0),
+        erases=flash.erases,
+        valid=flash.valid,
+        block=np.where(flash.place == NOWHERE, NOWHERE, flash.place >> shift).astype(np.int32),
+    )

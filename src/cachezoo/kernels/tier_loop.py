@@ -1,0 +1,77 @@
+"""A closed loop before a disk and an SSD: a fixed number of requests is outstanding, each with I/Os of both.
+
+A request is issued when one of those outstanding ends, and ends with its slowest I/O; what a cache writes to the SSD
+keeps the SSD busy, and no request waits for its end. Both devices serve in the order of issue, the SSD's channels at
+once.
+"""
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.kernels.hdd import Disk, serve
+from cachezoo.kernels.jit import njit
+from cachezoo.kernels.ssd import Drive, State, until_moved, until_ready
+
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+F64 = npt.NDArray[np.float64]
+
+
+class Ios(NamedTuple):
+    """I/Os of a tier: `request` int64[k] rising, `offset` and `size` int64[k] bytes, `write` uint8[k]."""
+
+    request: I64
+    offset: I64
+    size: I64
+    write: U8
+
+
+@njit
+def closed_loop(
+    disk: Disk, disk_ios: Ios, drive: Drive, state: State, ssd_ios: Ios, requests: int, depth: int, least_us: float
+) -> tuple[F64, F64, float]:
+    """Serve requests 0 to before `requests`, `depth` of them outstanding.
+
+    Args:
+        disk: changed in place.
+        disk_ios: what the disk is asked; requests wait for reads and writes.
+        drive: the SSD.
+        state: its state, changed in place.
+        ssd_ios: what the SSD is asked; requests wait for reads alone.
+        requests: how many there are, also those without an I/O.
+        depth: how many are outstanding.
+        least_us: that a request takes.
+
+    Returns:
+        float64[k] µs of each I/O of the disk, from its request's issue to its end, and of the SSD; and when the last
+        request ends.
+    """
+    disk_us, ssd_us = np.empty(disk_ios.request.size), np.empty(ssd_ios.request.size)
+    outstanding = [0.0]
+    outstanding.pop()
+    on_disk, on_ssd, now, last = 0, 0, 0.0, 0.0
+    for r in range(requests):
+        if len(outstanding) == depth:
+            now = heapq.heappop(outstanding)
+        longest = least_us
+        while on_disk < disk_ios.request.size and disk_ios.request[on_disk] == r:
+            time = serve(
+                disk, disk_ios.offset[on_disk], disk_ios.size[on_disk], disk_ios.write[on_disk] != 0, now
+            )  # fmt: skip
+            disk_us[on_disk] = time
+            longest = max(longest, time)
+            on_disk += 1
+        while on_ssd < ssd_ios.request.size and ssd_ios.request[on_ssd] == r:
+            write, size = ssd_ios.write[on_ssd] != 0, ssd_ios.size[on_ssd]
+            time = until_ready(drive, state, ssd_ios.offset[on_ssd], size, write, now)
+            time += until_moved(drive, state, size, write, now + time)
+            ssd_us[on_ssd] = time
+            if not write:
+                longest = max(longest, time)
+            on_ssd += 1
+        heapq.heappush(outstanding, now + longest)
+        last = max(last, now + longest)
+    return disk_us, ssd_us, last

@@ -1,0 +1,250 @@
+"""Virtual I/O caches: one queue's, and one cache that several applications share."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Optional, SupportsIndex, Union
+
+from cachezoo.runtime import abi
+from cachezoo.runtime.abi import checked
+from cachezoo.runtime.errors import RuntimeFault
+from cachezoo.runtime.model import Model, Owner, Path
+
+QUEUES = ("lru", "lfu", "arc")
+
+
+class Settings(NamedTuple):
+    """How a queue is kept and mapped.
+
+    Attributes:
+        queue: lru, lfu or arc.
+        pages: of the queue, at least the cache's.
+        fragment: positions that are mapped together.
+        runs: of neighbouring fragments, mapped at most.
+        decay: that values are multiplied by after each quantum.
+        quantum: references from one mapping to the next.
+        cost: hits that a page costs which enters a run away from the queue's head; 0 as in the paper.
+        profile: hits per reference of each fragment, from which the first mapping is made; None: it is the head.
+    """
+
+    queue: str = "lru"
+    pages: int = 1 << 18
+    fragment: int = 256
+    runs: int = 2
+    decay: float = 0.95
+    quantum: int = 2000
+    cost: float = 0.0
+    profile: Optional[Sequence[float]] = None
+
+
+Source = Union[Settings, Model]
+
+
+class Place(NamedTuple):
+    """What became of a reference.
+
+    Attributes:
+        position: of the page in the queue before it moved; -1 where it was not there.
+        hit: it was in the cache.
+        moved: pages read from the disk besides a missed one.
+    """
+
+    position: int
+    hit: bool
+    moved: int
+
+
+def _whole(name: str, value: SupportsIndex, bits: int, *, signed: bool = True) -> int:
+    """A whole number of so many bits: ctypes takes a larger one too, and cuts it."""
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = most + 1
+    if not least <= found <= most:
+        message = f"{name}: give a whole number of {least} to {most}"
+        raise RuntimeFault(message)
+    return found
+
+
+def _key(value: SupportsIndex) -> int:
+    return _whole("key", value, 64, signed=False)
+
+
+def _real(name: str, value: float) -> float:
+    try:
+        return ctypes.c_double(value).value
+    except (TypeError, ValueError, OverflowError):
+        message = f"{name}: give a number that a double holds"
+        raise RuntimeFault(message) from None
+
+
+def _profile(rates: Sequence[float], fragments: int) -> Any:  # noqa: ANN401 - an array of ctypes
+    try:
+        found = [_real("profile", rate) for rate in rates]
+    except TypeError:
+        message = "profile: give a sequence of numbers, one for each fragment"
+        raise RuntimeFault(message) from None
+    if len(found) != fragments:
+        message = f"profile: {len(found)} numbers, the queue has {fragments} fragments"
+        raise RuntimeFault(message)
+    return (ctypes.c_double * fragments)(*found)
+
+
+def _row(source: Source) -> abi.VirtualSettings:
+    """The settings as the library takes them; their profile lives as long as the row, or as the model."""
+    if not isinstance(source, Settings):
+        return source.virtual_settings()
+    if source.queue not in QUEUES:
+        message = f"queue {source.queue!r}: there are {', '.join(QUEUES)}"
+        raise RuntimeFault(message)
+    fragment, pages = _whole("fragment", source.fragment, 32), _whole("pages", source.pages, 64)
+    row = abi.VirtualSettings(
+        QUEUES.index(source.queue), fragment, _whole("runs", source.runs, 32), pages,
+        _whole("quantum", source.quantum, 64), _real("decay", source.decay), _real("cost", source.cost),
+    )  # fmt: skip
+    if source.profile is not None:
+        row.profile = _profile(source.profile, -(-pages // fragment) if fragment > 0 else 0)
+    return row
+
+
+def _library() -> Any:  # noqa: ANN401 - ctypes.CDLL
+    found = abi.library()
+    if found is None:
+        message = f"virtual caches need {abi.NAME}; set {abi.VARIABLE} to where it is"
+        raise RuntimeFault(message)
+    return found
+
+
+def _runs(call: Any, *words: Any) -> tuple[tuple[int, int], ...]:  # noqa: ANN401 - a function of ctypes
+    rows = (abi.Run * abi.MOST_RUNS)()
+    return tuple((rows[k].low, rows[k].high) for k in range(call(*words, rows)))
+
+
+class Virtual:
+    """One queue and its cache."""
+
+    def __init__(self, source: Source, capacity: int) -> None:
+        """Begin with an empty queue.
+
+        Args:
+            source: settings, or an open model of kind virtual; afterwards the model may be closed.
+            capacity: pages, at least a fragment for each run, at most the queue's.
+
+        Raises:
+            RuntimeFault: such a cache there is not, in one line that says why; or there is no library.
+        """
+        library, error, cache = _library(), abi.Error(), ctypes.c_void_p()
+        row = _row(source)
+        held = _whole("capacity", capacity, 64)
+        code = library.cz_virtual_new(ctypes.byref(row), held, ctypes.byref(cache), ctypes.byref(error))
+        checked(code, error)
+        self._cache = Owner(library, "cz_virtual_free", cache)
+        self._refer = library.cz_virtual_reference
+
+    def reference(self, key: int) -> Place:
+        """Serve a page; the key is its address, or whatever else tells pages apart, below 2**64.
+
+        Raises:
+            RuntimeFault: the key is no such number.
+        """
+        place = abi.PlaceRow()
+        self._refer(self._cache.handle, _key(key), ctypes.byref(place))
+        return Place(place.position, bool(place.hit), place.moved)
+
+    @property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """Positions [low, high) that are mapped now, the nearest to the head first."""
+        return _runs(self._cache.library.cz_virtual_runs, self._cache.handle)
+
+    def save(self, path: Path) -> None:
+        """Write what the cache remembers, whole or not at all."""
+        error = abi.Error()
+        checked(self._cache.library.cz_virtual_save(self._cache.handle, os.fsencode(path), ctypes.byref(error)), error)
+
+    def restore(self, path: Path) -> None:
+        """Go on from a file that `save` wrote under the same settings; on failure nothing changes."""
+        error = abi.Error()
+        library = self._cache.library
+        checked(library.cz_virtual_restore(self._cache.handle, os.fsencode(path), ctypes.byref(error)), error)
+
+    def close(self) -> None:
+        """Free it."""
+        self._cache.close()
+
+
+class Share:
+    """One cache for several applications, each with a queue of its own."""
+
+    def __init__(
+        self, pages: int, applications: Sequence[Source], step: int = 1, reach: int = 1, fill: float = 0.0
+    ) -> None:
+        """Begin with empty queues and an equal split.
+
+        Args:
+            pages: of the cache; whole fragments of it are given out.
+            applications: settings or an open model of kind virtual for each; 2 to 1024.
+            step: fragments that a step moves from one application to another.
+            reach: steps that an application moves at a quantum's end at most; 1 as in the paper.
+            fill: hits that each page of a part that grows must save beyond what the other loses; 0 as in the paper.
+
+        Raises:
+            RuntimeFault: such a cache there is not, in one line that says why; or there is no library.
+        """
+        library, error, share = _library(), abi.Error(), ctypes.c_void_p()
+        rows = (abi.VirtualSettings * max(len(applications), 1))(*(_row(source) for source in applications))
+        options = abi.ShareOptions(
+            _whole("pages", pages, 64), _whole("step", step, 32), _whole("reach", reach, 32), _real("fill", fill)
+        )
+        code = library.cz_share_new(
+            ctypes.byref(options), rows, len(applications), ctypes.byref(share), ctypes.byref(error)
+        )
+        checked(code, error)
+        self._share, self._count = Owner(library, "cz_share_free", share), len(applications)
+        self._refer = library.cz_share_reference
+
+    def reference(self, application: int, key: int) -> Place:
+        """Serve a page of an application, from 0.
+
+        Raises:
+            RuntimeFault: there is no such application, or no such key.
+        """
+        place = abi.PlaceRow()
+        asked = _whole("application", application, 32)
+        if self._refer(self._share.handle, asked, _key(key), ctypes.byref(place)) != 0:
+            message = f"application {application}: there are {self._count}, from 0"
+            raise RuntimeFault(message)
+        return Place(place.position, bool(place.hit), place.moved)
+
+    @property
+    def split(self) -> tuple[int, ...]:
+        """Pages that each application has now."""
+        pages = self._share.library.cz_share_pages
+        return tuple(int(pages(self._share.handle, a)) for a in range(self._count))
+
+    def runs(self, application: int) -> tuple[tuple[int, int], ...]:
+        """Positions [low, high) of an application's queue that are mapped now, the nearest to the head first.
+
+        Raises:
+            RuntimeFault: the application is no whole number of 32 bits.
+        """
+        asked = _whole("application", application, 32)
+        return _runs(self._share.library.cz_share_runs, self._share.handle, asked)
+
+    def save(self, path: Path) -> None:
+        """Write what the share remembers, whole or not at all."""
+        error = abi.Error()
+        checked(self._share.library.cz_share_save(self._share.handle, os.fsencode(path), ctypes.byref(error)), error)
+
+    def restore(self, path: Path) -> None:
+        """Go on from a file that `save` wrote under the same settings; on failure nothing changes."""
+        error = abi.Error()
+        library = self._share.library
+        checked(library.cz_share_restore(self._share.handle, os.fsencode(path), ctypes.byref(error)), error)
+
+    def close(self) -> None:
+        """Free it."""
+        self._share.close()

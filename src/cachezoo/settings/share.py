@@ -1,0 +1,53 @@
+"""Section `policy.share`: which ways to share one cache are compared, what each may vary, and on how large caches."""
+
+from itertools import pairwise
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from cachezoo.settings.base import Blocks, Part, Resamples, Strict
+
+Texts = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=1000)]
+EQUAL = "equal"
+"""The family that all others are compared with: it has to be listed."""
+
+
+class SharePolicy(Strict):
+    """`policy.share`.
+
+    Attributes:
+        sizes: of the cache, as parts of the summed footprint of a mix's applications; rising.
+        order: how the references of a mix follow each other: `auto`: by the traces' clocks where all have one, or else
+            in `lockstep`, one of each in turn.
+        warmup: what does not count: `auto`: until the cache has filled, a tenth to a third; or `half`.
+        pairs: of so many pairs of categories, at most, mixes are made of two.
+        families: ways to share by name, each with what validation may choose from; `equal` is one of them.
+        bounds: ways that know the future, by name: nothing to run, only to be compared with.
+        blocks: blocks of time that intervals are made of.
+        samples: resamples of these.
+        near: a family whose transfers are no more than so much above those of the best fixed split comes near it.
+    """
+
+    sizes: list[Part] = Field(min_length=1, max_length=100)
+    order: Literal["auto", "lockstep"]
+    warmup: Literal["auto", "half"]
+    pairs: int = Field(ge=0, le=1000)
+    families: dict[str, Texts]
+    bounds: dict[str, str]
+    blocks: Blocks
+    samples: Resamples
+    near: float = Field(ge=0, le=10)
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if any(a >= b for a, b in pairwise(self.sizes)):
+            message = f"sizes {self.sizes} must rise"
+            raise ValueError(message)
+        if EQUAL not in self.families:
+            message = f"families: list {EQUAL}, which the others are compared with, beside {', '.join(self.families)}"
+            raise ValueError(message)
+        both = sorted(set(self.families) & set(self.bounds))
+        if both:
+            message = f"bounds: {', '.join(both)} is a family too; take another name"
+            raise ValueError(message)
+        return self

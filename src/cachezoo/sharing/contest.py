@@ -1,0 +1,92 @@
+"""Several partitioners on one mix and one cache."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.console import Advance
+from cachezoo.devices.analytic import t_hdd_us
+from cachezoo.errors import ConfigError
+from cachezoo.settings.device import AnalyticDevice
+from cachezoo.sharing.bench import Bench
+from cachezoo.sharing.judged import Judged, Times, judge
+from cachezoo.sharing.mix import Mix
+from cachezoo.sharing.partition import Asked
+from cachezoo.sharing.warmup import Counting, counting
+from cachezoo.sizes import human_pages
+
+F64 = npt.NDArray[np.float64]
+CACHE_US = 0.1  # a page of 4 KiB in RAM, as tiers have it; a test holds both together
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Partitioners with the same cache.
+
+    Attributes:
+        mix: the applications.
+        pages: of the cache as it was asked for; each partitioner uses its whole fragments.
+        counting: which references count.
+        times: of a page.
+        rows: of each partitioner, in the order asked.
+    """
+
+    mix: Mix
+    pages: int
+    counting: Counting
+    times: Times
+    rows: tuple[Judged, ...]
+
+
+def usual_times(mix: Mix, device: AnalyticDevice) -> Times:
+    """Times of a page where nothing waits: from the disk the mean over requests of each application by itself.
+
+    Args:
+        mix: of traces.
+        device: whose disk.
+    """
+    disk = [float(t_hdd_us(one.trace, device.hdd).mean()) if one.trace else 0.0 for one in mix.applications]
+    return Times(CACHE_US, np.array(disk))
+
+
+def contest(
+    mix: Mix, asked: Sequence[Asked], pages: int, warmup: str, device: AnalyticDevice, advance: Advance
+) -> Contest:
+    """Run partitioners on the same mix and cache.
+
+    Args:
+        mix: the applications, with their traces.
+        asked: the partitioners.
+        pages: of the whole cache.
+        warmup: as `counting` takes it.
+        device: whose disk holds the pages.
+        advance: told the partitioners done.
+
+    Raises:
+        ConfigError: the cache holds more than all pages, is too small or too large for a partitioner, the warm-up
+            leaves nothing, or fragments of partitioners differ.
+    """
+    if len(sizes := {one.options.whole("fragment") for one in asked}) > 1:
+        listed = " and ".join(str(size) for size in sorted(sizes))
+        message = (
+            f"fragments of {listed} pages: partitioners would get caches of different sizes; give all of them the same "
+            "fragment=, as in equal(fragment=16)"
+        )
+        raise ConfigError(message)
+    if pages > mix.n_pages:
+        message = (
+            f"a cache of {human_pages(pages)} is more than the {human_pages(mix.n_pages)} that the applications touch, "
+            "so that there is nothing to split; give --cache 100% or less"
+        )
+        raise ConfigError(message)
+    bench, counted, times = Bench(mix), counting(mix, warmup, pages), usual_times(mix, device)
+    rows = list[Judged]()
+    for done, one in enumerate(asked):
+        advance(done, str(one))
+        fragment = one.options.whole("fragment")
+        shared = one.run(bench, pages, counted.counted)
+        rows.append(judge(one, shared, bench, pages // fragment * fragment, counted, times))
+    advance(len(asked))
+    return Contest(mix, pages, counted, times, tuple(rows))

@@ -1,0 +1,53 @@
+"""One cache that nobody splits: any policy of the zoo over the references of all."""
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, HIT
+from cachezoo.kernels.residency import residents
+from cachezoo.policies.registry import policy
+from cachezoo.policies.spec import parse
+from cachezoo.policies.stream import Stream
+from cachezoo.sharing.partition import FRAGMENT, NOTHING, Options, Partitioner, Shared, Task, Text
+
+I64 = npt.NDArray[np.int64]
+LOOKS = 200  # at which it is counted what each application has
+
+
+def _policy(text: str) -> str:
+    """The canonical text of a policy that one cache can have.
+
+    Raises:
+        ConfigError: none, a bound, or one that prefetches, for which page references are too little.
+    """
+    spec = parse(text)
+    if spec.prefetch.id != "none":
+        message = f"policy={text} prefetches, which takes requests: leave +{spec.prefetch} out"
+        raise ConfigError(message)
+    if spec.is_bound:
+        message = f"policy={text} is a bound, which no cache can be; hindsight is one for partitions"
+        raise ConfigError(message)
+    return str(spec)
+
+
+def _shared(task: Task, options: Options) -> Shared:
+    mix, fragment = task.bench.mix, options.whole("fragment")
+    pages = task.total(fragment) * fragment
+    run = policy(options.texts["policy"]).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
+    hit = run.outcome == HIT
+    begins = np.unique(np.linspace(0, len(mix), LOOKS, endpoint=False).astype(np.int64))
+    splits = np.zeros((len(begins), mix.count), np.int64)
+    if run.says_who_left:
+        owner = np.repeat(np.arange(mix.count, dtype=np.int32), [one.n_pages for one in mix.applications])
+        entered = (run.outcome == ADMITTED) | (run.outcome == ADMITTED_FREE)
+        residents(mix.app, entered, run.victim, owner, begins, splits)
+    if run.moved is None:
+        return Shared.of_hits(hit, begins, splits)
+    return Shared(hit, run.moved, begins, splits, np.zeros(splits.shape, np.int64))
+
+
+SHARED = Partitioner(
+    "shared", "one cache for all, which nobody splits", NOTHING, _shared, (FRAGMENT,),
+    (Text("policy", "lru", _policy, "any cache of the zoo, without prefetch"),),
+)  # fmt: skip

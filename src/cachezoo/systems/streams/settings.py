@@ -1,0 +1,124 @@
+"""Sections `model.streams`, `fit.streams` and `judge.streams`."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cachezoo.settings.base import Count, Part, Resamples, Strict
+
+Window = Literal["1s", "60s", "5min", "100th"]
+Streams = Annotated[int, Field(ge=2, le=256)]
+
+
+class Model(Strict):
+    """`model.streams`.
+
+    Attributes:
+        arch: last part of the model's id.
+        streams: K, that the drive has.
+        window: length of the windows that FIOS's own choice of features looks at.
+    """
+
+    arch: str = Field(pattern=r"^[a-z0-9_]+$")
+    streams: Streams
+    window: Window
+
+
+class Lifetime(Strict):
+    """`fit.streams.lifetime`, of the forests that predict a page write's lifetime; the defaults are those of conf/.
+
+    Attributes:
+        seeds: forests, each of another seed.
+        rows: page writes of the train cycles that a forest learns from, at most; drawn by its seed.
+        trees, leaves, min_rows_in_leaf, learning_rate: its shape.
+        input_fraction, row_fraction: drawn for each tree.
+    """
+
+    seeds: int = Field(default=5, ge=1, le=99)
+    rows: int = Field(default=50_000, ge=100, le=10_000_000)
+    trees: int = Field(default=40, ge=1, le=1000)
+    leaves: int = Field(default=31, ge=2, le=1024)
+    min_rows_in_leaf: int = Field(default=50, ge=1, le=1_000_000)
+    learning_rate: Part = 0.15
+    input_fraction: Part = 0.7
+    row_fraction: Part = 0.7
+
+
+class Fit(Strict):
+    """`fit.streams`.
+
+    Attributes:
+        windows: lengths of windows that every combination of features is fitted with; `model.streams.window` is one.
+        sid_bytes_per_tb: bytes that the ranges of a dictionary may take for each TB (10**12 bytes) of its volume; an
+            exact one takes at most 153 million.
+        lifetime: the forests.
+    """
+
+    windows: list[Window] = Field(min_length=1)
+    sid_bytes_per_tb: float = Field(gt=0, le=1e12)
+    lifetime: Lifetime = Lifetime()
+
+
+class Classes(Strict):
+    """`judge.streams.lifetime`: what is tried of the forests on validation; the defaults are those of conf/.
+
+    Attributes:
+        classes: of death that predictions are cut into.
+        parts: by address, that the longest-lived class is cut into.
+    """
+
+    classes: list[Streams] = Field(default=[2, 3, 4, 6], min_length=1)
+    parts: list[Literal[1, 2, 4, 8, 16]] = Field(default=[1, 4, 8], min_length=1)
+
+
+class Equal(Strict):
+    """Values of the arguments of `cachezoo.wear.placements.equal`; an argument that is left out keeps its default."""
+
+    streams: list[Streams] | None = None
+
+
+class AutoStream(Strict):
+    """The same of `autostream`."""
+
+    decay: list[Annotated[float, Field(gt=0, le=1e6)]] | None = None
+    chunk_bytes: list[Count] | None = None
+
+
+class SepBit(Strict):
+    """The same of `cachezoo.kernels.ftl.SepBit`."""
+
+    collected: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
+
+
+class Oracle(Strict):
+    """The same of `oracle`."""
+
+    rule: list[Literal["lifetime", "death", "both"]] | None = None
+    share: list[Part] | None = None
+
+
+class Baselines(Strict):
+    """`judge.streams.baselines`: the placements that nobody taught, of which all combinations of values are tried."""
+
+    equal: Equal | None = None
+    autostream: AutoStream | None = None
+    sepbit: SepBit | None = None
+    oracle: Oracle | None = None
+
+
+class Judge(Strict):
+    """`judge.streams`.
+
+    Attributes:
+        baselines: what is tried of placements that nobody taught, on validation.
+        bootstrap_samples: of the intervals.
+        least_waf: below so much of a drive without streams there is nothing to gain.
+        over_provisioning: further shares of flash without an address that the test is repeated with.
+        lifetime: of the forests.
+    """
+
+    baselines: Baselines
+    bootstrap_samples: Resamples
+    least_waf: float = Field(ge=1, le=100)
+    over_provisioning: list[Annotated[float, Field(gt=0, lt=1)]]
+    lifetime: Classes = Classes()

@@ -1,0 +1,103 @@
+"""Placements: the stream of each page write of a drive, by rules that no trace has taught.
+
+Each takes the writes of all cycles and how many streams there are, and gives uint8[n] a stream a page write. The bound
+that knows the future is one of them, to measure the others by.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import ConfigError
+from cachezoo.kernels.autostream import sfr
+from cachezoo.wear.writes import NEVER, DriveWrites
+
+U8 = npt.NDArray[np.uint8]
+I64 = npt.NDArray[np.int64]
+MIB = 1 << 20
+
+
+def legacy(writes: DriveWrites, streams: int = 1) -> U8:
+    """One stream takes everything, as in a drive without streams."""
+    return np.zeros(len(writes.pages), np.uint8)
+
+
+def equal(writes: DriveWrites, streams: int) -> U8:
+    """The drive's address space cut into equal parts, a stream each (FIOS, Sec. IV-B)."""
+    return (writes.pages.astype(np.int64) * streams // writes.footprint).astype(np.uint8)
+
+
+def autostream(writes: DriveWrites, streams: int, decay: float = 8.0, chunk_bytes: int = MIB) -> U8:
+    """AutoStream's SFR (Yang et al., SYSTOR 2017): by how often and how lately a chunk was written, learned as it goes.
+
+    See `cachezoo.kernels.autostream.sfr`. A request follows the one before where its first flash page is the one behind
+    that one's last; so an overwrite of the same page, as of a log's end, counts as an update.
+
+    Args:
+        writes: of all cycles; nothing is known before the first, and the pre-fill does not count.
+        streams: that there are; the last takes what is written most.
+        decay: page writes in which a chunk's count halves, as a multiple of the drive's addresses.
+        chunk_bytes: bytes whose writes are counted together; a multiple of a flash page.
+
+    Raises:
+        ConfigError: decay or chunk_bytes that cannot be.
+    """
+    if decay <= 0 or chunk_bytes < writes.page_bytes or chunk_bytes % writes.page_bytes:
+        message = (
+            f"autostream with decay {decay} and chunk_bytes {chunk_bytes}: decay is above 0, and chunk_bytes a "
+            f"multiple of {writes.page_bytes}"
+        )
+        raise ConfigError(message)
+    heads = np.flatnonzero(writes.begins)
+    begin = writes.address[writes.pages[heads]]
+    ends = writes.address[writes.pages[np.append(heads[1:], len(writes)) - 1]] + writes.page_bytes
+    follows = np.append(False, begin[1:] == ends[:-1])
+    distinct, chunks = np.unique(begin // chunk_bytes, return_inverse=True)
+    found = sfr(chunks, heads, follows, len(distinct), decay * writes.footprint, streams)
+    placed: U8 = np.repeat(found, np.diff(np.append(heads, len(writes))))
+    return placed
+
+
+def oracle(
+    writes: DriveWrites, streams: int, rule: Literal["lifetime", "death", "both"] = "both", share: float = 0.25
+) -> U8:
+    """What is written together with what dies with it, by the true lifetimes, which no drive can know.
+
+    It measures how much there is to gain, and is no strict bound: of the rules `both` is the best, or close to it, on
+    the traces that docs/wear.md names.
+
+    Args:
+        writes: of all cycles; what they do not overwrite lives for ever, and goes to the last stream.
+        streams: at least 2.
+        rule: `lifetime` cuts the lifetimes into classes of equally many writes. `death` cuts the time of death into
+            windows and gives each window a stream, in turn; what dies later than all windows that are open goes to the
+            last stream. `both` gives windows half of the streams but the last, and cuts what dies later than these into
+            classes of lifetimes.
+        share: a window's page writes, as a share of the drive's addresses in pages.
+
+    Raises:
+        ConfigError: fewer than two streams.
+    """
+    if streams < 2:
+        message = f"oracle with {streams} stream: what dies early and late is told apart from 2 on"
+        raise ConfigError(message)
+    dies = np.flatnonzero(writes.lifetimes != NEVER)
+    life = writes.lifetimes[dies]
+    found = np.full(len(writes), streams - 1, np.uint8)
+    windows = {"lifetime": 0, "death": streams - 1, "both": (streams - 1) // 2}[rule]
+    length = max(1, round(share * writes.footprint))
+    ends, begins = (dies + life) // length, dies // length
+    near = ends - begins < windows
+    found[dies[near]] = ends[near] % max(windows, 1)
+    classes, far = streams - 1 - windows, life[~near]
+    if classes and len(far):
+        bounds = np.quantile(far, np.arange(1, classes) / classes)
+        found[dies[~near]] = windows + np.searchsorted(bounds, far, side="left")
+    return found
+
+
+PLACEMENTS: Mapping[str, Callable[..., U8]] = {
+    "legacy": legacy, "equal": equal, "autostream": autostream, "oracle": oracle,
+}  # fmt: skip

@@ -1,0 +1,125 @@
+"""Write amplification of a placement, on a drive that lives through the cycles."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import TraceError
+from cachezoo.kernels.ftl import SEPBIT_STREAMS, FlashDrive, SepBit, run_ftl
+from cachezoo.settings.wear import Drive
+from cachezoo.wear.drive import drive_for
+from cachezoo.wear.writes import DriveWrites
+
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+F64 = npt.NDArray[np.float64]
+
+TIME_BLOCKS = 20
+
+
+@dataclass(frozen=True)
+class Wear:
+    """What a drive did in the counted cycle, cut into blocks of time of equally many page writes.
+
+    Attributes:
+        host, copied: int64[blocks of time] flash pages that the host wrote, and that the drive copied.
+        erased: int64[blocks of time] erase blocks erased.
+        host_by_stream, copied_by_stream: int64[streams] over the cycle.
+        erases: int64[erase blocks] times that each was erased, from the drive's start to the end of the cycle.
+        drive: the drive.
+        addresses: flash pages that the host can address; more than are written, where a capacity was given.
+        cycles: erases that an erase block endures.
+    """
+
+    host: I64
+    copied: I64
+    erased: I64
+    host_by_stream: I64
+    copied_by_stream: I64
+    erases: I64
+    drive: FlashDrive
+    addresses: int
+    cycles: int
+
+    @property
+    def waf(self) -> float:
+        """Write amplification: pages that the drive wrote over pages that the host wrote."""
+        return 1 + int(self.copied.sum()) / int(self.host.sum())
+
+    @property
+    def waf_by_block(self) -> F64:
+        """float64[blocks of time]: write amplification of each; their mean is `waf` but for a page in each."""
+        return 1 + self.copied / self.host
+
+    @property
+    def streams_used(self) -> int:
+        """Streams that the host wrote to in the counted cycle."""
+        return int((self.host_by_stream > 0).sum())
+
+    @property
+    def drive_writes(self) -> float:
+        """Times that the host can write all addresses until the blocks are worn out, if they wear evenly."""
+        flash = self.drive.blocks * self.drive.pages_per_block
+        return self.cycles * flash / (self.waf * self.addresses)
+
+
+def wear(
+    writes: DriveWrites,
+    streams: U8 | None,
+    settings: Drive,
+    counted: int = -1,
+    *,
+    n_streams: int | None = None,
+    sepbit: SepBit | None = None,
+    blocks: int = TIME_BLOCKS,
+) -> Wear:
+    """Run a drive through the cycles up to the counted one, and count that one alone.
+
+    The drive is made for the footprint of all cycles, and pre-filled by address. So a figure of validation does not
+    depend on how the test cycle writes, only on how much room it needs.
+
+    Args:
+        writes: page writes of all cycles.
+        streams: uint8[n] stream of each page write; None writes all to stream 0.
+        settings: the drive.
+        counted: the cycle that counts; -1 is the last.
+        n_streams: streams that the drive has; None has as many as are named, and SepBIT 6.
+        sepbit: the drive itself places by SepBIT, as set here; `streams` is not read.
+        blocks: blocks of time.
+
+    Raises:
+        TraceError: the counted cycle writes fewer pages than there are blocks of time.
+        DeviceError: a drive that cannot be, see `drive_for`.
+        ConfigError: streams that the drive lacks.
+    """
+    part = writes.cycle(counted)
+    n = part.stop - part.start
+    if n < blocks:
+        message = (
+            f"the counted cycle writes {n} pages, at least {blocks} are needed (one a block of time): give a cycle "
+            "that writes more"
+        )
+        raise TraceError(message)
+    if n_streams is None:
+        n_streams = SEPBIT_STREAMS if sepbit else 1 if streams is None else int(streams.max()) + 1
+    drive = drive_for(writes, settings, n_streams)
+    run = run_ftl(
+        writes.pages[: part.stop],
+        None if streams is None or sepbit else streams[: part.stop],
+        drive,
+        bounds=part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks,
+        relocate="sepbit" if sepbit else "keep",
+        sepbit=sepbit or SepBit(),
+    )
+    return Wear(
+        host=run.host,
+        copied=run.copied,
+        erased=run.erased,
+        host_by_stream=run.host_by_stream,
+        copied_by_stream=run.copied_by_stream,
+        erases=run.erases,
+        drive=drive,
+        addresses=(settings.capacity_bytes or 0) // settings.page_bytes or writes.footprint,
+        cycles=settings.cycles,
+    )

@@ -1,0 +1,162 @@
+"""The flash pages that a trace's cycles write, as one drive gets them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from cachezoo.errors import TraceError
+from cachezoo.traces.chunks import CHUNK_BYTES
+from cachezoo.traces.table import OP_WRITE, Trace
+
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+
+MAX_WRITES = 2**31 - 1
+NEVER = -1
+
+
+@dataclass(frozen=True)
+class DriveWrites:
+    """Page writes of c cycles, in the order in which the drive gets them; each array but two has an entry a page write.
+
+    Addresses count over all volumes, which lie one after another.
+
+    Attributes:
+        pages: int32[n] dense flash page ids in [0, footprint), by rising address.
+        address: int64[footprint] first byte of each id.
+        time_us: int64[n] µs since the start of the page write's cycle.
+        request: int64[n] row of its request in its cycle's trace.
+        starts: int64[c + 1]; cycle i wrote the entries [starts[i], starts[i + 1]).
+        page_bytes: size of a flash page.
+    """
+
+    pages: I32
+    address: I64
+    time_us: I64
+    request: I64
+    starts: I64
+    page_bytes: int
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles, written or not."""
+        return len(self.starts) - 1
+
+    @property
+    def footprint(self) -> int:
+        """Distinct flash pages that are written."""
+        return len(self.address)
+
+    @cached_property
+    def page_chunks(self) -> I64:
+        """int64[footprint]: the chunk of 32 KiB in which each page begins."""
+        return self.address // CHUNK_BYTES
+
+    @property
+    def chunks(self) -> I64:
+        """int64[n]: the chunk of each page write."""
+        return self.page_chunks[self.pages]
+
+    @cached_property
+    def begins(self) -> npt.NDArray[np.bool_]:
+        """bool[n]: whether a page write is the first one of its request."""
+        new = np.ones(len(self), np.bool_)
+        new[1:] = np.diff(self.request) != 0
+        first = self.starts[:-1]
+        new[first[first < len(new)]] = True
+        return new
+
+    def cycle(self, number: int) -> slice:
+        """The entries of a cycle; -1 is the last."""
+        first = number if number >= 0 else self.cycles + number
+        return slice(int(self.starts[first]), int(self.starts[first + 1]))
+
+    @cached_property
+    def lifetimes(self) -> I64:
+        """int64[n]: page writes of the host from each one to the next of the same page; NEVER where none follows.
+
+        The drive lives through its cycles, so a page may die in a later one.
+        """
+        order = np.argsort(self.pages, kind="stable")
+        again = self.pages[order[1:]] == self.pages[order[:-1]]
+        life = np.full(len(self), NEVER, np.int64)
+        life[order[:-1][again]] = (order[1:] - order[:-1])[again]
+        return life
+
+
+def volume_starts(traces: Sequence[Trace]) -> dict[str, int]:
+    """Where each volume begins in the addresses of the drive: by name, each behind the last, at a chunk's boundary.
+
+    Only volumes that are written count; of a single one the addresses are its offsets.
+    """
+    ends: dict[str, int] = {}
+    for trace in traces:
+        write = trace.op == OP_WRITE
+        end = trace.offset[write] + trace.size[write]
+        codes = trace.volume.codes[write]
+        for code in np.unique(codes).tolist():
+            name = trace.volume.names[code]
+            ends[name] = max(ends.get(name, 0), int(end[codes == code].max()))
+    starts, at = {}, 0
+    for name in sorted(ends):
+        starts[name] = at
+        at += -(-ends[name] // CHUNK_BYTES) * CHUNK_BYTES
+    return starts
+
+
+def _cycle(trace: Trace, starts: dict[str, int], page_bytes: int) -> tuple[I64, I64]:
+    """Of each page write: the page by address, and the row of its request."""
+    rows = np.flatnonzero(trace.op == OP_WRITE)
+    start_of = np.array([starts.get(name, 0) for name in trace.volume.names], np.int64)
+    begin = start_of[trace.volume.codes[rows]] + trace.offset[rows]
+    first, last = begin // page_bytes, (begin + trace.size[rows] - 1) // page_bytes
+    count = last - first + 1
+    total = int(count.sum())
+    if total > MAX_WRITES:
+        message = (
+            f"{trace.meta.trace_id}: it writes {total} pages of {page_bytes} bytes, at most {MAX_WRITES} can be "
+            "simulated: check the unit (bytes), or cut the trace"
+        )
+        raise TraceError(message)
+    inside = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(first, count) + inside, np.repeat(rows, count)
+
+
+def drive_writes(traces: Sequence[Trace], page_bytes: int = 8192) -> DriveWrites:
+    """The page writes of a drive that lives through the cycles, in their order.
+
+    A page that a write touches only in part counts as written; a request writes each of its pages once. A row that
+    stands for several accesses (`count`) is one write.
+
+    Args:
+        traces: the cycles of one drive.
+        page_bytes: size of a flash page.
+
+    Raises:
+        TraceError: nothing is written, or more than 2**31 - 1 pages.
+    """
+    starts = volume_starts(traces)
+    names = ", ".join(dict.fromkeys(trace.meta.trace_id for trace in traces))
+    if not starts:
+        message = f"{names}: no request writes, so that no flash wears; give a trace with writes"
+        raise TraceError(message)
+    parts = [_cycle(trace, starts, page_bytes) for trace in traces]
+    cuts = np.cumsum([0, *(len(page) for page, _ in parts)], dtype=np.int64)
+    if cuts[-1] > MAX_WRITES:
+        message = f"{names}: {cuts[-1]} page writes in all, at most {MAX_WRITES} can be simulated: cut the traces"
+        raise TraceError(message)
+    distinct, ids = np.unique(np.concatenate([page for page, _ in parts]), return_inverse=True)
+    return DriveWrites(
+        pages=ids.astype(np.int32),
+        address=distinct * page_bytes,
+        time_us=np.concatenate([trace.time_us[row] for trace, (_, row) in zip(traces, parts, strict=True)]),
+        request=np.concatenate([row for _, row in parts]),
+        starts=cuts,
+        page_bytes=page_bytes,
+    )

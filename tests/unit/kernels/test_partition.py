@@ -1,0 +1,100 @@
+"""LRU in partitions, and who gets how much: kernels beside the plainest way to say the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachezoo.kernels.partition import add_misses, partitioned
+from cachezoo.kernels.residency import residents
+from cachezoo.kernels.split import lookahead, optimum
+from cachezoo.kernels.stack_distance import stack_distances
+from tests.oracles import sharing as oracle
+
+
+def drawn(seed: int, count: int, length: int, pages: int):
+    rng = np.random.default_rng(seed)
+    app = rng.integers(0, count, length).astype(np.int32)
+    return app, (rng.zipf(1.3, length) % pages + pages * app).astype(np.int32)
+
+
+def distances(app, pages, count):
+    found = np.empty(len(app), np.int32)
+    for a in range(count):
+        own = pages[app == a]
+        ids = np.unique(own, return_inverse=True)[1].astype(np.int32)
+        found[app == a] = stack_distances(ids, max(1, int(ids.max(initial=0)) + 1))
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 120), st.integers(1, 20), st.data())
+def test_partitions_hit_as_lists_do_whatever_split_follows(seed, count, length, pages, data):
+    app, ids = drawn(seed, count, length, pages)
+    cuts = data.draw(st.lists(st.integers(1, length), max_size=4, unique=True))
+    begins = np.array(sorted({0, *(cut for cut in cuts if cut < length)}), np.int64)
+    sizes = data.draw(
+        st.lists(
+            st.lists(st.integers(0, 12), min_size=count, max_size=count), min_size=len(begins), max_size=len(begins)
+        )
+    )
+    hit = np.empty(length, np.bool_)
+    partitioned(app, distances(app, ids, count), begins, np.array(sizes, np.int64), hit)
+    assert hit.tolist() == oracle.lru_partitions(app, ids, begins, sizes)
+
+
+@pytest.mark.parametrize("fragment", [1, 3])
+def test_misses_at_every_size_are_those_of_an_lru_of_that_size(fragment):
+    app, ids = drawn(5, 3, 400, 30)
+    misses = np.zeros((3, 8), np.int64)
+    every = np.ones(len(app), np.bool_)
+    add_misses(app, distances(app, ids, 3), every, 0, 150, fragment, misses)
+    add_misses(app, distances(app, ids, 3), every, 150, len(app), fragment, misses)
+    for size in range(8):
+        assert misses[:, size].tolist() == oracle.misses(app, ids, 3, size * fragment)
+
+
+def test_references_that_do_not_count_are_no_misses():
+    app, ids = drawn(6, 2, 100, 9)
+    misses = np.zeros((2, 4), np.int64)
+    add_misses(app, distances(app, ids, 2), np.zeros(100, np.bool_), 0, 100, 1, misses)
+    assert not misses.any()
+
+
+@st.composite
+def curves(draw):
+    count, least = draw(st.integers(1, 4)), draw(st.integers(0, 2))
+    total = draw(st.integers(count * least, 12))
+    steps = draw(st.lists(st.lists(st.integers(0, 5), min_size=total, max_size=total), min_size=count, max_size=count))
+    falls = np.array(steps, np.int64).reshape(count, total)
+    misses = np.concatenate([falls, np.zeros((count, 1), np.int64)], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return np.ascontiguousarray(misses), total, least
+
+
+@settings(max_examples=100, deadline=None)
+@given(curves())
+def test_the_optimum_is_the_best_of_all_splits(given_curves):
+    misses, total, least = given_curves
+    assert tuple(optimum(misses, total, least)) == oracle.optimum(misses.tolist(), total, least)
+
+
+@settings(max_examples=100, deadline=None)
+@given(curves())
+def test_lookahead_gives_the_steepest_saving_first(given_curves):
+    misses, total, least = given_curves
+    found = lookahead(misses, total, least)
+    assert found.tolist() == oracle.lookahead(misses.tolist(), total, least)
+    assert found.sum() == total or not len(found)
+
+
+def test_lookahead_sees_over_a_cliff_that_a_single_step_does_not():
+    loop = np.array([100, 100, 100, 100, 0, 0], np.int64)
+    slow = np.array([50, 45, 41, 38, 36, 35], np.int64)
+    assert lookahead(np.stack([slow, loop]), 5, 0).tolist() == [1, 4]
+
+
+def test_residents_counts_who_entered_and_who_left():
+    app, victim = np.array([0, 1, 1, 0], np.int32), np.array([-1, -1, 0, 2], np.int32)
+    entered, held = np.array([True, True, True, True]), np.zeros((3, 2), np.int64)
+    residents(app, entered, victim, np.array([0, 0, 1], np.int32), np.array([0, 2, 3], np.int64), held)
+    assert held.tolist() == [[0, 0], [1, 1], [0, 2]]

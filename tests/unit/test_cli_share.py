@@ -1,0 +1,118 @@
+"""`cachezoo share` from the command line."""
+
+import json
+
+import pytest
+
+from cachezoo.cli.share import DEFAULT_BY
+from cachezoo.sharing.partition import parse_several
+from cachezoo.sharing.registry import PARTITIONERS
+from cachezoo.traces.mixing import interleave
+from cachezoo.traces.store import write_trace
+from tests.command_line import run
+from tests.sharing_data import named_trace, numbered
+
+PNG, SVG = b"\x89PNG", b"<?xml"
+BY = "gvpa(fragment=8, q=100),equal(fragment=8),shared(fragment=8)"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("share")
+    web, mail = named_trace("web", 1500, 400, 1), named_trace("mail", 900, 250, 2)
+    for trace in (web, mail, interleave([web, mail], "both")):
+        write_trace(trace, path / f"{trace.meta.trace_id}.parquet")
+    write_trace(numbered(mail), path / "numbered.parquet")
+    return path
+
+
+def found(folder, *words):
+    return json.loads(
+        run("share", folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--json", *words).stdout
+    )
+
+
+def test_the_default_tries_every_partitioner():
+    assert {one.partitioner for one in parse_several(DEFAULT_BY)} == set(PARTITIONERS)
+
+
+def test_values_of_each_partitioner_and_application(folder):
+    own = found(folder, "--cache", "64p")
+    assert own["applications"] == ["web", "mail"] and own["order"] == "clock" and own["cache_pages"] == 64
+    assert [row["partitioner"] for row in own["rows"]] == ["gvpa(fragment=8, q=100)", "equal(fragment=8)",
+                                                           "shared(fragment=8)"]  # fmt: skip
+    for row in own["rows"]:
+        assert row["transfers"] == pytest.approx(row["misses"] + row["fragmentation"] + row["allocation"])
+        assert sum(one["references"] for one in row["applications"]) == own["counted"]
+        assert 0 <= row["hit_ratio"] < 1 and row["hit_ratio"] == pytest.approx(1 - row["misses"])
+    assert own["rows"][1]["split"] == [[0, 32, 32]]
+
+
+def test_a_mixture_is_the_same_as_its_traces_by_the_clock(folder):
+    apart = json.loads(run("share", folder / "both.parquet", "--by", BY, "--cache", "64p", "--json").stdout)
+    assert apart == found(folder, "--cache", "64p")
+
+
+def test_orders_and_names(folder):
+    own = found(folder, "--cache", "64p", "--order", "lockstep", "--names", "a,b", "--warmup", "10,20")
+    assert own["order"] == "lockstep" and own["applications"] == ["a", "b"]
+    assert own["counted_from"] == [20, 41]
+
+
+def test_sizes_are_of_all_pages(folder):
+    own = found(folder, "--cache", "20%")
+    assert own["cache_pages"] == round(own["distinct_pages"] / 5)
+
+
+def test_the_tables_end_with_an_answer(folder):
+    done = run("share", folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--cache", "64p")
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith(("Share it: ", "Split it: ", "Either will do: ")) and last.endswith(".")
+    text = " ".join(done.stdout.split())
+    assert "2 applications and one cache of 256 KiB" in text and "hit ratio of each application" in text
+    assert "in the order of their times" in text and "exosx20_990pro" in text
+
+
+def test_a_plot_is_png_or_svg_and_its_bytes_depend_on_the_contest_alone(folder, tmp_path):
+    for name, begin in (("a.png", PNG), ("b.svg", SVG)):
+        own = [tmp_path / turn / name for turn in ("first", "again")]
+        for path in own:
+            path.parent.mkdir(exist_ok=True)
+            run("share", folder / "both.parquet", "--by", BY, "--cache", "64p", "--plot", path)
+        assert own[0].read_bytes() == own[1].read_bytes() and own[0].read_bytes().startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("traces", "options", "said"),
+    [
+        ("web", (), "web: one trace, which is no mixture of several; name at least one more trace"),
+        ("web web", (), "2 applications are called web; give each a name of its own (--names A,B,…)"),
+        ("web none", (), "none.parquet: no such file"),
+        ("web numbered", ("--order", "clock"), "mail: its trace has no clock"),
+        (
+            "web mail",
+            ("--cache", "1MiB", "--by", "equal"),
+            "has 1 fragments of 256 pages, and 2 applications take 1 each",
+        ),
+        ("web mail", ("--cache", "40p", "--by", "gvpa(fragment=8, f=3)"), "has 5 fragments of 8 pages, and 2 appl"),
+        ("web mail", ("--cache", "64p", "--by", "gvpa(fragment=8, n=63)"), "n = 63 is below the cache of 64 pages"),
+        (
+            "web mail",
+            ("--by", "equal,shared(fragment=8)"),
+            "fragments of 8 and 256 pages: partitioners would get caches",
+        ),
+        ("web mail", ("--cache", "2GiB"), "so that there is nothing to split; give --cache 100% or less"),
+        ("web mail", ("--cache", "64"), "cache '64': a bare number could be pages or bytes"),
+        ("web mail", ("--by", "even"), "partitioner even: "),
+        ("web mail", ("--by", ""), "partitioner (empty): "),
+        ("web mail", ("--warmup", "never"), "--warmup 'never': give auto, half, or references below"),
+        ("web mail", ("--names", "a"), "1 names for 2 applications"),
+        ("web mail", ("--plot", "share.pdf"), "plots are PNG or SVG files"),
+        ("web mail", ("--apart", "source"), "it does not say which trace a request comes from"),
+        ("web mail", ("--device", "nothing"), "nothing"),
+    ],
+)
+def test_bad_input_is_one_line(folder, traces, options, said):
+    done = run("share", *(folder / f"{name}.parquet" for name in traces.split()), *options, ok=False)
+    assert len(done.stderr.splitlines()) == 1 and said in done.stderr, done.stderr
+    assert done.returncode == 1 and not done.stdout

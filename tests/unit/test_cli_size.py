@@ -1,0 +1,160 @@
+"""`cachezoo size` as people run it: anywhere, on raw files, with clear refusals."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from cachezoo import cli
+from cachezoo.traces.store import write_trace
+from tests.page_data import seeded_trace
+
+FEW = ("--by", "lru,lru | lru,hca")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder that is no project, with a trace."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_trace(seeded_trace(4000, 2000, 1), Path("trace.parquet"))
+    return tmp_path
+
+
+def run(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["cachezoo", "size", *words])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    said = capsys.readouterr()
+    return int(left.value.code or 0), said.out, said.err
+
+
+def values(monkeypatch, capsys, *words: str) -> dict:
+    status, said, error = run(monkeypatch, capsys, "trace.parquet", *FEW, "--json", *words)
+    assert status == 0, error
+    return json.loads(said)
+
+
+def test_a_line_a_table_a_picture_and_the_next_command(folder, monkeypatch, capsys):
+    status, said, _ = run(monkeypatch, capsys, "trace.parquet", "--budget", "10%", "--plot", "front.png")
+    assert status == 0
+    lines = said.splitlines()
+    assert lines[0].startswith("Buy ") and " for $0.0" in lines[0]
+    assert sum("│ >" in line for line in lines) == 1
+    assert lines[-2] == "plot: front.png" and lines[-1].startswith("next: cachezoo tiers trace.parquet --by ")
+    assert Path("front.png").read_bytes().startswith(b"\x89PNG")
+    assert "in full" in said and "Next-best" in said and "For the same sum" in said
+
+
+def test_the_next_command_gives_the_figures(folder, monkeypatch, capsys):
+    found = values(monkeypatch, capsys, "--budget", "10%")
+    monkeypatch.setattr(sys, "argv", [*shlex.split(found["next"]), "--json"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert not left.value.code
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    own = found["answer"]
+    assert row["response"] == own["response"] and row["wear"] == own["wear"] and row["cost"] == own["cost"]
+    assert own["cost"]["cache_usd"] == pytest.approx(own["cost_usd"])
+
+
+def test_the_same_question_gives_the_same_bytes_and_goes_on_from_a_file(folder, monkeypatch, capsys):
+    words = ("trace.parquet", *FEW, "--budget", "10%", "--json", "--resume", "points.jsonl")
+    first = run(monkeypatch, capsys, *words)
+    kept = Path("points.jsonl").read_bytes()
+    assert kept.count(b"\n") > 5
+    assert run(monkeypatch, capsys, *words)[:2] == first[:2]
+    assert Path("points.jsonl").read_bytes() == kept
+
+
+def test_a_budget_that_buys_everything_says_so(folder, monkeypatch, capsys):
+    found = values(monkeypatch, capsys, "--budget", "500")
+    assert found["why"] == "everything" and found["advice"].startswith("$500 buys everything: ")
+    assert found["answer"]["cost_usd"] <= found["everything_in_ram_usd"] * 1.1 < 1
+
+
+def test_a_target_is_reached_for_less_than_the_next_sum(folder, monkeypatch, capsys):
+    every = values(monkeypatch, capsys)["front"]
+    slow, fast = (every[k]["response"]["amat_us"] for k in (0, -1))
+    middle = (slow + fast) / 2
+    found = values(monkeypatch, capsys, "--target-ms", f"{middle / 1e3:.3f}")
+    assert found["why"] == "reached" and found["answer"]["response"]["amat_us"] <= middle + 1
+    dearer = [one["cost_usd"] for one in every if one["response"]["amat_us"] <= middle]
+    assert found["answer"]["cost_usd"] <= min(dearer) * 1.001
+    hit = 1 - found["answer"]["response"]["dhr"]
+    again = values(monkeypatch, capsys, "--target-hit", f"{hit - 0.01:.3f}")
+    assert again["why"] == "reached" and again["answer"]["response"]["dhr"] <= 1 - hit + 0.011
+
+
+def test_what_cannot_be_reached_is_said(folder, monkeypatch, capsys):
+    found = values(monkeypatch, capsys, "--target-ms", "0.000001")
+    assert found["why"] == "unreachable" and "cannot be reached" in found["advice"]
+    assert found["answer"]["response"]["amat_us"] == min(one["response"]["amat_us"] for one in found["front"])
+
+
+def test_a_working_set_scales_sums_and_nothing_else(folder, monkeypatch, capsys):
+    own = values(monkeypatch, capsys, "--budget", "10%")
+    found = values(monkeypatch, capsys, "--budget", "10%", "--working-set", "1TiB")
+    scale = found["scale"]
+    assert scale == pytest.approx((1 << 40) / (own["distinct_pages"] * 4096))
+    assert found["answer"]["cost_usd"] == pytest.approx(own["answer"]["cost_usd"] * scale)
+    assert found["answer"]["response"] == own["answer"]["response"]
+
+
+def test_dearer_ram_buys_less_of_it_and_prices_are_compared(folder, monkeypatch, capsys):
+    cheap = values(monkeypatch, capsys, "--budget", "0.0005", "--ram-price", "1", "--ssd-price", "0.5")
+    dear = values(monkeypatch, capsys, "--budget", "0.0005", "--ram-price", "30", "--ssd-price", "0.5")
+    assert dear["answer"]["ram_pages"] < cheap["answer"]["ram_pages"]
+    status, said, _ = run(
+        monkeypatch, capsys, "trace.parquet", *FEW, "--budget", "10%", "--prices", "retail2022,hca2012"
+    )
+    assert status == 0 and "what to buy by prices" in said and "HCA's, 2012" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--budget", "0"), "above 0"),
+        (("--budget", "-5"), "write dollars"),
+        (("--budget", "5GiB"), "write dollars"),
+        (("--budget", "101%"), "100%"),
+        (("--budget", "0.0000001"), "the smallest hierarchy costs $0.00001"),
+        (("--budget", "5", "--target-ms", "2"), "--budget and --target-ms"),
+        (("--target-ms", "0"), "above 0"),
+        (("--target-ms", "nan"), "above 0"),
+        (("--target-hit", "80"), "0.8 or 80%"),
+        (("--target-hit", "0"), "above 0"),
+        (("--prices", "nosuch"), "no such prices"),
+        (("--prices", "no.yaml"), "no such file"),
+        (("--prices", "retail2022,hca2012", "--plot", "x.png"), "--plot"),
+        (("--ram-price", "-3"), "dollars a GB above 0"),
+        (("--ssd-price", "0"), "dollars a GB above 0"),
+        (("--ssd-price", "5%"), "dollars a GB above 0"),
+        (("--working-set", "4KiB"), "the trace touches"),
+        (("--working-set", "10%"), "give bytes"),
+        (("--working-set", "ten"), "working-set"),
+        (("--by", "lru | nosuch"), "nosuch"),
+        (("--device", "nosuch"), "no such device profile"),
+        (("--plot", "x.txt"), ".png or .svg"),
+        (("--resume", "trace.parquet"), "would be replaced"),
+        (("--resume", "none/points.jsonl"), "none: no such folder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_bad_input_is_one_line_and_nothing_is_written(folder, monkeypatch, capsys, words, named):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    status, said, error = run(monkeypatch, capsys, "trace.parquet", *words)
+    assert status == 1 and said == "" and len(error.splitlines()) == 1, error
+    assert named in error
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_trace_that_reads_nothing_is_refused(folder, monkeypatch, capsys):
+    import numpy as np
+
+    write_trace(seeded_trace(300, 40, 1, op=np.ones(300, np.uint8)), Path("writes.parquet"))
+    status, said, error = run(monkeypatch, capsys, "writes.parquet")
+    assert status == 1 and said == "" and len(error.splitlines()) == 1, error
+    assert "no page is read" in error

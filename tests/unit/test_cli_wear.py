@@ -1,0 +1,257 @@
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cachezoo import cli
+from cachezoo.coded import Coded
+from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import Trace, TraceMeta
+from tests.page_data import seeded_trace
+
+PAGE = 8192
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "protocol2" / "streams.ledger.fios"
+
+
+def trace_of(pages, op=1, name="made"):
+    n = len(pages)
+    return Trace(
+        time_us=np.arange(n, dtype=np.int64) * 1000,
+        op=np.full(n, op, np.uint8),
+        offset=np.asarray(pages, np.int64) * PAGE,
+        size=np.full(n, PAGE, np.int64),
+        volume=Coded.constant("vda", n),
+        meta=TraceMeta(name, "database", "test", "0" * 64),
+    )
+
+
+def hot_and_cold(n=60_000, footprint=12_000, seed=0):
+    """Hot and cold chunks by turns, so that no equal partition parts them."""
+    rng = np.random.default_rng(seed)
+    page = np.where(rng.random(n) < 0.9, rng.integers(0, footprint // 8, n), rng.integers(footprint // 8, footprint, n))
+    chunk, inside = page // 4, page % 4
+    return rng.permutation(footprint // 4)[chunk] * 4 + inside
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def go(*words):
+        command = () if words[0] == "cache-wear" else ("wear",)
+        monkeypatch.setattr(sys, "argv", ["cachezoo", *command, *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        return left.value.code, said.out, said.err
+
+    return go
+
+
+def written(pages, name="trace.parquet", op=1):
+    write_trace(trace_of(pages, op), Path(name))
+    return name
+
+
+def rows_of(out):
+    return {(row["placement"], row["streams"], row["over_provisioning"]): row for row in json.loads(out)["rows"]}
+
+
+def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
+    file = written(hot_and_cold())
+    by = "equal,fios:F,autostream,sepbit,lifetime,oracle"
+    status, out, err = run(file, "--streams", "1,4", "--op", "20%,28%", "--by", by, "--json")
+    assert status == 0, err
+    rows = rows_of(out)
+    legacy, fios = rows["legacy", 1, 0.2], rows["fios:F", 4, 0.2]
+    assert len(rows) == 14
+    assert fios["waf"] < 0.93 * legacy["waf"]
+    assert fios["waf"] < 0.93 * rows["equal", 4, 0.2]["waf"]
+    assert fios["fewer"] == pytest.approx(1 - fios["waf"] / legacy["waf"])
+    assert fios["fewer_interval"][0] < fios["fewer"] < fios["fewer_interval"][1]
+    assert fios["drive_writes"] == pytest.approx(legacy["drive_writes"] * legacy["waf"] / fios["waf"])
+    assert rows["oracle", 4, 0.2]["waf"] < fios["waf"]
+    assert rows["legacy", 1, 0.28]["waf"] < legacy["waf"]
+    assert fios["streams_used"] == 2
+    assert rows["lifetime", 4, 0.2]["waf"] < 0.93 * legacy["waf"]
+    assert rows["lifetime", 4, 0.2]["parameters"].keys() == {"classes", "parts"}
+    assert rows["autostream", 4, 0.2]["parameters"].keys() == {"decay", "chunk_bytes"}
+    said = json.loads(out)
+    assert said["host_pages"] == 20_000
+    assert said["footprint"] == len(set(hot_and_cold().tolist()))
+    assert said["answer"].startswith("Yes: at 20% over-provisioning the drive without streams writes ")
+    assert "FIOS by F: 2 of 4 streams are used: the chunks' features have 2 distinct points" in said["notes"]
+
+
+def test_the_answer_speaks_of_what_was_best_on_the_cycle_before_not_on_the_one_that_counts(run):
+    before = np.split(hot_and_cold(40_000), 2)
+    rng = np.random.default_rng(1)  # the first quarter by address turns hot, which equal parts tell from the rest
+    after = np.where(rng.random(20_000) < 0.9, rng.integers(0, 3_000, 20_000), rng.integers(3_000, 12_000, 20_000))
+    parts = [written(part, f"part{k}.parquet") for k, part in enumerate([*before, after])]
+    words = ("--streams", "4", "--op", "28%", "--by", "equal,fios:F", "--json")
+    status, out, err = run(*parts, *words)
+    assert status == 0, err
+    rows = rows_of(out)
+    equal, fios = rows["equal", 4, 0.28], rows["fios:F", 4, 0.28]
+    assert fios["waf_before"] < equal["waf_before"]
+    assert fios["waf"] > equal["waf"]
+    said = f"with fios:F, 4 streams, the best on the cycle before, {fios['waf']:.2f}: "
+    assert said in json.loads(out)["answer"]
+    halves = json.loads(run(*parts[1:], *words)[1])
+    assert "with equal, 4 streams, the best in hindsight, " in halves["answer"]
+    assert {row["waf_before"] for row in halves["rows"]} == {None}
+
+
+def test_the_answer_comes_first_then_the_table_and_the_plot(run):
+    file = written(hot_and_cold())
+    status, out, err = run(file, "--streams", "4", "--op", "28%", "--by", "equal,oracle", "--plot", "wear.svg")
+    assert status == 0, err
+    assert "over-provisioning the drive without streams writes" in out.splitlines()[0]
+    for word in ("placement", "legacy", "equal, 4 streams", "oracle, 4 streams", "3,000 erases"):
+        assert word in out
+    assert Path("wear.svg").read_text().startswith("<?xml")
+    run(file, "--streams", "4", "--op", "28%", "--by", "equal,oracle", "--plot", "again.svg")
+    assert Path("again.svg").read_bytes() == Path("wear.svg").read_bytes()
+
+
+def test_several_traces_are_cycles_and_one_is_cut_into_them(run):
+    pages = hot_and_cold(60_000)
+    whole = written(pages)
+    parts = [written(part, f"part{k}.parquet") for k, part in enumerate(np.split(pages, 3))]
+    words = ("--streams", "4", "--op", "28%", "--by", "equal", "--json")
+    cut, apart = (json.loads(run(*files, *words)[1]) for files in ([whole], parts))
+    assert cut["rows"] == apart["rows"]
+    halves = json.loads(run(whole, *words, "--cycles", "2")[1])
+    assert halves["host_pages"] == 30_000
+
+
+def test_a_trace_that_writes_in_order_has_nothing_to_gain(run):
+    file = written(np.arange(60_000) % 20_000)
+    status, out, _ = run(file, "--by", "equal,oracle", "--streams", "4", "--op", "15%")
+    assert status == 0
+    assert out.startswith("No, there is nothing to gain: at 15%")
+    assert "1.0 times the trace's distinct pages (156.2 MiB)." in out.splitlines()[0]
+
+
+def test_a_drive_with_room_to_spare_and_a_short_cycle_say_so(run):
+    words = ("--by", "equal", "--streams", "4", "--op", "28%")
+    status, out, err = run(written(hot_and_cold(6_000)), *words, "--cycles", "10", "--drive", "1GiB")
+    assert status == 0, err
+    assert "a longer trace may say otherwise. They are 2% of the drive, and the rest is room" in out.splitlines()[0]
+
+
+def test_what_the_drive_does_by_itself_is_no_stream_of_the_host(run):
+    words = ("--by", "sepbit,oracle", "--streams", "4", "--op", "28%")
+    status, out, err = run(written(hot_and_cold()), *words)
+    assert status == 0, err
+    assert out.startswith("No placement was asked for that a host can use: ")
+    assert "A drive that places by itself (sepbit) has 2." in out.splitlines()[0]
+
+
+def test_two_cycles_are_enough_to_learn_on_one_and_serve_the_other(run):
+    words = ("--cycles", "2", "--by", "fios:F,lifetime", "--streams", "4", "--op", "28%", "--json")
+    rows = rows_of(run(written(hot_and_cold()), *words)[1])
+    legacy = rows["legacy", 1, 0.28]["waf"]
+    assert rows["fios:F", 4, 0.28]["waf"] < legacy
+    assert rows["lifetime", 4, 0.28]["waf"] < legacy
+
+
+def test_a_cycle_that_writes_too_little_teaches_nothing_and_says_so(run):
+    parts = [written(part, f"part{k}.parquet") for k, part in enumerate(np.split(hot_and_cold(), [10]))]
+    status, out, err = run(*parts, "--by", "lifetime", "--streams", "4", "--op", "28%", "--json")
+    assert status == 0, err
+    assert json.loads(out)["notes"] == [
+        "lifetime: the cycles that it learns on write too little, so that all goes to stream 0"
+    ]
+
+
+def test_a_bundle_places_as_its_dictionary_says(run):
+    file = written(hot_and_cold())
+    status, out, err = run(file, "--by", "equal", "--streams", "4", "--op", "28%", "--bundle", GOLDEN, "--json")
+    assert status == 0, err
+    assert [row["placement"] for row in json.loads(out)["rows"]] == ["legacy", "equal", "bundle"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--by", "fast"), "--by 'fast': there is no such placement; use legacy, equal"),
+        (("--by", "equal:F"), "--by 'equal:F': there is no such placement"),
+        (("--by", "fios:X"), "--by 'fios:X': FIOS has the features F, A, S, C, FA"),
+        (("--streams", "0"), "--streams '0': give numbers of streams between 1 and 256"),
+        (("--streams", "4,x"), "--streams 'x': give numbers"),
+        (("--op", "95%"), "--op '95%': give the share of flash without an address"),
+        (("--op", "nan"), "--op 'nan': give the share"),
+        (("--drive", "10%"), "--drive 10%: give bytes, such as 10GiB"),
+        (("--drive", "ten"), "--drive 'ten': give bytes, at most 1TiB"),
+        (("--drive", "8TiB"), "--drive '8TiB': give bytes, at most 1TiB"),
+        (("--drive", "2TB"), "--drive 2TB: at most 1TiB can be simulated"),
+        (("--drive", "1MiB"), "more than the drive's capacity of 1 MiB"),
+        (("--streams", "250"), "trace.parquet: 6024 pages"),
+        (("--streams", "250"), "spare blocks of 64 pages, and 260 are needed"),
+        (("--streams", "4,16,250", "--op", "1%,20%,28%"), "; these fit: --op 20%,28% --streams 4"),
+        (("--streams", "4,8,250", "--op", "1%,28%"), "; these fit: --op 28% --streams 4,8"),
+        (("--streams", "4,250", "--by", "equal", "--op", "2.5%,28%"), "; these fit: --op 28% --streams 4"),
+        (("trace.parquet", "--cycles", "3"), "several traces are a cycle each, leave --cycles out"),
+        (("--plot", "wear.pdf"), "plots are PNG or SVG files"),
+    ],
+)
+def test_bad_input_is_one_clear_line(run, words, said):
+    file = written(hot_and_cold())
+    status, out, err = run(file, *words, "--op", "28%") if "--op" not in words else run(file, *words)
+    assert (status, out) == (1, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("pages", "op", "said"),
+    [
+        (np.arange(600), 0, "no request writes, so that no flash wears"),
+        (np.arange(57), 1, "made: cycle 3 of 3, which is counted, writes 19 pages of 8 KiB, at least 20 are needed"),
+        (np.arange(600) % 4, 1, "one chunk of 32 KiB alone is written"),
+        (np.arange(600) % 8, 1, "spare blocks of 64 pages, and"),
+        (np.arange(2), 1, "too few to cut"),
+    ],
+)
+def test_traces_that_no_drive_can_be_judged_by_are_refused(run, pages, op, said):
+    status, out, err = run(written(pages, op=op))
+    assert (status, out) == (1, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def cached(tmp_path):
+    write_trace(seeded_trace(120_000, 40_000, 3), tmp_path / "reads.parquet")
+    return "reads.parquet"
+
+
+def test_what_a_caches_admission_writes_becomes_erases(run, tmp_path):
+    words = (cached(tmp_path), "--policy", "lru", "--policy", "rejectx+lru", "--capacity", "40%", "--op", "28%")
+    status, out, err = run("cache-wear", *words)
+    assert status == 0, err
+    assert out.startswith("At 28% over-provisioning lru erases ")
+    assert "rejectx erases " in out.splitlines()[0]
+    lru, rejectx = json.loads(run("cache-wear", *words, "--json")[1])["runs"]
+    assert rejectx["host_pages"] < lru["host_pages"]
+    assert rejectx["rows"][0]["erases"] < lru["rows"][0]["erases"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--by", "fios"), "--by fios: it learns from chunks of the trace's volume"),
+        (("--policy", "best"), "policy best: best is unknown"),
+        (("--capacity", "0"), "capacity '0'"),
+        (("--capacity", "100p"), "lru with a cache of 400 KiB (100 p): 100 pages of 4096 bytes"),
+        (("--capacity", "100p"), "more over-provisioning, or a larger --capacity"),
+        (("--op", "0"), "--op '0': give the share"),
+    ],
+)
+def test_bad_input_of_caches_is_one_clear_line(run, tmp_path, words, said):
+    status, out, err = run("cache-wear", cached(tmp_path), *words)
+    assert (status, out) == (1, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
