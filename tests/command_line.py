@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
-from cachezoo import cli
+from cachezoo import cli, console
 
 
 def run(*args, ok=True):
     """Run `cachezoo ARGS`; what it printed, and its status, which must be 0 or, with `ok=False`, anything else."""
     out, err = io.StringIO(), io.StringIO()
+    console.out.cache_clear()  # tables are as wide as COLUMNS says now, as in a process of its own
+    console.err.cache_clear()
     with (
         pytest.MonkeyPatch.context() as patch,
         contextlib.redirect_stdout(out),

@@ -287,17 +287,12 @@ def test_a_table_off_a_terminal_is_as_wide_as_columns_says(monkeypatch):
         monkeypatch.setenv("COLUMNS", columns)
         console.out.cache_clear()
         assert console.out().width == width
-    console.out.cache_clear()
 
 
 @pytest.mark.parametrize("columns", ["80", "100", ""])
 def test_a_table_off_a_terminal_cuts_no_cell(trace, columns, monkeypatch):
-    from cachezoo import console
-
     monkeypatch.setenv("COLUMNS", columns)
-    console.out.cache_clear()
     text = run("compare", trace, "--policy", "lru", "--capacity", "2p").stdout
-    console.out.cache_clear()
     assert "belady_bypass" in text and "classic" in text and max(map(len, text.splitlines())) <= int(columns or 160)
     assert ("no room for" in text) == (columns != "")
 

@@ -315,8 +315,8 @@ def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     from cachezoo import console
     from cachezoo.cli import simulation, tables
 
-    monkeypatch.setattr(console, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
     found = values("compare", trace, "--policy", "coinflip(p=0.3)+arc+next", "--device", DEVICE)["runs"][0]["rows"]
+    monkeypatch.setattr(console, "out", lambda: Console(width=width, force_terminal=True, color_system=None))
     columns = ["policy", "kind", "hit_ratio", "gap_points", "gap_closed", *simulation._columns(found)[1:]]
     tables.print_rows(found, "title", "below", columns)
     text = capsys.readouterr().out

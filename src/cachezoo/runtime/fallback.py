@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from cachezoo.runtime.abi import NAME, VARIABLE
+from cachezoo.runtime import abi
 from cachezoo.runtime.errors import RuntimeFault
 from cachezoo.runtime.model import OPS, Decision, Path, Text, Values, check_offset, places_nothing
 
@@ -28,14 +28,14 @@ class NumpyModel:
             from cachezoo.bundles import load
             from cachezoo.errors import CachezooError
         except ImportError as error:
-            message = f"{NAME} was not found and neither was the package cachezoo ({error}); set {VARIABLE}"
+            message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
             raise RuntimeFault(message) from error
         try:
             self._bundle = load(path)
         except CachezooError as error:
             raise RuntimeFault(str(error)) from error
         if self._bundle.kind not in SERVED:
-            message = f"{path}: a model of kind {self._bundle.kind} needs {NAME}; set {VARIABLE} to where it is"
+            message = f"{path}: a model of kind {self._bundle.kind} needs {abi.NAME}; set {abi.VARIABLE} to where it is"
             raise RuntimeFault(message)
         self._serving = self._bundle.serving()
 

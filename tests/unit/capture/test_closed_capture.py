@@ -62,7 +62,7 @@ LOADS = {
     "postmark": {
         "clients": 2,
         "domains": 4,
-        "messages": 400,
+        "messages": 6000,
         "pool_sigma": 0.5,
         "mean_kib": 8,
         "size_sigma": 0.4,

@@ -31,7 +31,7 @@ from tests.figures_data import grid as made_grid
 from tests.fios_data import case, figure
 from tests.hca_data import figure as tiers_figure
 from tests.unit.figures.test_telling import metrics
-from tests.virtual_data import figure as virtual_figure
+from tests.virtual_figures_data import figure as virtual_figure
 
 ROOT = Path(__file__).resolve().parents[3]
 

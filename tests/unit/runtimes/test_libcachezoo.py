@@ -125,13 +125,16 @@ def test_weights_not_finite(library: Path, bundle_dir: Path, tmp_path: Path, val
         if not (folder / name).exists() or name == "sid.bin":  # whole numbers alone
             continue
         whole = (folder / name).read_bytes()
+        said = f"{name} holds weights that are not finite"
         if name.endswith(".safetensors"):
             damaged = whole[:-4] + np.float32(value).tobytes()
+        elif name == "profile.bin":
+            damaged, said = whole[:-8] + np.float64(value).tobytes(), f"{name}: holds a number that is no rate of hits"
         else:
             damaged = whole.replace(b"leaf_value=", b"leaf_value=" + value.encode() + b" ", 1)
         (folder / name).write_bytes(damaged)
         reseal(folder)
-        refused_by(library / "cz", "inspect", folder, f"{name} holds weights that are not finite")
+        refused_by(library / "cz", "inspect", folder, said)
         (folder / name).write_bytes(whole)
 
 
