@@ -7,6 +7,7 @@ Simulations", USENIX ATC 2017, Sec. 3.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,8 @@ from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.policies.sampling import sample
 from cachezoo.settings.device import Hdd
 from cachezoo.sizing.points import Point
-from cachezoo.sizing.shared import Shared
+from cachezoo.sizing.shared import Shared, hierarchy_of, shrunk, shrunk_sizes
+from cachezoo.sizing.stack import Stack, is_stack
 from cachezoo.tiers.reduced import volume_trace
 from cachezoo.tiers.run import DISK, SSD
 from cachezoo.tiers.stream import TierStream
@@ -92,13 +94,32 @@ class Miniature:
         return cls(own, share, len(counted), read, time_us[own.request_of[read]])
 
     def shares(self, points: Sequence[Point]) -> list[Shares]:
-        """What each point does; points with the same RAM, one after another, share its run."""
-        shared = Shared(self.stream)
-        return [self._scaled(shared.run(point, self.rate).tier[self.rows]) for point in points]
+        """What each point does; points with the same RAM, one after another, share its run.
 
-    def _scaled(self, tier: U8) -> Shares:
-        whole = self.rate * max(1, self.reads)
+        LRU over LRU without a buffer is not run: one pass has all its points.
+        """
+        shared = Shared(self.stream)
+        return [
+            self._scaled(
+                *self._stack.served(*shrunk_sizes(point, self.rate))
+                if is_stack(shrunk(hierarchy_of(point.hierarchy), self.rate))
+                else self._counted(shared.run(point, self.rate).tier[self.rows])
+            )
+            for point in points
+        ]
+
+    @cached_property
+    def _stack(self) -> Stack:
+        return Stack.of(self.stream, self.rows, self.time_us)
+
+    def _counted(self, tier: U8) -> tuple[int, int, float]:
+        """Reads from the SSD and from the disk, and the mean time of the disk's; 0 where it serves none."""
         missed = tier == DISK
-        disk = min(1.0, int(missed.sum()) / whole)
-        ssd = min(1.0 - disk, int((tier == SSD).sum()) / whole)
-        return Shares(1.0 - disk - ssd, ssd, disk, float(self.time_us[missed].mean()) if missed.any() else 0.0)
+        count = int(missed.sum())
+        return int((tier == SSD).sum()), count, float(self.time_us[missed].mean()) if count else 0.0
+
+    def _scaled(self, ssd_reads: int, disk_reads: int, disk_us: float) -> Shares:
+        whole = self.rate * max(1, self.reads)
+        disk = min(1.0, disk_reads / whole)
+        ssd = min(1.0 - disk, ssd_reads / whole)
+        return Shares(1.0 - disk - ssd, ssd, disk, disk_us)

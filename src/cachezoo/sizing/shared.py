@@ -43,7 +43,7 @@ class Shared:
             part: of its sizes, where the stream is a sample with that part of the pages.
         """
         hierarchy = shrunk(hierarchy_of(point.hierarchy), part)
-        ram, ssd = (max(1, round(size * part)) if size else 0 for size in (point.ram_pages, point.ssd_pages))
+        ram, ssd = shrunk_sizes(point, part)
         if self._ram is None or self._of != (hierarchy.ram, ram):
             self._of, self._asked = (hierarchy.ram, ram), {}
             self._ram = hierarchy.ram_policy().simulate(self._stream.stream, ram)
@@ -53,6 +53,12 @@ class Shared:
         if key not in self._asked:
             self._asked[key] = questions(hierarchy, self._stream, self._ram)
         return run_tiers(hierarchy, self._stream, ram, ssd, self._ram, self._asked[key])
+
+
+def shrunk_sizes(point: Point, part: float) -> tuple[int, int]:
+    """Pages of RAM and SSD that are a part of a point's; a tier that is there has at least one."""
+    ram, ssd = (max(1, round(size * part)) if size else 0 for size in (point.ram_pages, point.ssd_pages))
+    return ram, ssd
 
 
 def shrunk(hierarchy: Hierarchy, rate: float) -> Hierarchy:
