@@ -37,7 +37,7 @@ REUSE = "reuse.follow"
 # decision, and with it what the cache holds from then on.
 COMPARE_TOLERANCE = 0.005
 
-KILLS = 21
+KILLS = 12
 STAGE = re.compile(r"pipelines/(\w+)\.py")
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git")]
@@ -92,7 +92,16 @@ def finish(process: subprocess.Popen, folder: Path) -> None:
     assert status == 0, (folder.parent / "log").read_text()[-3000:]
 
 
+def rerun(folder: Path) -> str:
+    """What `make repro` says, run once more."""
+    log = folder.parent / "log"
+    since = log.stat().st_size
+    finish(start(folder), folder)
+    return log.read_bytes()[since:].decode()
+
+
 def repro(folder: Path, *targets: str) -> str:
+    """What DVC alone says; of many stages it takes several times as long as `rerun`."""
     done = dvc(folder, "repro", *targets)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
@@ -197,7 +206,7 @@ def end_often(both: Runs, seed: int) -> None:
     rng, total = random.Random(seed), len(Repo(str(both.first)).index.stages)
     for left in range(KILLS, 0, -1):
         share = (total - len(locked(both.other))) / (left + 1)
-        number = signal.SIGINT if left % 7 == 0 else signal.SIGKILL
+        number = signal.SIGINT if left % 5 == 0 else signal.SIGKILL
         # So many stages, and so many seconds of them, that on average enough are left for those that come after.
         stages, delay_s = rng.randint(1, max(1, round(2 * share))), rng.uniform(0, min(3, share))
         ended = end_one(both.other, stages, delay_s, number, everything=rng.random() < 0.5)
@@ -372,7 +381,7 @@ def test_one_knob_reruns_only_its_consumers(first):
     lock = (first / "dvc.lock").read_text()
     try:
         overrides.write_text(before + "  - evaluate.capacity_fraction=0.2\n")
-        out = repro(first)
+        out = rerun(first)
         ran = {line.split("'")[1] for line in out.splitlines() if line.startswith("Running stage")}
         # evaluate and judge_virtual read the knob; bundles carry the figures, MLflow and the report show them.
         stages = ("judge_virtual", "evaluate", "evaluate_virtual", "export_admission", "export_caching")
@@ -382,7 +391,7 @@ def test_one_knob_reruns_only_its_consumers(first):
         assert all(name.startswith(readers) for name in ran), ran
     finally:
         overrides.write_text(before)
-        repro(first)
+        rerun(first)
     assert (first / "params.yaml").read_text() == params
     assert (first / "dvc.lock").read_text() == lock
 
@@ -398,14 +407,14 @@ def test_a_typo_in_conf_is_one_line_and_params_stay(first):
         assert (first / "params.yaml").read_text() == params
     finally:
         overrides.write_text(before)
-        repro(first)
+        rerun(first)
 
 
 def test_runs_were_ended_at_many_moments_and_left_no_process(runs, record_property):
     hit = collections.Counter(ended.stage or "between stages" for ended in runs.ended)
     record_property("ended in", dict(hit))
-    assert len(runs.ended) >= 20
-    assert len(set(hit) - {"between stages"}) >= 6, hit
+    assert len(runs.ended) >= KILLS - 1
+    assert len(set(hit) - {"between stages"}) >= 5, hit
     assert [ended for ended in runs.ended if ended.orphans] == []
 
 
