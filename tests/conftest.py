@@ -23,10 +23,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 LACKS = "needs {}, which this machine lacks"
 LONGEST = "test_pipeline.py"
 SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
-# Files of tests that need these: one process has them all, as two would wait for each other (see `alone`).
+# Files of tests that need these: one process has them all, as two would wait for each other (see `alone`); and one that
+# runs every stage of the tiny pipeline in one process, as test_full_disk.py does, so that this is done once.
 SYSTEM_FILES = (
-    "tests/e2e/test_full_disk.py", "tests/e2e/test_nbd_", "tests/unit/capture/", "tests/unit/devices/fio/",
-    "tests/unit/devices/nbd/", "tests/unit/devices/test_emulated.py", "tests/unit/test_cli_calibrate.py",
+    "tests/e2e/test_bad_input.py", "tests/e2e/test_full_disk.py", "tests/e2e/test_nbd_", "tests/unit/capture/",
+    "tests/unit/devices/fio/", "tests/unit/devices/nbd/", "tests/unit/devices/test_emulated.py",
+    "tests/unit/test_cli_calibrate.py",
 )  # fmt: skip
 
 

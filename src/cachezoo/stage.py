@@ -12,14 +12,22 @@ from cachezoo.errors import CachezooError, ConfigError, os_message
 from cachezoo.private import make_closed
 
 PR_SET_PDEATHSIG = 1
+STARTED_BY = "CACHEZOO_STARTED_BY"
+"""Environment variable: the process that a stage ends with."""
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to end this process when its parent dies, so that no stage outlives a killed `dvc repro`."""
+    """Ask the kernel to end this process when its parent dies, so that no stage outlives a killed `dvc repro`.
+
+    On a busy machine it takes seconds until an interpreter comes here, and its parent may be gone by then. Who started
+    the stage says so in the environment.
+    """
     parent = os.getppid()
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    if os.getppid() != parent:
+    started_by = os.environ.get(STARTED_BY, "")
+    gone = started_by.isdecimal() and not Path("/proc", started_by).exists()
+    if gone or os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -11,7 +11,7 @@ from cachezoo.devices.profile import load_models
 from cachezoo.devices.replaying import write_responses
 from cachezoo.io import read_table
 from cachezoo.traces.store import read_trace
-from tests.e2e.test_pipeline import cachezoo, clone, dvc
+from tests.e2e.test_pipeline import cachezoo, clone, dvc, rerun
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "fio")]
 
@@ -40,17 +40,6 @@ def keep_alpha(matrix: Path) -> None:
     matrix.write_text(yaml.safe_dump(table))
 
 
-def repro(folder: Path, *targets: str) -> str:
-    done = dvc(folder, "repro", *targets)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
-
-
-def ran(text: str) -> set[str]:
-    """Stages that a run of `dvc repro` began."""
-    return {line.split("'")[1] for line in text.splitlines() if line.startswith("Running stage '")}
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = clone(tmp_path_factory.mktemp("real") / "clone")
@@ -59,7 +48,7 @@ def folder(tmp_path_factory):
         assert done.returncode == 0, done.stderr
     keep_alpha(made / "conf/matrix.yaml")
     configure(made)
-    repro(made, *TARGETS)
+    rerun(made, *TARGETS)
     return made
 
 
@@ -108,20 +97,20 @@ def test_what_was_measured_leads_to_figures_an_export_and_a_calibration(folder):
 def test_a_device_is_not_measured_again_until_trace_device_or_settings_change(folder):
     before = responses(folder)
     assert len(before) == 3
-    assert "replay" not in {name.split("@")[0] for name in ran(repro(folder, *TARGETS))}
+    assert "replay" not in {name.split("@")[0] for name in rerun(folder, *TARGETS)}
     configure(folder, "evaluate.bootstrap_samples=110")
-    stages = ran(repro(folder, *TARGETS))
+    stages = rerun(folder, *TARGETS)
     assert "evaluate@alpha" in stages
     assert not {name for name in stages if name.startswith("replay")}
     assert responses(folder) == before
     configure(folder, "device.repetitions=2")
-    assert "replay@alpha_test" in ran(repro(folder, "replay@alpha_test"))
+    assert "replay@alpha_test" in rerun(folder, "replay@alpha_test")
 
 
 def test_a_target_that_is_gone_ends_the_stage_in_one_line_and_loses_no_measurement(folder):
     record = folder / "data/replays/alpha/alpha_test.json"
     configure(folder, "device.repetitions=2")
-    repro(folder, "replay@alpha_test")
+    rerun(folder, "replay@alpha_test")
     before = record.read_bytes()
     configure(folder, "device.repetitions=4")
     os.rename(folder.parent / "ssd.scratch", folder.parent / "elsewhere")
@@ -132,7 +121,7 @@ def test_a_target_that_is_gone_ends_the_stage_in_one_line_and_loses_no_measureme
         assert len(lines) == 1
         assert "ssd.scratch" in lines[0]
         configure(folder, "device.repetitions=2")
-        assert ran(repro(folder, "replay@alpha_test")) == {"compose"}  # DVC has kept what was measured
+        assert rerun(folder, "replay@alpha_test") == {"compose"}  # DVC has kept what was measured
     finally:
         os.rename(folder.parent / "elsewhere", folder.parent / "ssd.scratch")
     assert record.read_bytes() == before

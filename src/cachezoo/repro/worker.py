@@ -17,7 +17,7 @@ from dvc.stage import Stage
 from dvc.stage.serialize import to_lockfile
 
 from cachezoo.repro.lockfile import entry_text
-from cachezoo.stage import die_with_parent
+from cachezoo.stage import STARTED_BY, die_with_parent
 
 BEGUN = b"Running stage '"
 COMMAND = b"> "
@@ -36,6 +36,7 @@ def _run(stage: Stage, force: bool, parent: int, out: int, err: int, result: Con
     """Bring a stage up to date; runs in the new process, which Ctrl-C leaves alone so that DVC's files stay whole."""
     interrupts: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    os.environ[STARTED_BY] = str(os.getpid())
     die_with_parent()
     if os.getppid() != parent:
         os._exit(FAILED)

@@ -19,6 +19,7 @@ from dvc.repo import Repo
 from cachezoo.repro.plan import Plan
 from cachezoo.repro.progress import Seconds
 from cachezoo.repro.run import Run
+from cachezoo.stage import STARTED_BY
 
 MAIN = "import sys; from cachezoo.repro.run import main; raise SystemExit(main(sys.argv[1:]))"
 SRC = Path(__file__).resolve().parents[3] / "src"
@@ -355,6 +356,22 @@ def test_a_killed_run_leaves_no_stage(project):
     process.kill()
     process.communicate(timeout=30)
     assert none_left(project)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_stage_that_comes_to_itself_after_its_run_was_killed_ends(gone):
+    starter = subprocess.Popen(["sleep", "60"])
+    try:
+        if gone:
+            starter.kill()
+            starter.wait(timeout=30)
+        code = "from cachezoo.stage import die_with_parent\ndie_with_parent()"
+        env = {**os.environ, STARTED_BY: str(starter.pid)}
+        done = subprocess.run([sys.executable, "-c", code], env=env, timeout=60, check=False)
+        assert done.returncode == (-signal.SIGKILL if gone else 0)
+    finally:
+        starter.kill()
+        starter.wait(timeout=30)
 
 
 def test_a_killed_run_goes_on_to_the_same_lock(project):
