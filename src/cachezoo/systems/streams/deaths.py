@@ -84,7 +84,7 @@ def rows_of(writes: DriveWrites) -> Rows:
         writes: of the train cycles alone, so that no lifetime ends in a later one.
     """
     n = len(writes)
-    horizon = min(writes.footprint, n // 2)
+    horizon = max(1, min(writes.footprint, n // 2))
     settled = np.arange(n) + horizon < n
     life = np.where(writes.lifetimes == NEVER, horizon, np.minimum(writes.lifetimes, horizon))
     return Rows(inputs_of(writes)[settled], np.log2(life[settled]).astype(np.float32), horizon)
