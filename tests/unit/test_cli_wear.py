@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
     assert said["host_pages"] == 20_000
     assert said["footprint"] == len(set(hot_and_cold().tolist()))
     assert said["answer"].startswith("Yes: at 20% over-provisioning the drive without streams writes ")
-    assert "FIOS by F: 2 of 4 streams are used: the chunks' features have 2 distinct points" in said["notes"]
+    assert said["notes"] == ["fios:F: the chunks' features have 2 distinct points, and no more streams are used"]
 
 
 def test_the_answer_speaks_of_what_was_best_on_the_cycle_before_not_on_the_one_that_counts(run):
@@ -164,6 +165,45 @@ def test_a_cycle_that_writes_too_little_teaches_nothing_and_says_so(run):
     assert status == 0, err
     assert json.loads(out)["notes"] == [
         "lifetime: the cycles that it learns on write too little, so that all goes to stream 0"
+    ]
+
+
+def test_notes_are_lines_of_their_own_below_the_table_one_a_placement(run):
+    words = ("--by", "fios:F,fios,autostream", "--streams", "4,8,16", "--op", "28%")
+    parts = [written(part, f"part{k}.parquet") for k, part in enumerate(np.split(hot_and_cold(), [30_000, 30_015]))]
+    status, out, err = run(*parts, *words)
+    assert status == 0, err
+    below = out.rsplit("drive writes until", 1)[1].splitlines()
+    assert [line.partition(":")[0] for line in below if line.startswith(("fios", "auto"))] == [
+        "fios",
+        "fios",
+        "autostream",
+    ]
+    assert below[-1] == (
+        "autostream: cycle 2 of 3 writes 15 pages, too few to tune on: it takes decay 0.5, chunk_bytes 32768"
+    )
+    assert out.count("distinct point") == 1
+
+
+def test_a_drive_that_is_too_small_may_be_larger(run):
+    file = written(hot_and_cold())
+    status, _, err = run(file, "--streams", "250", "--op", "28%", "--by", "equal")
+    assert status == 1
+    assert err.rstrip().endswith("fewer streams, or more over-provisioning, or a larger --drive")
+    assert run(file, "--streams", "250", "--op", "28%", "--by", "equal", "--drive", "1GiB")[0] == 0
+    err = run(file, "--drive", "1MiB")[2]
+    assert err.rstrip().endswith("give a larger capacity, or none for a drive as large as what is written")
+
+
+def test_a_bundle_is_of_one_volume(run):
+    trace = trace_of(hot_and_cold())
+    halves = np.repeat(np.array([0, 1], np.int32), len(trace) // 2)
+    write_trace(replace(trace, volume=Coded(halves, ("vda", "vdb"))), Path("two.parquet"))
+    status, out, err = run("two.parquet", "--op", "28%", "--bundle", GOLDEN)
+    assert (status, out) == (1, "")
+    assert err.splitlines() == [
+        "cachezoo: two.parquet: it writes to 2 volumes (vda, vdb), and --bundle is of one: "
+        "split the trace first (cachezoo trace split --by volume), or leave --bundle out"
     ]
 
 
