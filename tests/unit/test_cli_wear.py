@@ -112,7 +112,10 @@ def test_the_answer_comes_first_then_the_table_and_the_plot(run):
     assert "over-provisioning the drive without streams writes" in out.splitlines()[0]
     for word in ("placement", "legacy", "equal, 4 streams", "oracle, 4 streams", "3,000 erases"):
         assert word in out
-    assert Path("wear.svg").read_text().startswith("<?xml")
+    drawn = Path("wear.svg").read_text()
+    assert drawn.startswith("<?xml")
+    for word in ("28% over-provisioning", "WAF, with", "erases of blocks in the cycle", "drive writes until worn out"):
+        assert word in drawn
     run(file, "--streams", "4", "--op", "28%", "--by", "equal,oracle", "--plot", "again.svg")
     assert Path("again.svg").read_bytes() == Path("wear.svg").read_bytes()
 

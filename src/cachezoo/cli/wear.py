@@ -59,7 +59,9 @@ def wear(
         str | None, typer.Option(help="Capacity, such as 10GiB; at most 1TiB. Default: as large as what is written.")
     ] = None,
     endurance: Endurance = 3000,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw flash writes into this PNG or SVG file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw WAF, erases and drive writes into this PNG or SVG.")
+    ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
