@@ -16,7 +16,7 @@ from cachezoo.models.trained import TrainedModel, read_fitted, read_trained
 from cachezoo.systems.streams.bench import Bench, Candidate, untaught
 from cachezoo.systems.streams.beside import on_test, online
 from cachezoo.systems.streams.compare import of_legacy, waf_interval
-from cachezoo.systems.streams.cycles import read_cycle
+from cachezoo.systems.streams.cycles import read_cycle, why_no_drive
 from cachezoo.systems.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.systems.streams.dictionary import FILE
 from cachezoo.systems.streams.fit import CONTEXT, model_id
@@ -168,9 +168,7 @@ def evaluate_category(category: str, settings: Settings) -> StreamsMetrics:
     folder = paths.trained(name)
     model, judged = read_trained(folder, "streams"), read_judged(folder)
     cycles = {role: read_cycle(settings.cycles.get(role, [])) for role in ("train", "validation", "test")}
-    reason, traces = judged.reason, {}
-    if not reason and not cycles["test"]:
-        reason = "no test trace of the category writes anything"
+    reason, traces = judged.reason or _why_not(cycles), {}
     if not reason:
         fitted = read_fitted(paths.fitted(name), "streams")
         variants = read_variants(paths.fitted(name), fitted.learned["variants"])
@@ -201,6 +199,13 @@ def evaluate_category(category: str, settings: Settings) -> StreamsMetrics:
         sid_bytes=len(read_dictionary(folder / FILE).to_bytes()),
     )
     return StreamsMetrics(category=category, reason=reason, traces=traces, models={name: model_said})
+
+
+def _why_not(cycles: Mapping[str, Mapping[str, Trace]]) -> str:
+    """Why there is no test cycle to judge by; empty where there is one."""
+    if not cycles["test"]:
+        return "no test trace of the category writes anything"
+    return why_no_drive([trace for own in cycles.values() for trace in own.values()], "train, validation and test")
 
 
 def evaluate_streams(params: "Params", category: str) -> StreamsMetrics:

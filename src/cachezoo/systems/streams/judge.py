@@ -25,7 +25,7 @@ from cachezoo.settings.wear import Drive
 from cachezoo.systems.streams.bench import Bench, Candidate, grid
 from cachezoo.systems.streams.beside import try_lifetimes
 from cachezoo.systems.streams.compare import lead
-from cachezoo.systems.streams.cycles import read_cycle
+from cachezoo.systems.streams.cycles import read_cycle, why_no_drive
 from cachezoo.systems.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.systems.streams.dictionary import FILE, Dictionary
 from cachezoo.systems.streams.fit import CONTEXT, automatic, model_id, uses
@@ -214,6 +214,8 @@ def judge_category(
         reason = "not judged: no validation trace of the category writes anything"
     if not reason and not any(tells_apart(variant) for variant in variants):
         reason = "not judged: no features tell the chunks of the train cycle apart"
+    if not reason and (said := why_no_drive([*train.values(), *validation.values()], "train and validation")):
+        reason = f"not judged: {said}"
     if reason:
         return *not_judged(model, reason), told
     bench = Bench.of(list(train.values()), list(validation.values()), settings.drive, int(model.arch["streams"]))
