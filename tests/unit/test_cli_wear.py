@@ -282,6 +282,18 @@ def test_what_a_caches_admission_writes_becomes_erases(run, tmp_path):
     assert rejectx["rows"][0]["erases"] < lru["rows"][0]["erases"]
 
 
+def test_a_cache_that_hardly_writes_in_the_cycle_before_has_a_note_below_its_table(run):
+    rng = np.random.default_rng(0)
+    reads = np.concatenate(
+        [rng.integers(0, 30_000, 30_000), np.zeros(30_000, np.int64), rng.integers(0, 30_000, 30_000)]
+    )
+    words = ("--policy", "fifo", "--capacity", "40%", "--op", "28%", "--by", "sepbit")
+    status, out, err = run("cache-wear", written(reads, op=0), *words)
+    assert status == 0, err
+    last = out.splitlines()[-1]
+    assert last.startswith("fifo, sepbit: cycle 2 of 3 writes ") and last.endswith("it takes collected 4")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
