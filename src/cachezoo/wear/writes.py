@@ -1,6 +1,6 @@
 """The flash pages that a trace's cycles write, as one drive gets them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -108,6 +108,20 @@ def volume_starts(traces: Sequence[Trace]) -> dict[str, int]:
         starts[name] = at
         at += -(-ends[name] // CHUNK_BYTES) * CHUNK_BYTES
     return starts
+
+
+def several_volumes(volumes: Collection[str], what: str) -> str:
+    """Why traces are no cycles of one drive, where what is learned of one volume is to serve it; empty where they are.
+
+    What is learned of a volume says nothing of another, and a second one moves the addresses of the first.
+
+    Args:
+        volumes: names of those that are written, as `volume_starts` has them.
+        what: the traces are, for the line.
+    """
+    if len(volumes) < 2:
+        return ""
+    return f"the {what} traces write to {len(volumes)} volumes ({', '.join(list(volumes)[:3])} …), a drive has one"
 
 
 def _cycle(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> tuple[I64, I64]:

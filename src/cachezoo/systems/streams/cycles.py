@@ -1,6 +1,6 @@
 """The cycles of a category's drive: its writes while a model learns, while it is judged, and while it is tested."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,6 @@ from cachezoo.errors import ConfigError
 from cachezoo.settings.data import WRITES
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.wear.writes import volume_starts
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -53,22 +52,3 @@ def read_cycle(files: Sequence[str]) -> dict[str, Trace]:
     """
     found = {Path(file).stem: read_trace(Path(file)) for file in files}
     return {key: trace for key, trace in found.items() if (trace.op == OP_WRITE).any()}
-
-
-def why_no_drive(traces: Iterable[Trace], what: str) -> str:
-    """Why traces are no cycles of one drive: they write to several volumes. Empty where they write to one.
-
-    What is learned of one volume says nothing of another, and a second one moves the addresses of the first.
-
-    Args:
-        traces: cycles.
-        what: they are, for the line.
-    """
-    return several(list(volume_starts(list(traces))), what)
-
-
-def several(volumes: Sequence[str], what: str) -> str:
-    """That there are several volumes, in a line; empty where there is one."""
-    if len(volumes) < 2:
-        return ""
-    return f"the {what} traces write to {len(volumes)} volumes ({', '.join(volumes[:3])} …), a drive has one"

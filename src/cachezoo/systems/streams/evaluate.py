@@ -16,7 +16,7 @@ from cachezoo.models.trained import TrainedModel, read_fitted, read_trained
 from cachezoo.systems.streams.bench import Bench, Candidate, untaught
 from cachezoo.systems.streams.beside import on_test, online
 from cachezoo.systems.streams.compare import of_legacy, waf_interval
-from cachezoo.systems.streams.cycles import read_cycle, why_no_drive
+from cachezoo.systems.streams.cycles import read_cycle
 from cachezoo.systems.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.systems.streams.dictionary import FILE
 from cachezoo.systems.streams.fit import CONTEXT, model_id
@@ -26,6 +26,7 @@ from cachezoo.systems.streams.metrics import StreamsMetrics, StreamsModel, Strea
 from cachezoo.systems.streams.variants import Known, Variant, read_dictionary, read_variants
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ONLINE
+from cachezoo.wear.writes import several_volumes, volume_starts
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -205,7 +206,8 @@ def _why_not(cycles: Mapping[str, Mapping[str, Trace]]) -> str:
     """Why there is no test cycle to judge by; empty where there is one."""
     if not cycles["test"]:
         return "no test trace of the category writes anything"
-    return why_no_drive([trace for own in cycles.values() for trace in own.values()], "train, validation and test")
+    volumes = volume_starts([trace for own in cycles.values() for trace in own.values()])
+    return several_volumes(volumes, "train, validation and test")
 
 
 def evaluate_streams(params: "Params", category: str) -> StreamsMetrics:

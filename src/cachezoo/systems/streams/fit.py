@@ -17,7 +17,7 @@ from cachezoo.models.trained import FittedModel, TraceUse
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
-from cachezoo.systems.streams.cycles import read_cycle, several
+from cachezoo.systems.streams.cycles import read_cycle
 from cachezoo.systems.streams.deaths import fit_lifetimes
 from cachezoo.systems.streams.learn import all_names, learn, named
 from cachezoo.systems.streams.settings import Fit, Model
@@ -25,6 +25,7 @@ from cachezoo.systems.streams.stated import FEATURES, GEOMETRY
 from cachezoo.systems.streams.variants import Known, write_variants
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import LEGACY
+from cachezoo.wear.writes import several_volumes
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -111,7 +112,7 @@ def why_not(category: str, traces: Mapping[str, Trace], labels: Sequence[StreamL
     """Why nothing can be learned; empty where something can."""
     if not traces:
         return f"no train trace of {category} writes anything; one is added by cachezoo trace add"
-    if said := several(sorted({name for one in labels for name in one.volume.names}), "train"):
+    if said := several_volumes(sorted({name for one in labels for name in one.volume.names}), "train"):
         return said
     if len(labels[-1]) < 2:
         return "one chunk alone is written: there is nothing to tell apart"

@@ -25,7 +25,7 @@ from cachezoo.settings.wear import Drive
 from cachezoo.systems.streams.bench import Bench, Candidate, grid
 from cachezoo.systems.streams.beside import try_lifetimes
 from cachezoo.systems.streams.compare import lead
-from cachezoo.systems.streams.cycles import read_cycle, why_no_drive
+from cachezoo.systems.streams.cycles import read_cycle
 from cachezoo.systems.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.systems.streams.dictionary import FILE, Dictionary
 from cachezoo.systems.streams.fit import CONTEXT, automatic, model_id, uses
@@ -36,6 +36,7 @@ from cachezoo.systems.streams.variants import Known, Variant, read_variants
 from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.names import EQUAL, LEGACY
 from cachezoo.wear.run import Wear
+from cachezoo.wear.writes import several_volumes, volume_starts
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -214,7 +215,8 @@ def judge_category(
         reason = "not judged: no validation trace of the category writes anything"
     if not reason and not any(tells_apart(variant) for variant in variants):
         reason = "not judged: no features tell the chunks of the train cycle apart"
-    if not reason and (said := why_no_drive([*train.values(), *validation.values()], "train and validation")):
+    volumes = volume_starts([*train.values(), *validation.values()])
+    if not reason and (said := several_volumes(volumes, "train and validation")):
         reason = f"not judged: {said}"
     if reason:
         return *not_judged(model, reason), told
