@@ -1,11 +1,13 @@
 """Write amplification with forests of lifetimes beside dictionaries and baselines, through the system's own stages.
 
-Run as `.venv/bin/python benchmarks/deaths.py NAME=FILE[,FILE,FILE] ...`. A single file is one drive's trace, cut into
-three cycles of equally many write requests; three files are its cycles; `FILE@0.4@0.7` is cut at these shares of its
-requests. All is chosen on the second cycle; figures are of the third.
+Run as `.venv/bin/python benchmarks/deaths.py [--unknown] NAME=FILE[,FILE,FILE] ...`. A single file is one drive's
+trace, cut into three cycles of equally many write requests; three files are its cycles; `FILE@0.4@0.7` is cut at these
+shares of its requests. All is chosen on the second cycle; figures are of the third. `--unknown` takes seconds and
+prints one figure alone: the share of page writes that go to chunks which the first cycle never wrote. No dictionary of
+that cycle can tell those apart.
 """
 
-import sys
+import argparse
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +25,7 @@ from cachezoo.systems.streams.learn import learn
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.traces.table import OP_WRITE, Trace
+from cachezoo.wear.writes import drive_writes
 
 COLUMNS = ("legacy", "equal", "sepbit", "fios", "chosen", "online", "forest", "least", "most", "oracle")
 
@@ -37,6 +40,12 @@ def cycles_of(files: str) -> list[Trace]:
     writes = np.flatnonzero(trace.op == OP_WRITE)
     cuts = [int(float(share) * len(trace)) for share in shares] or [int(writes[len(writes) * k // 3]) for k in (1, 2)]
     return [trace.rows(a, b) for a, b in pairwise([0, *cuts, len(trace)])]
+
+
+def unknown(cycles: list[Trace]) -> float:
+    """Share of the page writes of the last cycle that go to chunks which the first never wrote."""
+    writes = drive_writes(cycles)
+    return 1 - float(np.isin(writes.chunks[writes.cycle(-1)], writes.chunks[writes.cycle(0)]).mean())
 
 
 def measure(name: str, cycles: list[Trace]) -> tuple[dict[str, float], str]:
@@ -78,11 +87,28 @@ def measure(name: str, cycles: list[Trace]) -> tuple[dict[str, float], str]:
 
 
 def main() -> None:
-    """Print a line a drive, then medians over those with something to gain."""
+    """Print what the options ask for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("drives", nargs="+", metavar="NAME=FILE[,FILE,FILE]")
+    parser.add_argument("--unknown", action="store_true", help="print how much goes to unknown chunks, and no WAF")
+    given = parser.parse_args()
+    drives = [(name, files) for name, _, files in (drive.partition("=") for drive in given.drives)]
+    if given.unknown:
+        for name, files in drives:
+            print(f"{name}: {unknown(cycles_of(files)):.1%} of the page writes go to chunks that the first never wrote")
+        return
+    print_wafs(drives)
+
+
+def print_wafs(drives: list[tuple[str, str]]) -> None:
+    """Print a line a drive, then medians over those with something to gain.
+
+    Args:
+        drives: name and files of each.
+    """
     print("WAF by placement;", ", ".join(COLUMNS), "(least and most of the forest's seeds); FIOS; chosen; arguments")
     rows = []
-    for argument in sys.argv[1:]:
-        name, _, files = argument.partition("=")
+    for name, files in drives:
         try:
             figures, said = measure(name, cycles_of(files))
         except CachezooError as error:

@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
     assert said["host_pages"] == 20_000
     assert said["footprint"] == len(set(hot_and_cold().tolist()))
     assert said["answer"].startswith("Yes: at 20% over-provisioning the drive without streams writes ")
-    assert "FIOS by F: 2 of 4 streams are used: the chunks' features have 2 distinct points" in said["notes"]
+    assert said["notes"] == ["fios:F: the chunks' features have 2 distinct points, and no more streams are used"]
 
 
 def test_the_answer_speaks_of_what_was_best_on_the_cycle_before_not_on_the_one_that_counts(run):
@@ -111,7 +112,10 @@ def test_the_answer_comes_first_then_the_table_and_the_plot(run):
     assert "over-provisioning the drive without streams writes" in out.splitlines()[0]
     for word in ("placement", "legacy", "equal, 4 streams", "oracle, 4 streams", "3,000 erases"):
         assert word in out
-    assert Path("wear.svg").read_text().startswith("<?xml")
+    drawn = Path("wear.svg").read_text()
+    assert drawn.startswith("<?xml")
+    for word in ("28% over-provisioning", "WAF, with", "erases of blocks in the cycle", "drive writes until worn out"):
+        assert word in drawn
     run(file, "--streams", "4", "--op", "28%", "--by", "equal,oracle", "--plot", "again.svg")
     assert Path("again.svg").read_bytes() == Path("wear.svg").read_bytes()
 
@@ -164,6 +168,45 @@ def test_a_cycle_that_writes_too_little_teaches_nothing_and_says_so(run):
     assert status == 0, err
     assert json.loads(out)["notes"] == [
         "lifetime: the cycles that it learns on write too little, so that all goes to stream 0"
+    ]
+
+
+def test_notes_are_lines_of_their_own_below_the_table_one_a_placement(run):
+    words = ("--by", "fios:F,fios,autostream", "--streams", "4,8,16", "--op", "28%")
+    parts = [written(part, f"part{k}.parquet") for k, part in enumerate(np.split(hot_and_cold(), [30_000, 30_015]))]
+    status, out, err = run(*parts, *words)
+    assert status == 0, err
+    below = out.rsplit("drive writes until", 1)[1].splitlines()
+    assert [line.partition(":")[0] for line in below if line.startswith(("fios", "auto"))] == [
+        "fios",
+        "fios",
+        "autostream",
+    ]
+    assert below[-1] == (
+        "autostream: cycle 2 of 3 writes 15 pages, too few to tune on: it takes decay 0.5, chunk_bytes 32768"
+    )
+    assert out.count("distinct point") == 1
+
+
+def test_a_drive_that_is_too_small_may_be_larger(run):
+    file = written(hot_and_cold())
+    status, _, err = run(file, "--streams", "250", "--op", "28%", "--by", "equal")
+    assert status == 1
+    assert err.rstrip().endswith("fewer streams, or more over-provisioning, or a larger --drive")
+    assert run(file, "--streams", "250", "--op", "28%", "--by", "equal", "--drive", "1GiB")[0] == 0
+    err = run(file, "--drive", "1MiB")[2]
+    assert err.rstrip().endswith("give a larger capacity, or none for a drive as large as what is written")
+
+
+def test_a_bundle_is_of_one_volume(run):
+    trace = trace_of(hot_and_cold())
+    halves = np.repeat(np.array([0, 1], np.int32), len(trace) // 2)
+    write_trace(replace(trace, volume=Coded(halves, ("vda", "vdb"))), Path("two.parquet"))
+    status, out, err = run("two.parquet", "--op", "28%", "--bundle", GOLDEN)
+    assert (status, out) == (1, "")
+    assert err.splitlines() == [
+        "cachezoo: two.parquet: it writes to 2 volumes (vda, vdb), and --bundle is of one: "
+        "split the trace first (cachezoo trace split --by volume), or leave --bundle out"
     ]
 
 
@@ -237,6 +280,18 @@ def test_what_a_caches_admission_writes_becomes_erases(run, tmp_path):
     lru, rejectx = json.loads(run("cache-wear", *words, "--json")[1])["runs"]
     assert rejectx["host_pages"] < lru["host_pages"]
     assert rejectx["rows"][0]["erases"] < lru["rows"][0]["erases"]
+
+
+def test_a_cache_that_hardly_writes_in_the_cycle_before_has_a_note_below_its_table(run):
+    rng = np.random.default_rng(0)
+    reads = np.concatenate(
+        [rng.integers(0, 30_000, 30_000), np.zeros(30_000, np.int64), rng.integers(0, 30_000, 30_000)]
+    )
+    words = ("--policy", "fifo", "--capacity", "40%", "--op", "28%", "--by", "sepbit")
+    status, out, err = run("cache-wear", written(reads, op=0), *words)
+    assert status == 0, err
+    last = out.splitlines()[-1]
+    assert last.startswith("fifo, sepbit: cycle 2 of 3 writes ") and last.endswith("it takes collected 4")
 
 
 @pytest.mark.parametrize(

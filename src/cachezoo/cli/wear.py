@@ -13,6 +13,9 @@ from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cachezoo.evaluation.wear.asked import WearAsked
     from cachezoo.evaluation.wear.cache import CacheWrites
     from cachezoo.evaluation.wear.table import WearRow, WearTable
     from cachezoo.systems.streams.dictionary import Dictionary
@@ -56,7 +59,9 @@ def wear(
         str | None, typer.Option(help="Capacity, such as 10GiB; at most 1TiB. Default: as large as what is written.")
     ] = None,
     endurance: Endurance = 3000,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw flash writes into this PNG or SVG file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw WAF, erases and drive writes into this PNG or SVG.")
+    ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
@@ -68,39 +73,48 @@ def wear(
     What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last.
     """
     from cachezoo.console import progress
-    from cachezoo.evaluation.wear.asked import (
-        WearAsked,
-        cycles_of,
-        parse_by,
-        parse_bytes,
-        parse_shares,
-        parse_streams,
-    )
+    from cachezoo.evaluation.wear.asked import check_bundle, cycles_of
     from cachezoo.evaluation.wear.table import check_room, count_rows, wear_table, writes_of
-    from cachezoo.settings.wear import Drive
 
     plot = png_path(plot)
-    asked = WearAsked(
-        by=parse_by(by, bundle is not None),
+    asked = _asked(by, streams, op, endurance, drive, bundle is not None)
+    learned = None if bundle is None else _dictionary(bundle)
+    names = [path.name for path in trace]
+    own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
+    if learned is not None:
+        check_bundle(own, ", ".join(names))
+    writes = writes_of(own, asked.drive)
+    check_room(writes, asked, ", ".join(names), learned, larger=", or a larger --drive")
+    with progress(f"wear of {names[-1]}", count_rows(asked)) as advance:
+        found = wear_table(writes, own, asked, advance, learned)
+    if plot is not None:
+        from cachezoo.evaluation.wear.plot import draw_wear
+
+        draw_wear(found, names[-1], plot)
+    if as_json:
+        typer.echo(json.dumps({"trace": names, **found.values()}, allow_nan=False))
+        return
+    _print(found, " ".join(names))
+
+
+def _asked(
+    by: str, streams: str, op: str, endurance: int, drive: str | None = None, bundle: bool = False
+) -> "WearAsked":
+    """What the options say.
+
+    Raises:
+        ConfigError: one says what cannot be.
+    """
+    from cachezoo.evaluation.wear.asked import WearAsked, parse_by, parse_bytes, parse_shares, parse_streams
+    from cachezoo.settings.wear import Drive
+
+    return WearAsked(
+        by=parse_by(by, bundle),
         streams=parse_streams(streams),
         over_provisioning=parse_shares(op),
         drive=Drive(capacity_bytes=None if drive is None else parse_bytes(drive, "drive"), cycles=endurance),
         seed=SEED,
     )
-    learned = None if bundle is None else _dictionary(bundle)
-    own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
-    writes = writes_of(own, asked.drive)
-    check_room(writes, asked, ", ".join(path.name for path in trace), learned)
-    with progress(f"wear of {trace[-1].name}", count_rows(asked)) as advance:
-        found = wear_table(writes, own, asked, advance, learned)
-    if plot is not None:
-        from cachezoo.evaluation.wear.plot import draw_wear
-
-        draw_wear(found, trace[-1].name, plot)
-    if as_json:
-        typer.echo(json.dumps({"trace": [path.name for path in trace], **found.values()}, allow_nan=False))
-        return
-    _print(found, " ".join(path.name for path in trace))
 
 
 @app.command("cache-wear")
@@ -127,16 +141,14 @@ def cache_wear(
     The SSD is as large as the cache; a page takes the slot of the page that it evicts.
     """
     from cachezoo.console import progress
-    from cachezoo.evaluation.wear.asked import USUAL_CYCLES, WearAsked, parse_by, parse_shares, parse_streams
+    from cachezoo.evaluation.wear.asked import USUAL_CYCLES
     from cachezoo.evaluation.wear.cache import cache_tables, check_cache, page_cache_writes
     from cachezoo.evaluation.wear.table import count_rows
     from cachezoo.policies.simulate import Simulator, capacity_of
-    from cachezoo.settings.wear import Drive
     from cachezoo.sizes import Size, human_pages
     from cachezoo.traces.pages import expand_pages
 
-    drive = Drive(cycles=endurance)
-    asked = WearAsked(parse_by(by, False), parse_streams(streams), parse_shares(op), drive, SEED)
+    asked = _asked(by, streams, op, endurance)
     check_cache(asked)
     ids, size = known(policy or ["lru"]), str(Size.parse(capacity))
     own = read_given(trace, fmt, option, columns, ask=not as_json)
@@ -175,6 +187,8 @@ def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title:
         f"that the cache writes; drive writes until a block has had {tables[0].endured:,} erases"
     )
     print_rows(rows, title, caption, CACHE_COLUMNS, tuple(CACHE_COLUMNS))
+    for cache, table in zip(caches, tables, strict=True):
+        _print_notes([f"{cache.policy}, {note}" for note in table.notes])
 
 
 def _dictionary(path: Path) -> "Dictionary":
@@ -205,9 +219,16 @@ def _print(found: "WearTable", name: str) -> None:
         f"until a block has had {found.endured:,} erases; streams: that writes of the host went to; oracle knows the "
         "future"
     )
-    for note in found.notes:
-        caption += f"; {note}"
     print_rows([_cells(row) for row in found.rows], f"{name}: wear by placement", caption, COLUMNS, tuple(COLUMNS))
+    _print_notes(found.notes)
+
+
+def _print_notes(notes: "Sequence[str]") -> None:
+    """A line each, below the table."""
+    from cachezoo.console import out
+
+    for note in notes:
+        out().print(note, soft_wrap=True, markup=False)
 
 
 def _cells(row: "WearRow") -> dict[str, str]:

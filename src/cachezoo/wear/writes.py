@@ -1,6 +1,6 @@
 """The flash pages that a trace's cycles write, as one drive gets them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,7 +110,21 @@ def volume_starts(traces: Sequence[Trace]) -> dict[str, int]:
     return starts
 
 
-def _cycle(trace: Trace, starts: dict[str, int], page_bytes: int) -> tuple[I64, I64]:
+def several_volumes(volumes: Collection[str], what: str) -> str:
+    """Why traces are no cycles of one drive, where what is learned of one volume is to serve it; empty where they are.
+
+    What is learned of a volume says nothing of another, and a second one moves the addresses of the first.
+
+    Args:
+        volumes: names of those that are written, as `volume_starts` has them.
+        what: the traces are, for the line.
+    """
+    if len(volumes) < 2:
+        return ""
+    return f"the {what} traces write to {len(volumes)} volumes ({', '.join(list(volumes)[:3])} …), a drive has one"
+
+
+def _cycle(trace: Trace, starts: Mapping[str, int], page_bytes: int) -> tuple[I64, I64]:
     """Of each page write: the page by address, and the row of its request."""
     rows = np.flatnonzero(trace.op == OP_WRITE)
     start_of = np.array([starts.get(name, 0) for name in trace.volume.names], np.int64)
@@ -128,7 +142,9 @@ def _cycle(trace: Trace, starts: dict[str, int], page_bytes: int) -> tuple[I64, 
     return np.repeat(first, count) + inside, np.repeat(rows, count)
 
 
-def drive_writes(traces: Sequence[Trace], page_bytes: int = 8192) -> DriveWrites:
+def drive_writes(
+    traces: Sequence[Trace], page_bytes: int = 8192, starts: Mapping[str, int] | None = None
+) -> DriveWrites:
     """The page writes of a drive that lives through the cycles, in their order.
 
     A page that a write touches only in part counts as written; a request writes each of its pages once. A row that
@@ -137,16 +153,18 @@ def drive_writes(traces: Sequence[Trace], page_bytes: int = 8192) -> DriveWrites
     Args:
         traces: the cycles of one drive.
         page_bytes: size of a flash page.
+        starts: first byte of each volume that is written, where the drive lives through other cycles too and a volume
+            may be larger in those (`volume_starts` of them all); None where these are all its cycles.
 
     Raises:
         TraceError: nothing is written, or more than 2**31 - 1 pages.
     """
-    starts = volume_starts(traces)
+    own = volume_starts(traces)
     names = ", ".join(dict.fromkeys(trace.meta.trace_id for trace in traces))
-    if not starts:
+    if not own:
         message = f"{names}: no request writes, so that no flash wears; give a trace with writes"
         raise TraceError(message)
-    parts = [_cycle(trace, starts, page_bytes) for trace in traces]
+    parts = [_cycle(trace, starts or own, page_bytes) for trace in traces]
     cuts = np.cumsum([0, *(len(page) for page, _ in parts)], dtype=np.int64)
     if cuts[-1] > MAX_WRITES:
         message = f"{names}: {cuts[-1]} page writes in all, at most {MAX_WRITES} can be simulated: cut the traces"

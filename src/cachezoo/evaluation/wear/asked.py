@@ -10,11 +10,13 @@ from cachezoo.systems.streams.cluster import COMBINATIONS
 from cachezoo.systems.streams.dictionary import MOST_STREAMS
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import AUTOSTREAM, BUNDLE, EQUAL, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT
+from cachezoo.wear.writes import volume_starts
 
 PLACEMENTS = (LEGACY, EQUAL, FIOS, AUTOSTREAM, SEPBIT, LIFETIME, ORACLE)
 LEARNED = (FIOS, LIFETIME, BUNDLE)
 USUAL_CYCLES = 3
 MOST_DIGITS = 12
+MOST_NAMED = 3  # volumes in a message
 MOST_BYTES = 1 << 40  # of a drive that is simulated: each of its pages takes memory
 
 
@@ -127,3 +129,23 @@ def cycles_of(traces: Sequence[Trace], cycles: int | None) -> list[Trace]:
         message = f"--cycles {count}: {trace.meta.trace_id} has {n} requests, too few to cut"
         raise ConfigError(message)
     return [trace.rows(k * n // count, (k + 1) * n // count) for k in range(count)]
+
+
+def check_bundle(cycles: Sequence[Trace], name: str) -> None:
+    """Refuse a bundle where several volumes are written: its dictionary knows the chunks of one.
+
+    Args:
+        cycles: of the drive.
+        name: of what writes, for the message.
+
+    Raises:
+        ConfigError: there are several.
+    """
+    volumes = list(volume_starts(cycles))
+    if len(volumes) > 1:
+        more = " …" if len(volumes) > MOST_NAMED else ""
+        message = (
+            f"{name}: it writes to {len(volumes)} volumes ({', '.join(volumes[:MOST_NAMED])}{more}), and --bundle is "
+            "of one: split the trace first (cachezoo trace split --by volume), or leave --bundle out"
+        )
+        raise ConfigError(message)

@@ -1,7 +1,7 @@
 """Placements by name on the writes of a drive: those that learn do so on the cycle before, others are tuned there."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -13,7 +13,7 @@ from cachezoo.labels.streams import StreamLabels
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive
 from cachezoo.systems.streams.beside import arguments
-from cachezoo.systems.streams.cluster import bits_of, cluster_bits, dictionary_of
+from cachezoo.systems.streams.cluster import Clusters, bits_of, cluster_bits, dictionary_of
 from cachezoo.systems.streams.deaths import Lifetimes, fit_lifetimes
 from cachezoo.systems.streams.dictionary import Dictionary
 from cachezoo.systems.streams.labelling import labels_of
@@ -23,7 +23,7 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import AUTOSTREAM, BUNDLE, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT
 from cachezoo.wear.placements import PLACEMENTS
-from cachezoo.wear.run import Wear, wear
+from cachezoo.wear.run import TIME_BLOCKS, Wear, wear
 from cachezoo.wear.writes import DriveWrites, volume_starts
 
 U8 = npt.NDArray[np.uint8]
@@ -46,7 +46,7 @@ class Placed:
         streams: that it is told there are.
         parameters: its own.
         place: uint8[n] the stream of each page write; None where the drive itself places (SepBIT).
-        note: what it says of itself; may be empty.
+        note: what it says of itself, in words that hold for fewer streams too; may be empty.
     """
 
     name: str
@@ -87,9 +87,10 @@ class Placing:
     def of(self, name: str, streams: int) -> Placed:
         """A placement that is told how many streams there are, with the parameters that suit the cycle before the last.
 
+        Where that cycle writes too little to tune on, the first of its parameters are taken, and the note says so.
+
         Raises:
             DeviceError: the drive has no room for the streams.
-            TraceError: the cycle before the last writes too little to tune on.
         """
         kind, _, letters = name.partition(":")
         if kind == FIOS:
@@ -111,27 +112,37 @@ class Placing:
         first, *others = tried
         if not others:
             return first
-        return min([first, *others], key=lambda placed: placed.run(self.writes, self.drive, self.writes.cycles - 2).waf)
+        number = self.writes.cycles - 2
+        part = self.writes.cycle(number)
+        if part.stop - part.start < TIME_BLOCKS:
+            note = (
+                f"{first.name}: cycle {number + 1} of {self.writes.cycles} writes {part.stop - part.start} pages, too "
+                f"few to tune on: it takes {_said(first.parameters)}"
+            )
+            return replace(first, note=note)
+        return min([first, *others], key=lambda placed: placed.run(self.writes, self.drive, number).waf)
 
     def _lifetime(self, streams: int) -> Placed:
         """The forest of lifetimes, learned on all cycles but the last two; of two cycles on the first."""
         train = self.cycles[:-2] or self.cycles[:-1]
-        if self.forest is None:
-            self.forest = fit_lifetimes(train, Lifetime(seeds=1), self.seed, "wear", self.writes.page_bytes)
+        since = int(self.writes.starts[len(train)])
+        if self.forest is None and since > 0:  # of cycles that only read there is nothing to learn
+            self.forest = fit_lifetimes(
+                train, Lifetime(seeds=1), self.seed, "wear", self.writes.page_bytes, volume_starts(self.cycles)
+            )
         if self.forest is None:
             note = "lifetime: the cycles that it learns on write too little, so that all goes to stream 0"
             return Placed(LIFETIME, streams, {}, np.zeros(len(self.writes), np.uint8), note)
-        forest, since = self.forest, int(self.writes.starts[len(train)])
+        forest = self.forest
         # Of two cycles the first one teaches, and all there goes to stream 0 whatever is tried: the first is taken.
-        note = (
-            "lifetime: two cycles leave none to choose its classes and parts on: it takes {classes} and {parts}"
-            if len(self.cycles) == len(train) + 1
-            else ""
-        )
+        alone = "lifetime: two cycles leave none to choose its classes and parts on: it takes "
         return self._tuned(
-            Placed(LIFETIME, streams, own, forest.streams_of(0, self.writes, since, **own), note.format(**own))
+            Placed(
+                LIFETIME, streams, own, forest.streams_of(0, self.writes, since, **own),
+                alone + _said(own) if len(self.cycles) == len(train) + 1 else "",
+            )
             for own in arguments(Classes(), streams)
-        )
+        )  # fmt: skip
 
     def _plain(self, name: str, streams: int, parameters: Parameters) -> Placed:
         if name == SEPBIT:
@@ -141,22 +152,44 @@ class Placing:
 
     def _fios(self, name: str, streams: int, letters: str) -> Placed:
         """FIOS by some features, or by those that it chooses: a cycle teaches the next; the first is told nothing."""
-        found, notes = np.zeros(len(self.writes), np.uint8), []
+        found, features, note = np.zeros(len(self.writes), np.uint8), letters, ""
         starts, first = volume_starts(self.cycles), first_chunks(self.writes)
         seed = derive_seed(self.seed, "wear", FIOS)
-        for number, trace in enumerate(self.cycles[:-1]):
-            if number not in self.labels:
-                self.labels[number] = labels_of(trace, expand_pages(trace))
-            labels = self.labels[number]
+        for number in range(len(self.cycles) - 1):
+            labels = self._labels(number)
             features = letters or labels.figures.features
-            note = f"FIOS chooses no feature by cycle {number + 1}: all goes to stream 0; --by fios:FASC names some"
-            if features and len(labels):
+            if not len(labels):
+                note = f"cycle {number + 1} writes nothing to learn from, so that all of cycle {number + 2}"
+                note += " goes to stream 0"
+            elif not features:
+                note = f"FIOS's rule chooses no feature by cycle {number + 1}, so that all goes to stream 0; "
+                note += "--by fios:FASC names some"
+            else:
                 clusters = cluster_bits(bits_of(labels, features, WINDOW), labels, streams, seed)
                 part = self.writes.cycle(number + 1)
                 found[part] = dictionary_of(clusters, labels, starts).look_up(first[part])
-                note = f"FIOS by {features}: {clusters.said()}"
-            notes.append(note)
-        return Placed(name, streams, {"features": features}, found, notes[-1])
+                note = "; ".join(filter(None, ("" if letters else f"FIOS's rule chooses {features}", _fewer(clusters))))
+        return Placed(name, streams, {"features": features}, found, f"{name}: {note}" if note else "")
+
+    def _labels(self, number: int) -> StreamLabels:
+        """Of the chunks of a cycle, made once."""
+        if number not in self.labels:
+            trace = self.cycles[number]
+            self.labels[number] = labels_of(trace, expand_pages(trace))
+        return self.labels[number]
+
+
+def _fewer(clusters: Clusters) -> str:
+    """Why fewer streams are used than there are; empty where all are. The words fit any number that is more."""
+    if clusters.effective == clusters.count:
+        return ""
+    points = "one distinct point" if clusters.points == 1 else f"{clusters.points} distinct points"
+    return f"the chunks' features have {points}, and no more streams are used"
+
+
+def _said(parameters: Parameters) -> str:
+    """Parameters in a line."""
+    return ", ".join(f"{name} {value}" for name, value in parameters.items())
 
 
 def counts_of(name: str, streams: Sequence[int]) -> list[int]:

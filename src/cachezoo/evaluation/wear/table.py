@@ -84,7 +84,7 @@ class WearTable:
         cycles: that there are.
         endured: erases of a block.
         capacity_bytes: of the drive; None where it is as large as what is written.
-        notes: what placements say of themselves.
+        notes: what placements say of themselves, one each at most.
     """
 
     rows: tuple[WearRow, ...]
@@ -151,7 +151,7 @@ def check_room(
         asked: placements and drives.
         name: of what writes, for the message.
         bundle: the dictionary of one.
-        larger: what else makes the drive larger, for the message.
+        larger: what else makes room for streams, for the message.
 
     Raises:
         DeviceError: a drive that is too small; it says which of the shares and numbers of streams asked for fit.
@@ -181,7 +181,8 @@ def check_room(
         own, numbers = max(fitting, key=lambda pair: len(pair[0]) * len(pair[1]))
         fits = "; these fit: --op " + ",".join(f"{100 * share:g}%" for share in own)
         fits += " --streams " + ",".join(map(str, numbers))
-    message = f"{name}: {error}{larger}{fits}"
+    holds = asked.drive.capacity_bytes is None or writes.footprint * writes.page_bytes <= asked.drive.capacity_bytes
+    message = f"{name}: {error}{larger if holds else ''}{fits}"
     raise DeviceError(message) from error
 
 
@@ -199,7 +200,7 @@ def wear_table(
 
     Raises:
         DeviceError: a drive that is too small, see `cachezoo.wear.drive.drive_for`.
-        TraceError: a cycle that is counted or tuned on writes too little.
+        TraceError: the cycle that is counted writes too little.
     """
     shares = asked.over_provisioning
     drives = {share: asked.drive.model_copy(update={"over_provisioning": share}) for share in shares}
@@ -207,11 +208,11 @@ def wear_table(
     before = writes.cycle(writes.cycles - 2)
     judged = writes.cycles > LEAST_CYCLES and before.stop - before.start >= TIME_BLOCKS
     found: dict[float, list[tuple[Placed, Wear, float | None]]] = {share: [] for share in shares}
-    notes, done = [], 0
+    notes, done = dict[str, str](), 0
     for name in asked.by:
         for count in counts_of(name, asked.streams):
             placed = placing.of(name, count)
-            notes.append(placed.note)
+            notes[name] = placed.note  # numbers of streams rise, and what is said of the most holds for fewer
             for share, drive in drives.items():
                 earlier = placed.run(writes, drive, writes.cycles - 2).waf if judged else None
                 found[share].append((placed, placed.run(writes, drive), earlier))
@@ -226,7 +227,7 @@ def wear_table(
         cycles=writes.cycles,
         endured=asked.drive.cycles,
         capacity_bytes=asked.drive.capacity_bytes,
-        notes=tuple(dict.fromkeys(note for note in notes if note)),
+        notes=tuple(note for note in notes.values() if note),
     )
 
 

@@ -84,7 +84,7 @@ def rows_of(writes: DriveWrites) -> Rows:
         writes: of the train cycles alone, so that no lifetime ends in a later one.
     """
     n = len(writes)
-    horizon = min(writes.footprint, n // 2)
+    horizon = max(1, min(writes.footprint, n // 2))
     settled = np.arange(n) + horizon < n
     life = np.where(writes.lifetimes == NEVER, horizon, np.minimum(writes.lifetimes, horizon))
     return Rows(inputs_of(writes)[settled], np.log2(life[settled]).astype(np.float32), horizon)
@@ -173,18 +173,27 @@ class Lifetimes:
 
 
 def fit_lifetimes(
-    traces: Sequence[Trace], settings: Lifetime, seed: int, category: str, page_bytes: int = FLASH_PAGE_BYTES
+    traces: Sequence[Trace],
+    settings: Lifetime,
+    seed: int,
+    category: str,
+    page_bytes: int = FLASH_PAGE_BYTES,
+    starts: Mapping[str, int] | None = None,
 ) -> Lifetimes | None:
     """Learn from the train cycles; None where they write too little.
 
     Args:
-        traces: that write anything, of one volume.
+        traces: of which one at least writes anything.
         settings: section `fit.streams.lifetime`.
         seed: of params.yaml.
         category: of the model.
         page_bytes: a flash page of the drive that will be served.
+        starts: where each of its volumes begins, see `cachezoo.wear.writes.drive_writes`; None for one volume.
+
+    Raises:
+        TraceError: nothing is written.
     """
-    writes = drive_writes(traces, page_bytes)
+    writes = drive_writes(traces, page_bytes, starts)
     rows = rows_of(writes)
     if len(rows.targets) < FEWEST:
         return None

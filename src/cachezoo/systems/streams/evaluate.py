@@ -26,6 +26,7 @@ from cachezoo.systems.streams.metrics import StreamsMetrics, StreamsModel, Strea
 from cachezoo.systems.streams.variants import Known, Variant, read_dictionary, read_variants
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ONLINE
+from cachezoo.wear.writes import several_volumes, volume_starts
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -168,9 +169,7 @@ def evaluate_category(category: str, settings: Settings) -> StreamsMetrics:
     folder = paths.trained(name)
     model, judged = read_trained(folder, "streams"), read_judged(folder)
     cycles = {role: read_cycle(settings.cycles.get(role, [])) for role in ("train", "validation", "test")}
-    reason, traces = judged.reason, {}
-    if not reason and not cycles["test"]:
-        reason = "no test trace of the category writes anything"
+    reason, traces = judged.reason or _why_not(cycles), {}
     if not reason:
         fitted = read_fitted(paths.fitted(name), "streams")
         variants = read_variants(paths.fitted(name), fitted.learned["variants"])
@@ -201,6 +200,14 @@ def evaluate_category(category: str, settings: Settings) -> StreamsMetrics:
         sid_bytes=len(read_dictionary(folder / FILE).to_bytes()),
     )
     return StreamsMetrics(category=category, reason=reason, traces=traces, models={name: model_said})
+
+
+def _why_not(cycles: Mapping[str, Mapping[str, Trace]]) -> str:
+    """Why there is no test cycle to judge by; empty where there is one."""
+    if not cycles["test"]:
+        return "no test trace of the category writes anything"
+    volumes = volume_starts([trace for own in cycles.values() for trace in own.values()])
+    return several_volumes(volumes, "train, validation and test")
 
 
 def evaluate_streams(params: "Params", category: str) -> StreamsMetrics:

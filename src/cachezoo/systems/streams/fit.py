@@ -25,6 +25,7 @@ from cachezoo.systems.streams.stated import FEATURES, GEOMETRY
 from cachezoo.systems.streams.variants import Known, write_variants
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import LEGACY
+from cachezoo.wear.writes import several_volumes
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -111,9 +112,8 @@ def why_not(category: str, traces: Mapping[str, Trace], labels: Sequence[StreamL
     """Why nothing can be learned; empty where something can."""
     if not traces:
         return f"no train trace of {category} writes anything; one is added by cachezoo trace add"
-    volumes = sorted({name for one in labels for name in one.volume.names})
-    if len(volumes) > 1:
-        return f"the train traces write to {len(volumes)} volumes ({', '.join(volumes[:3])} …), a drive has one"
+    if said := several_volumes(sorted({name for one in labels for name in one.volume.names}), "train"):
+        return said
     if len(labels[-1]) < 2:
         return "one chunk alone is written: there is nothing to tell apart"
     return ""

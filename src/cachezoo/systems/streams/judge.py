@@ -36,6 +36,7 @@ from cachezoo.systems.streams.variants import Known, Variant, read_variants
 from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.names import EQUAL, LEGACY
 from cachezoo.wear.run import Wear
+from cachezoo.wear.writes import several_volumes, volume_starts
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -214,6 +215,9 @@ def judge_category(
         reason = "not judged: no validation trace of the category writes anything"
     if not reason and not any(tells_apart(variant) for variant in variants):
         reason = "not judged: no features tell the chunks of the train cycle apart"
+    volumes = volume_starts([*train.values(), *validation.values()])
+    if not reason and (said := several_volumes(volumes, "train and validation")):
+        reason = f"not judged: {said}"
     if reason:
         return *not_judged(model, reason), told
     bench = Bench.of(list(train.values()), list(validation.values()), settings.drive, int(model.arch["streams"]))

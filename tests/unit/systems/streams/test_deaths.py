@@ -129,8 +129,10 @@ def test_a_damaged_folder_is_named_in_one_line(made, tmp_path, text):
     assert read_lifetimes(tmp_path / "nowhere") is None
 
 
-def test_too_few_writes_make_no_forest():
-    assert fit_lifetimes([written(np.arange(30))], SMALL, 7, "ledger") is None
+@pytest.mark.parametrize("count", [1, 2, 30])
+@pytest.mark.filterwarnings("error")
+def test_too_few_writes_make_no_forest(count):
+    assert fit_lifetimes([written(np.arange(count))], SMALL, 7, "ledger") is None
 
 
 def test_the_dictionary_that_is_learned_anew_serves_from_its_cycle_on(made):

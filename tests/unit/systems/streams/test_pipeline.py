@@ -9,6 +9,7 @@ from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError, TrainingError
 from cachezoo.features.chunks import chunk_features
 from cachezoo.features.fios import chosen, theta_of
+from cachezoo.io import write_json
 from cachezoo.labels.streams import label_streams, read_stream_labels
 from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.wear import Drive
@@ -16,7 +17,7 @@ from cachezoo.systems.streams import evaluate as test_stage
 from cachezoo.systems.streams import fit, judge
 from cachezoo.systems.streams.bench import Bench, Candidate, grid, untaught
 from cachezoo.systems.streams.compare import lead, waf_interval
-from cachezoo.systems.streams.dictionary import CHUNK_BYTES
+from cachezoo.systems.streams.dictionary import CHUNK_BYTES, FILE
 from cachezoo.systems.streams.labelling import label_trace, no_labels
 from cachezoo.systems.streams.learn import learn, nearest
 from cachezoo.systems.streams.settings import Baselines, Fit, Judge, Model
@@ -52,6 +53,11 @@ def skewed(seed: int, n: int = 20_000, key: str = "t") -> Trace:
     hot = rng.random(n) < 0.9
     chunk = np.where(hot, 4 * rng.integers(0, CHUNKS // 4, n), rng.integers(0, CHUNKS, n))
     return written(4 * chunk + rng.integers(0, 4, n), key=key)
+
+
+def on_volume(trace: Trace, name: str) -> Trace:
+    """The same requests on another volume."""
+    return replace(trace, volume=Coded.constant(name, len(trace)))
 
 
 def labels_of(trace: Trace):
@@ -217,7 +223,7 @@ def test_another_test_cycle_changes_no_verdict(tmp_path, made):
     [
         ({}, "no train trace of ledger writes anything"),
         ({"t": written(np.array([1, 2, 3, 1]))}, "one chunk alone is written"),
-        ({"a": skewed(1), "b": replace(skewed(2), volume=Coded(np.zeros(20_000, np.int32), ("sdb",)))}, "2 volumes"),
+        ({"a": skewed(1), "b": on_volume(skewed(2), "sdb")}, "2 volumes"),
     ],
 )
 def test_what_cannot_be_learned_is_said_and_judged_no_further(tmp_path, train, reason):
@@ -236,6 +242,11 @@ def test_what_cannot_be_learned_is_said_and_judged_no_further(tmp_path, train, r
         ({"validation": written(np.arange(9), OP_READ)}, DRIVE, "no validation trace of the category writes"),
         ({"validation": written(np.arange(9))}, DRIVE, "not judged: the counted cycle writes 9 pages"),
         ({"validation": skewed(2)}, Drive(over_provisioning=0.01), "not judged: .* spare blocks"),
+        (
+            {"validation": on_volume(skewed(2), "sdb")},
+            DRIVE,
+            r"^not judged: the train and validation traces write to 2 volumes \(sda, sdb …\), a drive has one$",
+        ),
     ],
 )
 def test_what_cannot_be_judged_is_said_in_one_line(tmp_path, made, validation, drive, reason):
@@ -247,6 +258,22 @@ def test_what_cannot_be_judged_is_said_in_one_line(tmp_path, made, validation, d
     assert "\n" not in verdict.reason
     with pytest.raises(AssertionError, match=reason):
         raise AssertionError(verdict.reason)
+
+
+def test_a_test_cycle_of_another_volume_is_not_served_by_what_was_learned_of_the_first(tmp_path, made, monkeypatch):
+    model, variants, cycles, bench = made
+    monkeypatch.chdir(tmp_path)
+    verdict, judged = judge.judge(model, variants, cycles["train"], bench, JUDGE)
+    folder = tmp_path / "models/trained/streams.ledger.fios"
+    folder.mkdir(parents=True)
+    TrainedModel.of(model, verdict, {}).write(folder)
+    write_json(folder / judge.JUDGED_FILE, judged.model_dump(mode="json"))
+    (folder / FILE).write_bytes(variants[0].dictionary.to_bytes())
+    test = on_volume(cycles["test"][0], "sdb")
+    own = {"train": cycles["train"][0], "validation": cycles["validation"][0], "test": test}
+    found = test_stage.evaluate_category("ledger", settings_of(tmp_path, own))
+    assert found.reason == "the train, validation and test traces write to 2 volumes (sda, sdb …), a drive has one"
+    assert found.traces == {}
 
 
 def test_a_trace_that_writes_nothing_has_labels_without_rows(tmp_path):
