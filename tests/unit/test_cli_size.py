@@ -75,6 +75,24 @@ def test_a_budget_that_buys_everything_says_so(folder, monkeypatch, capsys):
     assert found["answer"]["cost_usd"] <= found["everything_in_ram_usd"] * 1.1 < 1
 
 
+@pytest.mark.parametrize(("by", "budget"), [("hca", "0.0003"), ("hca", "0.00021"), ("lru | lru", "0.000015")])
+def test_a_sum_for_a_few_pages_of_one_hierarchy_is_spent(folder, monkeypatch, capsys, by, budget):
+    status, said, error = run(monkeypatch, capsys, "trace.parquet", "--by", by, "--budget", budget, "--json")
+    assert status == 0, error
+    answer = json.loads(said)["answer"]
+    assert answer["ram_pages"] >= 1 and answer["ssd_pages"] >= 1 and answer["cost_usd"] <= float(budget) * 1.001
+
+
+@pytest.mark.parametrize("aim", [(), ("--budget", "500"), ("--target-ms", "100")])
+def test_a_trace_of_fewer_pages_than_a_buffer_has_is_sized(folder, monkeypatch, capsys, aim):
+    write_trace(seeded_trace(300, 9, 1), Path("small.parquet"))
+    status, said, error = run(monkeypatch, capsys, "small.parquet", "--by", "hca", "--json", *aim)
+    assert status == 0, error
+    found = json.loads(said)
+    assert found["answer"]["hierarchy"] == "hcalfu | tb=64K | lru"
+    assert found["answer"]["cost_usd"] > found["everything_in_ram_usd"]
+
+
 def test_a_target_is_reached_for_less_than_the_next_sum(folder, monkeypatch, capsys):
     every = values(monkeypatch, capsys)["front"]
     slow, fast = (every[k]["response"]["amat_us"] for k in (0, -1))

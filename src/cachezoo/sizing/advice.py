@@ -172,7 +172,8 @@ class Advisor:
         self._judged = dict[Point, Judged]()
         self.everything = all_cost(search.n_pages, unit)
         least = max(self.everything * LOWEST, least_cost(tuple(search.hierarchies.values()), unit))
-        self.sums = rungs(least, self.everything, DOUBLING) if least < self.everything else [self.everything]
+        self.most = max(self.everything, least)  # of few pages a transient buffer may be the dearer
+        self.sums = rungs(least, self.most, DOUBLING)
 
     def offer(self, budget: float, found: Found) -> Offer:
         """A point that is judged, now or before."""
@@ -208,12 +209,12 @@ class Advisor:
             budget: dollars.
             ladder: the best of the sums, rising.
         """
-        paid = min(budget, self.everything)
+        paid = min(budget, self.most)
         self.search.survey([paid], self.asked.by, closely=[paid])
         best = self.offer(paid, self.search.best(paid, self.asked.by)[0])
         enough = self._merit(best) + (ENOUGH if self.asked.by == "disk" else ENOUGH * best.amat_us)
         near = next((one for one in ladder if one.cost < LESS * budget and self._merit(one) <= enough), None)
-        if budget >= self.everything:
+        if budget >= self.most:
             return near or best, "everything"
         return (near, "enough") if near else (best, "budget")
 
