@@ -48,8 +48,8 @@ def test_a_line_a_table_a_picture_and_the_next_command(folder, monkeypatch, caps
     assert "in full" in said and "Next-best" in said and "For the same sum" in said
 
 
-def test_the_next_command_gives_the_figures(folder, monkeypatch, capsys):
-    found = values(monkeypatch, capsys, "--budget", "10%")
+def repeated(monkeypatch, capsys, found: dict) -> None:
+    """Run the next command: its one row is the answer."""
     monkeypatch.setattr(sys, "argv", [*shlex.split(found["next"]), "--json"])
     with pytest.raises(SystemExit) as left:
         cli.main()
@@ -58,6 +58,44 @@ def test_the_next_command_gives_the_figures(folder, monkeypatch, capsys):
     own = found["answer"]
     assert row["response"] == own["response"] and row["wear"] == own["wear"] and row["cost"] == own["cost"]
     assert own["cost"]["cache_usd"] == pytest.approx(own["cost_usd"])
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--prices", "hca2012"), ("--format", "parquet"), ("--device", "wdredpro2tb_850pro")]
+)
+def test_the_next_command_gives_the_figures(folder, monkeypatch, capsys, words):
+    found = values(monkeypatch, capsys, "--budget", "10%", *words)
+    assert found["next_leaves_out"] == []
+    repeated(monkeypatch, capsys, found)
+
+
+def test_the_next_command_reads_the_trace_as_this_one_did(folder, monkeypatch, capsys):
+    trace = seeded_trace(2000, 400, 1)
+    rows = zip(trace.time_us, trace.offset // 512, trace.size, trace.op, strict=True)
+    Path("a trace.txt").write_text("".join(f"{t};{at};{size};{'w' if op else 'r'}\n" for t, at, size, op in rows))
+    columns = "time=#1:us,offset=#2:512,size=#3:1,op=#4:r/w"
+    words = ("a trace.txt", *FEW, "--columns", columns, "--option", "delimiter=;", "--budget", "10%", "--json")
+    status, said, error = run(monkeypatch, capsys, *words)
+    assert status == 0, error
+    repeated(monkeypatch, capsys, json.loads(said))
+
+
+def test_each_price_list_has_its_own_next_command(folder, monkeypatch, capsys):
+    words = ("--budget", "10%", "--prices", " retail2022, ,hca2012,retail2022")
+    found = values(monkeypatch, capsys, *words)["by_prices"]
+    assert [one["prices"]["name"] for one in found] == ["retail, end of 2022", "HCA's, 2012"]
+    for one, name in zip(found, ("retail2022", "hca2012"), strict=True):
+        assert one["next"].endswith(f" --prices {name}")
+        repeated(monkeypatch, capsys, one)
+
+
+def test_what_the_next_command_cannot_repeat_is_said(folder, monkeypatch, capsys):
+    words = ("--budget", "10%", "--ram-price", "5", "--working-set", "1TiB")
+    assert values(monkeypatch, capsys, *words)["next_leaves_out"] == ["--ram-price", "--working-set"]
+    _, said, _ = run(monkeypatch, capsys, "trace.parquet", *FEW, *words)
+    text = " ".join(said.split())
+    assert "The next command takes no --ram-price: its costs are by the price list." in text
+    assert "The next command takes no --working-set: its sizes and costs are the trace's own." in text
 
 
 def test_the_same_question_gives_the_same_bytes_and_goes_on_from_a_file(folder, monkeypatch, capsys):
@@ -119,6 +157,11 @@ def test_a_working_set_scales_sums_and_nothing_else(folder, monkeypatch, capsys)
     assert scale == pytest.approx((1 << 40) / (own["distinct_pages"] * 4096))
     assert found["answer"]["cost_usd"] == pytest.approx(own["answer"]["cost_usd"] * scale)
     assert found["answer"]["response"] == own["answer"]["response"]
+    scaled, plain = found["answer"]["cost"], own["answer"]["cost"]
+    for key in plain:
+        times = scale if key.endswith("usd") else 1
+        assert scaled[key] == pytest.approx(times * plain[key]), key
+    assert scaled["cache_usd"] == pytest.approx(found["answer"]["cost_usd"])
 
 
 def test_dearer_ram_buys_less_of_it_and_prices_are_compared(folder, monkeypatch, capsys):
@@ -152,6 +195,13 @@ def test_dearer_ram_buys_less_of_it_and_prices_are_compared(folder, monkeypatch,
         (("--ssd-price", "5%"), "dollars a GB above 0"),
         (("--working-set", "4KiB"), "the trace touches"),
         (("--working-set", "10%"), "give bytes"),
+        (("--working-set", "5XB"), "'5XB': give bytes, such as 2TiB; units are B, KiB, MiB, GiB, TiB, KB, MB, GB, TB"),
+        (("--working-set", "-2TiB"), "give bytes"),
+        (("--prices", " , "), "--prices: it names none"),
+        (("--by", "hac"), "--by hac: hac is unknown, did you mean hca or arc?; cachezoo policies lists"),
+        (("--by", "l2ac"), "did you mean l2arc"),
+        (("--by", "lru | tb=64K | l2arrc"), "l2arrc is unknown"),
+        (("--by", "lru | bundle+lru"), "--by lru | bundle+lru: size runs no bundle"),
         (("--working-set", "ten"), "working-set"),
         (("--by", "lru | nosuch"), "nosuch"),
         (("--device", "nosuch"), "no such device profile"),

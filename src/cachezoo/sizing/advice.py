@@ -70,9 +70,14 @@ class Offer:
         """Part of the page reads that RAM and SSD serve."""
         return 1 - self.judged.tiered.dhr
 
-    def values(self) -> dict[str, Any]:
-        """As JSON values."""
+    def values(self, scale: float) -> dict[str, Any]:
+        """As JSON values; all dollars of what the trace stands for.
+
+        Args:
+            scale: bytes that a byte of the trace stands for; its own costs are multiplied by it.
+        """
         judged = self.judged
+        cost = {key: scale * value if key.endswith("usd") else value for key, value in judged.cost.values().items()}
         return {
             "hierarchy": self.point.hierarchy,
             "ram_pages": self.point.ram_pages,
@@ -83,7 +88,7 @@ class Offer:
             "chosen_amat_us": self.found.amat_us,
             "response": judged.tiered.values(),
             "wear": judged.worn.values(),
-            "cost": judged.cost.values(),
+            "cost": cost,
         }
 
 
@@ -142,10 +147,10 @@ class Advice:
             "trace": self.name,
             "advice": words.headline(self),
             "why": self.why,
-            "answer": self.answer.values(),
-            "next_best": self.next_best.values() if self.next_best else None,
-            "less": self.less.values() if self.less else None,
-            **{key: [offer.values() for offer in offers] for key, offers in several.items()},
+            "answer": self.answer.values(self.scale),
+            "next_best": self.next_best.values(self.scale) if self.next_best else None,
+            "less": self.less.values(self.scale) if self.less else None,
+            **{key: [offer.values(self.scale) for offer in offers] for key, offers in several.items()},
             "budget_usd": self.budget,
             "everything_in_ram_usd": self.everything,
             "disk_alone_amat_us": self.disk_us,
@@ -159,6 +164,7 @@ class Advice:
             "sample_off_mean": self.off[0],
             "sample_off_most": self.off[1],
             "next": words.command(self),
+            "next_leaves_out": words.left_out(self),
         }
 
 

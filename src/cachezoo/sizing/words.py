@@ -5,7 +5,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cachezoo.recommend.ladder import typed
-from cachezoo.recommend.words import share
+from cachezoo.recommend.words import SAVED, share
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.sizing.candidates import name_of
 from cachezoo.tiers.said import life_text, money, time_text
@@ -201,11 +201,26 @@ def assumed(found: "Advice") -> list[str]:
 
 
 def command(found: "Advice") -> str:
-    """What to run next: it repeats the answer's figures."""
-    point = found.answer.point
-    ssd = f" --ssd {typed(point.ssd_pages)}" if point.ssd_pages else ""
-    device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
-    return (
-        f"cachezoo tiers {shlex.quote(found.name)} --by {shlex.quote(point.hierarchy)} --ram {typed(point.ram_pages)}"
-        f"{ssd}{device}"
-    )
+    """What to run next: it repeats the answer's figures, but for what `unrepeated` says."""
+    point, asked = found.answer.point, found.asked
+    name = SAVED if asked.piped else shlex.quote(found.name)
+    words = [
+        f"cachezoo tiers {name} --by {shlex.quote(point.hierarchy)} --ram {typed(point.ram_pages)}",
+        f"--ssd {typed(point.ssd_pages)}" if point.ssd_pages else "",
+        f"--device {shlex.quote(asked.device)}" if asked.device else "",
+        f"--prices {shlex.quote(asked.prices)}" if asked.prices else "",
+        asked.reading,
+    ]
+    return " ".join(filter(None, words))
+
+
+def left_out(found: "Advice") -> list[str]:
+    """Options that move the answer's figures and that the command does not take."""
+    return [*found.asked.replaced, *(["--working-set"] if found.asked.working_set is not None else [])]
+
+
+def unrepeated(found: "Advice") -> list[str]:
+    """What the command cannot repeat; sentences."""
+    said = dict.fromkeys(found.asked.replaced, "its costs are by the price list")
+    said |= {"--working-set": "its sizes and costs are the trace's own"}
+    return [f"The next command takes no {option}: {said[option]}." for option in left_out(found)]
