@@ -211,7 +211,7 @@ def assumed(found: "Advice") -> list[str]:
     if found.scale > 1:
         said.append(
             f"The trace touches {human(found.stream.pages.n_pages * PAGE_BYTES)}, which stands for "
-            f"{found.scale:,.4g} times as much: the same parts of it are taken to hit as often."
+            f"{size(found, found.stream.pages.n_pages)}: the same parts of it are taken to hit as often."
         )
     said += _buffer(found)
     years = found.answer.judged.worn.years
