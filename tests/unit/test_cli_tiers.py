@@ -185,7 +185,7 @@ def test_a_comma_in_brackets_parts_no_hierarchies():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--by", "lru | lur"), "hierarchy lru | lur: SSD: "),
+        (("--by", "lru | lur"), "--by lru | lur: lur is unknown, did you mean lru or "),
         (("--by", "hca,,lru"), "hierarchy (empty): write RAM | SSD"),
         (("--ram", "5"), "ram '5': a bare number could be pages or bytes"),
         (("--ssd", "5XB"), "ssd '5XB': unknown unit 'XB'"),

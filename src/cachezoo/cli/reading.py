@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,6 +112,12 @@ def reading_of(
     """Format and options of raw traces, for commands that read a trace in several processes; see `given_files`."""
     given = given_files(paths, fmt, option, columns, ask=ask)
     return given.fmt, tuple(sorted(given.options.items()))
+
+
+def as_typed(fmt: str, options: Mapping[str, str]) -> str:
+    """How a trace is read, for a command to run next; empty where its content says it."""
+    given = [] if fmt == "auto" else ["--format", fmt]
+    return shlex.join([*given, *(word for pair in options.items() for word in ("--option", "=".join(pair)))])
 
 
 def _at_terminal() -> bool:

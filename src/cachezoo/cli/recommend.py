@@ -2,8 +2,6 @@
 
 import json
 import re
-import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachezoo.cli.common import Json
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.cli.trace import refuse_same
 from cachezoo.errors import ConfigError
 
@@ -114,7 +112,7 @@ def recommend(
         refuse_same([trace], page)
         check_file(page)
     files = given_files([trace], fmt, option, columns, ask=not as_json)
-    asked = replace(asked, reading=_as_typed(files.fmt, files.options))
+    asked = replace(asked, reading=as_typed(files.fmt, files.options))
     with progress(f"recommending for {trace.name}", 1.0) as advance:
         requests = read_files(files)
         found = run(str(trace), requests, profile, asked, folder, try_model=try_model, advance=advance)
@@ -128,12 +126,6 @@ def recommend(
         typer.echo(json.dumps(found.values(), allow_nan=False))
         return
     _print(found, page)
-
-
-def _as_typed(fmt: str, options: Mapping[str, str]) -> str:
-    """How the trace is read, for the commands to run next; empty where its content says it."""
-    given = [] if fmt == "auto" else ["--format", fmt]
-    return shlex.join([*given, *(word for pair in options.items() for word in ("--option", "=".join(pair)))])
 
 
 def _print(found: "Recommendation", page: Path | None) -> None:

@@ -1,13 +1,14 @@
 """`cachezoo size`: how much RAM and SSD to buy for a trace, in which order, as a line, a table and a picture."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cachezoo.cli.common import Json, png_path
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
 from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
 
@@ -67,25 +68,33 @@ def size(
     """
     from cachezoo.recommend.device import models_of
     from cachezoo.sizing.advice import advise
+    from cachezoo.traces.read import read_files
 
     plot = png_path(plot)
     asked = _asked(budget, target_ms, target_hit, working_set, by, device)
-    sets = _prices(prices, ram_price, ssd_price)
+    own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
+    sets = _prices(prices, own)
     if plot is not None and len(sets) > 1:
         message = "--plot: a picture is of one set of prices; give --prices one name"
         raise ConfigError(message)
     models = models_of(device)
     if resume is not None:
         _check_resume(resume, trace)
-    requests = read_given(trace, fmt, option, columns, ask=not as_json)
-    found = [advise(str(trace), requests, models, one, asked, workers=workers, resume=resume) for one in sets]
+    asked = replace(asked, replaced=tuple(name for name, text in own.items() if text), piped=not trace.is_file())
+    files = given_files([trace], fmt, option, columns, ask=not as_json)
+    asked = replace(asked, reading=as_typed(files.fmt, files.options))
+    requests = read_files(files)
+    found = [
+        advise(str(trace), requests, models, one, replace(asked, prices=name), workers=workers, resume=resume)
+        for name, one in sets.items()
+    ]
     if plot is not None:
         from cachezoo.sizing.plot import draw_front
 
         draw_front(found[0], plot)
     if as_json:
         values = [one.values() for one in found]
-        typer.echo(json.dumps(values[0] if len(values) == 1 else {"prices": values}, allow_nan=False))
+        typer.echo(json.dumps(values[0] if len(values) == 1 else {"by_prices": values}, allow_nan=False))
         return
     for one in found:
         _print(one, plot)
@@ -99,38 +108,41 @@ def _asked(
     """What is asked, checked before a trace is read."""
     from cachezoo.cli.recommend import hit_ratio
     from cachezoo.cli.tiers import parse_by
-    from cachezoo.sizes import BYTES, Size
-    from cachezoo.sizing.asked import Asked, Money
+    from cachezoo.sizing.asked import Asked, Money, bytes_of
 
     kept: dict[str, Any] = {}
     if by is not None:
         kept["hierarchies"] = tuple(parse_by(by))
-    if working_set is not None:
-        own = Size.parse(working_set, "working-set")
-        if own.unit not in BYTES:
-            message = f"--working-set {working_set[:24]!r}: give bytes, such as 2TiB"
+        decided = next((own for own in kept["hierarchies"] if own.is_decided), None)
+        if decided is not None:
+            message = f"--by {decided}: size runs no bundle; leave it out, or give sizes to cachezoo tiers --bundle"
             raise ConfigError(message)
-        kept["working_set"] = int(own.number * BYTES[own.unit])
+    if working_set is not None:
+        kept["working_set"] = bytes_of(working_set)
     sum_ = Money.parse(budget) if budget is not None else None
     return Asked(sum_, hit_ratio(hit) if hit is not None else None, ms, device=device, **kept)
 
 
-def _prices(given: str | None, ram: str | None, ssd: str | None) -> "list[Prices]":
-    """The sets of prices, with what replaces theirs."""
+def _prices(given: str | None, own: dict[str, str | None]) -> "dict[str | None, Prices]":
+    """The price lists by the names given, None for the one built in, with what options replace in them."""
     from cachezoo.sizing.asked import price_of
     from cachezoo.tiers.prices import load_prices
 
-    own = {"ram": (ram, "--ram-price"), "ssd": (ssd, "--ssd-price")}
-    new = {medium: price_of(text, option) for medium, (text, option) in own.items() if text is not None}
-    sets = []
-    for name in dict.fromkeys((given or "").split(",")):
-        found = load_prices(name.strip() or None)
-        for medium, price in new.items():
+    names: list[str | None] = [None] if given is None else [name.strip() for name in given.split(",") if name.strip()]
+    if not names:
+        message = f"--prices: it names none in {(given or '')[:24]!r}; leave it out for the list built in"
+        raise ConfigError(message)
+    new = {option: price_of(text, option) for option, text in own.items() if text is not None}
+    sets = dict[str | None, Any]()
+    for name in dict.fromkeys(names):
+        found = load_prices(name)
+        for option, price in new.items():
+            medium = option.removeprefix("--").removesuffix("-price")
             priced = getattr(found, medium).model_copy(
                 update={"usd_per_gb": price, "low": price, "high": price, "source": "the command line"}
             )
             found = found.model_copy(update={medium: priced})
-        sets.append(found)
+        sets[name] = found
     return sets
 
 
@@ -148,6 +160,7 @@ def _print(found: "Advice", plot: Path | None) -> None:
     from rich.text import Text
 
     from cachezoo.console import out
+    from cachezoo.recommend.words import SAVED
     from cachezoo.sizing import words
 
     def say(text: str, style: str = "") -> None:
@@ -167,12 +180,15 @@ def _print(found: "Advice", plot: Path | None) -> None:
         *words.lasts(found),
         *words.cheaper_by_month(found),
         *words.assumed(found),
+        *words.how_sure(found),
+        *words.unrepeated(found),
     ]
-    for line in (*lines, *words.how_sure(found)):
+    for line in lines:
         say(line)
     if plot is not None:
         out().print(f"plot: {plot}", soft_wrap=True, markup=False)
-    out().print(f"next: {words.command(found)}", soft_wrap=True, markup=False)
+    first = f" (save what came by the pipe as {SAVED} first)" if found.asked.piped else ""
+    out().print(f"next{first}: {words.command(found)}", soft_wrap=True, markup=False)
 
 
 def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:

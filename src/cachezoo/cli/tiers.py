@@ -1,6 +1,7 @@
 """RAM before an SSD before a disk: `cachezoo tiers`."""
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 app = typer.Typer()
 DEFAULT_BY = "hca,l2arc,lru | lru,arc | rejectx+lru,promotion: lru | rejectx+fifo,inclusive: lru | lru"
 HALF = "half"
+BRACKETS = re.compile(r"\([^()]*\)")
+PARTED = re.compile(r"[|+:]")
+NAME = re.compile(r"[A-Za-z]\w*")
 
 
 @app.command()
@@ -118,8 +122,39 @@ def parse_by(text: str) -> "list[Hierarchy]":
             pieces.append("")
         else:
             pieces[-1] += letter
+    for piece in pieces:
+        _check_names(piece)
     found = {str(own): own for own in map(parse_hierarchy, pieces)}
     return list(found.values())
+
+
+def _check_names(text: str) -> None:
+    """Refuse a name that neither policies nor hierarchies have, more briefly than a policy is refused.
+
+    Raises:
+        ConfigError: there is one, outside of brackets.
+    """
+    from difflib import get_close_matches
+
+    from cachezoo.policies.following import FOLLOW
+    from cachezoo.policies.spec import BOUNDS, TABLES
+    from cachezoo.policies.virtual import VRM
+    from cachezoo.tiers.evictions import HCALFU
+    from cachezoo.tiers.hierarchy import HCA, MARKED
+    from cachezoo.tiers.part import BUNDLE
+
+    bare = text
+    while (inner := BRACKETS.sub("", bare)) != bare:
+        bare = inner
+    parts = [*(name for table in TABLES for name in table), *BOUNDS, FOLLOW.id, VRM.id, HCALFU.id, BUNDLE]
+    known = [HCA, "l2arc", *MARKED, *parts]
+    for name in (word.strip() for word in PARTED.split(bare)):
+        if NAME.fullmatch(name) and name not in known:
+            close = get_close_matches(name.lower(), known, n=2)
+            meant = f", did you mean {' or '.join(close)}?" if close else ""
+            what = "cachezoo policies lists what RAM and SSD may run"
+            message = f"--by {text.strip()[:40]}: {name[:24]} is unknown{meant}; {what}"
+            raise ConfigError(message)
 
 
 def _opened(bundle: Path | None, hierarchies: "list[Hierarchy]") -> "FlashBundles | None":

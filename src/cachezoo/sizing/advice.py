@@ -70,9 +70,14 @@ class Offer:
         """Part of the page reads that RAM and SSD serve."""
         return 1 - self.judged.tiered.dhr
 
-    def values(self) -> dict[str, Any]:
-        """As JSON values."""
+    def values(self, scale: float) -> dict[str, Any]:
+        """As JSON values; all dollars of what the trace stands for.
+
+        Args:
+            scale: bytes that a byte of the trace stands for; its own costs are multiplied by it.
+        """
         judged = self.judged
+        cost = {key: scale * value if key.endswith("usd") else value for key, value in judged.cost.values().items()}
         return {
             "hierarchy": self.point.hierarchy,
             "ram_pages": self.point.ram_pages,
@@ -83,7 +88,7 @@ class Offer:
             "chosen_amat_us": self.found.amat_us,
             "response": judged.tiered.values(),
             "wear": judged.worn.values(),
-            "cost": judged.cost.values(),
+            "cost": cost,
         }
 
 
@@ -142,10 +147,10 @@ class Advice:
             "trace": self.name,
             "advice": words.headline(self),
             "why": self.why,
-            "answer": self.answer.values(),
-            "next_best": self.next_best.values() if self.next_best else None,
-            "less": self.less.values() if self.less else None,
-            **{key: [offer.values() for offer in offers] for key, offers in several.items()},
+            "answer": self.answer.values(self.scale),
+            "next_best": self.next_best.values(self.scale) if self.next_best else None,
+            "less": self.less.values(self.scale) if self.less else None,
+            **{key: [offer.values(self.scale) for offer in offers] for key, offers in several.items()},
             "budget_usd": self.budget,
             "everything_in_ram_usd": self.everything,
             "disk_alone_amat_us": self.disk_us,
@@ -159,6 +164,7 @@ class Advice:
             "sample_off_mean": self.off[0],
             "sample_off_most": self.off[1],
             "next": words.command(self),
+            "next_leaves_out": words.left_out(self),
         }
 
 
@@ -172,7 +178,8 @@ class Advisor:
         self._judged = dict[Point, Judged]()
         self.everything = all_cost(search.n_pages, unit)
         least = max(self.everything * LOWEST, least_cost(tuple(search.hierarchies.values()), unit))
-        self.sums = rungs(least, self.everything, DOUBLING) if least < self.everything else [self.everything]
+        self.most = max(self.everything, least)  # of few pages a transient buffer may be the dearer
+        self.sums = rungs(least, self.most, DOUBLING)
 
     def offer(self, budget: float, found: Found) -> Offer:
         """A point that is judged, now or before."""
@@ -208,27 +215,32 @@ class Advisor:
             budget: dollars.
             ladder: the best of the sums, rising.
         """
-        paid = min(budget, self.everything)
+        paid = min(budget, self.most)
         self.search.survey([paid], self.asked.by, closely=[paid])
         best = self.offer(paid, self.search.best(paid, self.asked.by)[0])
-        enough = self._merit(best) + (ENOUGH if self.asked.by == "disk" else ENOUGH * best.amat_us)
+        enough = self._least(self._merit(best))
         near = next((one for one in ladder if one.cost < LESS * budget and self._merit(one) <= enough), None)
-        if budget >= self.everything:
+        if budget >= self.most:
             return near or best, "everything"
         return (near, "enough") if near else (best, "budget")
 
     def _merit(self, offer: Offer) -> float:
         return offer.amat_us if self.asked.by == "amat" else 1 - offer.served
 
+    def _least(self, merit: float) -> float:
+        """The worst merit that is about as good as this one."""
+        return merit + (ENOUGH if self.asked.by == "disk" else ENOUGH * merit)
+
     def reach(self, offers: Sequence[Offer]) -> tuple[Offer, Why]:
-        """The cheapest that reaches the aim on the half that judges.
+        """The cheapest that reaches the aim on the half that judges; else the cheapest that comes as near as any.
 
         Args:
             offers: the best of the sums, rising.
         """
         place = next((k for k, one in enumerate(offers) if self._meets(one)), None)
         if place is None:
-            return min(offers, key=self._misses), "unreachable"
+            near = self._least(min(map(self._merit, offers)))
+            return next(one for one in offers if self._merit(one) <= near), "unreachable"
         if place == 0:
             return offers[0], "reached"
         low, high = offers[place - 1].budget, offers[place].budget
@@ -247,9 +259,6 @@ class Advisor:
         if self.asked.ms is not None:
             return offer.amat_us <= 1e3 * self.asked.ms
         return self.asked.hit is not None and offer.served >= self.asked.hit
-
-    def _misses(self, offer: Offer) -> float:
-        return offer.amat_us if self.asked.ms is not None else -offer.served
 
     def bend(self, offers: Sequence[Offer]) -> tuple[Offer, Why]:
         """The knee of the front: where a further dollar brings less than half of what the average dollar does."""
@@ -296,10 +305,12 @@ def _advice(advisor: Advisor, task: Task, prices: Prices, budget: float | None, 
     answer, why = _answer(advisor, ladder, budget)
     paid = answer.cost
     search.survey([paid, LESS * paid], asked.by, closely=[paid])
-    less = advisor.best(LESS * paid)
+    cheaper = advisor.best(LESS * paid)
+    less = advisor.offer(LESS * paid, cheaper) if cheaper else None
     second, others = _beside(advisor, answer)
-    bought = sorted({one.point: one for one in [*ladder, answer]}.values(), key=lambda one: one.cost)
-    kept = front([one.cost for one in bought], [one.amat_us for one in bought])
+    bought = {one.point: one for one in [*ladder, answer, *([less] if less else [])]}
+    rising = sorted(bought.values(), key=lambda one: one.cost)
+    kept = front([one.cost for one in rising], [one.amat_us for one in rising])
     off = [abs(one.sampled.dhr - one.full.dhr) for one in search.found() if one.sampled and one.full]
     return Advice(
         name=task.name,
@@ -313,9 +324,9 @@ def _advice(advisor: Advisor, task: Task, prices: Prices, budget: float | None, 
         budget=budget,
         everything=advisor.everything,
         next_best=second,
-        less=advisor.offer(LESS * paid, less) if less else None,
+        less=less,
         others=others,
-        front=tuple(bought[place] for place in kept),
+        front=tuple(rising[place] for place in kept),
         alone=tuple(advisor.at_sums("ram")),
         disk_us=task.whole.disk_alone_us(),
         counts=search.counts,

@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 from cachezoo.errors import ConfigError
 from cachezoo.settings.prices import Prices
-from cachezoo.sizes import PAGE_BYTES, human
+from cachezoo.sizes import BYTES, LONGEST, NUMBER, PAGE_BYTES, UNITS, human
 from cachezoo.sizing.candidates import TEXTS
 from cachezoo.sizing.points import Unit, all_cost, least_cost
 from cachezoo.sizing.search import By
@@ -67,6 +68,20 @@ def price_of(text: str, option: str) -> float:
     return value
 
 
+def bytes_of(text: str) -> int:
+    """Bytes of `--working-set`, from `2TiB` or `1.5TB`; more than any cache can have may be given.
+
+    Raises:
+        ConfigError: no number with a unit of bytes.
+    """
+    match = NUMBER.fullmatch(text.strip()) if len(text) <= LONGEST else None
+    unit = UNITS.get(match[2].lower(), "") if match else ""
+    if match is None or unit not in BYTES:
+        message = f"--working-set {text[:LONGEST]!r}: give bytes, such as 2TiB; units are {', '.join(BYTES)}"
+        raise ConfigError(message)
+    return int(Decimal(match[1]) * BYTES[unit])
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is to be reached, and what is assumed; at most one aim, and the knee of the front without.
@@ -78,6 +93,10 @@ class Asked:
         hierarchies: what may be built.
         device: the profile's name as given; None for the one built in.
         working_set: bytes that the trace's pages stand for; None for what they are.
+        prices: the price list as given; None for the one built in.
+        replaced: options that stand in place of prices of that list.
+        reading: how the trace is read, as typed; empty where its content says it.
+        piped: the trace came by a pipe, and is gone.
 
     Raises:
         ConfigError: several aims, or one that cannot be.
@@ -89,6 +108,10 @@ class Asked:
     hierarchies: tuple[Hierarchy, ...] = tuple(map(parse_hierarchy, TEXTS))
     device: str | None = None
     working_set: int | None = None
+    prices: str | None = None
+    replaced: tuple[str, ...] = ()
+    reading: str = ""
+    piped: bool = False
 
     def __post_init__(self) -> None:
         given = {"--budget": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}

@@ -11,12 +11,17 @@ from cachezoo.tiers.said import money, time_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
     from cachezoo.sizing.advice import Advice, Offer
 
 HEIGHT = 7.0
 COLOURS = (AMBER, PINK, BLACK, BLUE)
 MARKS = "sD^v"
+WIDTHS = (11, 9, 7, 6)  # falling, as those of one sum may lie on one another
+DECADE = 10.0
+MOST_DECADES = 1e3
+"""Between the ends of an axis; up to here 2 and 5 are labelled beside the powers of ten."""
 
 
 def draw_front(found: "Advice", path: Path) -> None:
@@ -48,23 +53,23 @@ def _front(axes: "Axes", found: "Advice") -> None:
     _line(axes, found.front, GREEN, "-", "front: the best of each sum")
     beside = {one.point: one for one in ([found.next_best] if found.next_best else [])}
     beside |= {one.point: one for one in found.others}
-    for one, colour, mark in zip(beside.values(), COLOURS, MARKS, strict=False):
+    for one, colour, mark, width in zip(beside.values(), COLOURS, MARKS, WIDTHS, strict=False):
         label = f"{name_of(one.point.hierarchy)}, same sum"
-        axes.plot(one.cost, one.amat_us, mark, color=colour, markersize=7, label=label, zorder=4)
+        axes.plot(one.cost, one.amat_us, mark, color=colour, markersize=width, mec="white", label=label, zorder=4)
     if found.less is not None:
         axes.plot(found.less.cost, found.less.amat_us, "o", color=SKY, markersize=8, label="a fifth less", zorder=4)
-    axes.plot(answer.cost, answer.amat_us, "o", color=VERMILION, markersize=10, zorder=5, label="advice")
+    axes.plot(answer.cost, answer.amat_us, "o", color=VERMILION, mfc="none", mew=2, ms=16, zorder=5, label="advice")
     if found.budget is not None and found.budget <= 2 * found.everything:
         axes.axvline(found.budget, color=VERMILION, linewidth=0.8, linestyle=":")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _time_axis(axes)
+    time_axis(axes)
     axes.set_ylabel("mean time of a page read (AMAT)")
     ram, ssd = (human(pages * PAGE_BYTES * found.scale) for pages in (answer.point.ram_pages, answer.point.ssd_pages))
     sizes = f"{ram} RAM + {ssd} SSD" if answer.point.ssd_pages else f"{ram} RAM"
     name = name_of(answer.point.hierarchy)
     axes.set_title(f"{money(answer.cost)}: {name}, {sizes}, {time_text(answer.amat_us)}", loc="left")
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, labelspacing=0.7, markerscale=0.8)
 
 
 def _line(axes: "Axes", offers: "tuple[Offer, ...]", colour: str, style: str, label: str) -> None:
@@ -78,25 +83,36 @@ def _served(axes: "Axes", found: "Advice") -> None:
     shares = [[100 * getattr(one.judged.tiered, name) for one in found.front] for name in ("rhr", "shr", "dhr")]
     axes.stackplot(costs, shares, colors=(BLUE, AMBER, LIGHT), labels=("RAM", "SSD", "disk"), alpha=0.85)
     ram = [100 * one.judged.cost.ram_usd / one.judged.cost.cache_usd for one in found.front]
-    axes.plot(costs, ram, color=BLACK, linestyle=":", marker=".", label="part of the money for RAM")
+    axes.plot(costs, ram, color=BLACK, linestyle=":", marker=".", clip_on=False, label="of the money, for RAM")
     axes.axvline(found.answer.cost, color=VERMILION, linewidth=1)
     axes.set_ylim(0, 100)
-    axes.set_ylabel("page reads served by, %")
-    axes.set_title("Who serves reads on the front", loc="left")
+    axes.set_ylabel("% of page reads, % of the money")
+    axes.set_title("Who serves page reads on the front, and which part of the money is for RAM", loc="left")
     axes.legend(fontsize=8, loc="upper left")
 
 
 def _money_axis(axes: "Axes") -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
+    log_ticks(axes.xaxis, axes.get_xlim(), (1.0,))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: money(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _time_axis(axes: "Axes") -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+def time_axis(axes: "Axes") -> None:
+    """Label times in µs on a logarithmic axis, three of them at least; plot first."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
     low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,), numticks=12))
+    log_ticks(axes.yaxis, (low, high), (1.0, 2.0, 5.0) if high < MOST_DECADES * low else (1.0,))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(value)))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def log_ticks(axis: "Axis", ends: tuple[float, float], subs: tuple[float, ...]) -> None:
+    """Ticks at some multiples of the powers of ten; evenly apart where the axis is shorter than a decade."""
+    from matplotlib.ticker import Locator, LogLocator, MaxNLocator
+
+    low, high = ends
+    places: Locator = MaxNLocator(5) if high < DECADE * low else LogLocator(subs=subs, numticks=12)
+    axis.set_major_locator(places)

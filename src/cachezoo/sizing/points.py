@@ -87,8 +87,9 @@ def affordable(
 ) -> list[Point]:  # fmt: skip
     """A hierarchy's points that a budget buys: RAM of the given sizes, and the rest spent on SSD.
 
-    Beside those sizes the most RAM is tried that leaves money for the least or, where all pages fit, the whole SSD. RAM
-    alone is bought for all the money, as any less is a worse point.
+    Where the budget buys an SSD for all pages, the most RAM beside that is tried too. Where none of the sizes leaves
+    money for an SSD, the most RAM is tried that leaves money for one page of it. RAM alone is bought for all the money,
+    as any less is a worse point.
 
     Args:
         hierarchy: what is built.
@@ -102,15 +103,18 @@ def affordable(
     """
     text, page_ram, page_ssd = str(hierarchy), PAGE_BYTES * unit.ram, PAGE_BYTES * unit.ssd
     left = budget - hierarchy.buffer_bytes * unit.ram
-    most = min(n_pages, int(left / page_ram + 1e-9))
-    if most < 1:
+    if budget * (1 + 1e-9) < least_cost([hierarchy], unit):
         return []
+    most = min(n_pages, max(1, int(left / page_ram + 1e-9)))
     if hierarchy.kind == "ram":
         return [Point(text, most, 0)]
     whole = int((left - n_pages * page_ssd) / page_ram + 1e-9)  # RAM beside an SSD for all pages
     sizes = sorted({size for size in (*ram, min(whole, n_pages)) if 1 <= size <= most})
-    points = ((size, min(n_pages, int((left - size * page_ram) / page_ssd + 1e-9))) for size in sizes)
-    return [Point(text, size, ssd) for size, ssd in points if ssd >= 1]
+    points = [Point(text, size, min(n_pages, int((left - size * page_ram) / page_ssd + 1e-9))) for size in sizes]
+    if found := [point for point in points if point.ssd_pages >= 1]:
+        return found
+    size = min(n_pages, max(1, int((left - page_ssd) / page_ram + 1e-9)))
+    return [Point(text, size, min(n_pages, max(1, int((left - size * page_ram) / page_ssd + 1e-9))))]
 
 
 def least_cost(hierarchies: Sequence[Hierarchy], unit: Unit) -> float:

@@ -195,7 +195,10 @@ class Search:
 
     def _better(self, budget: float, by: By) -> list[Found]:
         """The best point of a budget as it is told, where it is clearly better than what was simulated in full."""
-        first, known = self.best(budget, by, told=True)[0], self.best(budget, by)
+        told, known = self.best(budget, by, told=True), self.best(budget, by)
+        if not told:  # the budget buys nothing
+            return []
+        first = told[0]
         near = known and known[0].cost >= SPENT * budget and (1 - TIE) * known[0].merit(by) <= first.merit(by)
         return [] if first.full or near else [first]
 

@@ -5,10 +5,11 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cachezoo.recommend.ladder import typed
-from cachezoo.recommend.words import share
+from cachezoo.recommend.words import SAVED, share
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.sizing.candidates import name_of
 from cachezoo.tiers.said import life_text, money, time_text
+from cachezoo.traces.clock import has_clock
 
 if TYPE_CHECKING:
     from cachezoo.sizing.advice import Advice, Offer
@@ -65,7 +66,10 @@ def headline(found: "Advice") -> str:
         )
     if found.why == "unreachable":
         aim = f"{asked.ms:g} ms" if asked.ms is not None else f"{share(asked.hit or 0)} of reads"
-        return f"{aim} cannot be reached on these devices: {buys} comes nearest. {tail[0].upper()}{tail[1:]}."
+        return (
+            f"{aim} cannot be reached on these devices. Nearest comes {built(found, answer)}, for "
+            f"{money(answer.cost)}: {tail}."
+        )
     return f"{buys[0].upper()}{buys[1:]}: {tail}."
 
 
@@ -73,13 +77,14 @@ def why(found: "Advice") -> str:
     """Why this sum."""
     budget = found.budget or 0
     said = {
-        "budget": f"It is the fastest that {money(budget)} buys",
+        "budget": f"It is the fastest that {money(budget)} buys, on the half that chose",
         "enough": f"Of {money(budget)} that is enough: the rest brings less than a hundredth",
         "everything": "More RAM or SSD than that brings less than a hundredth",
         "knee": "The sum is the knee of the front: beyond it a further dollar brings less than half of the average one",
         "whole": "The front has no knee: every further dollar is worth it until all is in RAM",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
-        "unreachable": "First accesses to pages come from the disk whatever is bought",
+        "unreachable": "First accesses to pages come from the disk whatever is bought; more money brings less than a "
+        "hundredth",
     }
     return f"{said[found.why]}."
 
@@ -90,14 +95,14 @@ def versus(found: "Advice", offer: "Offer") -> str:
     sizes = size(found, offer.point.ram_pages) + (
         f" + {size(found, offer.point.ssd_pages)}" if offer.point.ssd_pages else ""
     )
-    if abs(more) < LITTLE:
-        how = "is about as fast"
-    else:
-        how = f"takes {time_text(offer.amat_us)}, {_times(more)}"
+    how = "is about as fast" if abs(more) < LITTLE else f"takes {time_text(offer.amat_us)}, {_times(more)}"
     return f"{name_of(offer.point.hierarchy)} ({sizes}) {how}"
 
 
 def _times(more: float) -> str:
+    """How much longer a page read takes, in words."""
+    if abs(more) < LITTLE:
+        return "about as fast"
     if more >= 1:
         return f"{more + 1:,.1f} times as long"
     return f"{100 * abs(more):.0f} % {'more' if more > 0 else 'less'}"
@@ -109,8 +114,7 @@ def comparisons(found: "Advice") -> list[str]:
     if found.next_best is not None:
         second = found.next_best
         slower = second.found.amat_us / found.answer.found.amat_us - 1
-        how = "about as fast" if abs(slower) < LITTLE else _times(slower)
-        said.append(f"Next-best on the half that chose ({how} there): {versus(found, second)}.")
+        said.append(f"Next-best on the half that chose ({_times(slower)} there): {versus(found, second)}.")
         told.add(second.point)
     if found.less is not None and found.less.point not in told:
         less = found.less
@@ -122,7 +126,19 @@ def comparisons(found: "Advice") -> list[str]:
     others = [versus(found, one) for one in found.others if one.point not in told]
     if others:
         said.append(f"For the same sum {'; '.join(others)}.")
-    return said
+    return said + _unfed(found)
+
+
+def _unfed(found: "Advice") -> list[str]:
+    """What is wrong with L2ARC's figures on a trace without a clock; a sentence, or none."""
+    beside = [one for one in (found.next_best, found.less) if one is not None]
+    shown = (found.answer, *beside, *found.others, *found.front)
+    if has_clock(found.stream.trace) or not any(one.judged.hierarchy.kind == "l2arc" for one in shown):
+        return []
+    return [
+        "L2ARC is fed by the clock, which the trace does not have: its feed hardly ever ran, so nothing here says how "
+        "good it is."
+    ]
 
 
 def lasts(found: "Advice") -> list[str]:
@@ -195,17 +211,47 @@ def assumed(found: "Advice") -> list[str]:
     if found.scale > 1:
         said.append(
             f"The trace touches {human(found.stream.pages.n_pages * PAGE_BYTES)}, which stands for "
-            f"{found.scale:,.4g} times as much: the same parts of it are taken to hit as often."
+            f"{size(found, found.stream.pages.n_pages)}: the same parts of it are taken to hit as often."
         )
+    said += _buffer(found)
+    years = found.answer.judged.worn.years
+    if found.scale > 1 and found.answer.point.ssd_pages and years is not None and math.isfinite(years):
+        said.append("The SSD's life is that of writes which grow as its size does.")
     return said
 
 
+def _buffer(found: "Advice") -> list[str]:
+    """What is paid for transient buffers; a sentence, or none where no hierarchy of the front has one."""
+    every = {one.judged.hierarchy.buffer_bytes for one in (found.answer, *found.front)} - {0}
+    if not every:
+        return []
+    sizes = [f"{human(size)} (tb={size >> 10}K)" for size in sorted(every)]
+    scaled = [human(size * found.scale) for size in sorted(every)]
+    more = f", scaled as the rest to {' or '.join(scaled)}" if found.scale > 1 else ""
+    return [f"A transient buffer of {' or '.join(sizes)} is paid for as RAM{more}; no size above has it in."]
+
+
 def command(found: "Advice") -> str:
-    """What to run next: it repeats the answer's figures."""
-    point = found.answer.point
-    ssd = f" --ssd {typed(point.ssd_pages)}" if point.ssd_pages else ""
-    device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
-    return (
-        f"cachezoo tiers {shlex.quote(found.name)} --by {shlex.quote(point.hierarchy)} --ram {typed(point.ram_pages)}"
-        f"{ssd}{device}"
-    )
+    """What to run next: it repeats the answer's figures, but for what `unrepeated` says."""
+    point, asked = found.answer.point, found.asked
+    name = SAVED if asked.piped else shlex.quote(found.name)
+    words = [
+        f"cachezoo tiers {name} --by {shlex.quote(point.hierarchy)} --ram {typed(point.ram_pages)}",
+        f"--ssd {typed(point.ssd_pages)}" if point.ssd_pages else "",
+        f"--device {shlex.quote(asked.device)}" if asked.device else "",
+        f"--prices {shlex.quote(asked.prices)}" if asked.prices else "",
+        asked.reading,
+    ]
+    return " ".join(filter(None, words))
+
+
+def left_out(found: "Advice") -> list[str]:
+    """Options that move the answer's figures and that the command does not take."""
+    return [*found.asked.replaced, *(["--working-set"] if found.asked.working_set is not None else [])]
+
+
+def unrepeated(found: "Advice") -> list[str]:
+    """What the command cannot repeat; sentences."""
+    said = dict.fromkeys(found.asked.replaced, "its costs are by the price list")
+    said |= {"--working-set": "its sizes and costs are the trace's own"}
+    return [f"The next command takes no {option}: {said[option]}." for option in left_out(found)]

@@ -91,6 +91,8 @@ def paper_metrics(tiered: Tiered, baseline: Tiered) -> PaperMetrics:
 def reduction(base: float, hybrid: float) -> float:
     """What a figure falls by: 1 - hybrid / base; negative where it rises.
 
+    Tables I and II print hybrid / (base + hybrid) for latency and cost, which is none: no change would be "50 %".
+
     Raises:
         ConfigError: the base is not above 0.
     """
@@ -98,21 +100,6 @@ def reduction(base: float, hybrid: float) -> float:
         message = f"a reduction from {base:g}: the base must be above 0"
         raise ConfigError(message)
     return 1 - hybrid / base
-
-
-def printed_reduction(base: float, hybrid: float) -> float:
-    """What Tables I and II print as a reduction of latency and cost: hybrid / (base + hybrid).
-
-    It is none: no change at all would be "50 %", and a hierarchy that halves a cost "33 %". The tables' reductions of
-    the disk hit ratio are differences in points.
-
-    Raises:
-        ConfigError: a figure is negative, or both are 0.
-    """
-    if base < 0 or hybrid < 0 or base + hybrid == 0:
-        message = f"a reduction from {base:g} to {hybrid:g}: both are at least 0, and not both 0"
-        raise ConfigError(message)
-    return hybrid / (base + hybrid)
 
 
 def usd_per_io(response: Response, usd: float) -> float:

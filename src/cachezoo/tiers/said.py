@@ -14,6 +14,7 @@ COLUMNS = [
 ]  # fmt: skip
 LONG_YEARS = 100.0
 DAYS_A_YEAR = 365.25
+HOURS_A_DAY = 24
 
 
 def time_text(us: float) -> str:
@@ -34,14 +35,19 @@ def money(usd: float) -> str:
 
 
 def life_text(years: float | None) -> str:
-    """A lifetime: `4.2 years`, `12 days`, `for ever` where nothing is written."""
+    """A lifetime: `4.2 years`, `12.0 days`, `5.3 hours`, `less than an hour`; `-` where nothing is written."""
     if years is None:
         return "unknown"
     if math.isinf(years):
         return "-"
     if years > LONG_YEARS:
         return f"over {LONG_YEARS:.0f} years"
-    return f"{years:.1f} years" if years >= 1 else f"{DAYS_A_YEAR * years:.1f} days"
+    days = DAYS_A_YEAR * years
+    if years >= 1:
+        return f"{years:.1f} years"
+    if days >= 1:
+        return f"{days:.1f} days"
+    return f"{HOURS_A_DAY * days:.1f} hours" if HOURS_A_DAY * days >= 1 else "less than an hour"
 
 
 def cells(row: Judged, found: Contest) -> dict[str, str]:

@@ -67,6 +67,26 @@ def test_a_sum_between_the_least_ram_and_its_double_buys_an_ssd_too():
     assert [(point.ram_pages, point.ssd_pages) for point in points] == [(LEAST_RAM, (most - LEAST_RAM) * 20)]
 
 
+@pytest.mark.parametrize("text", ["hca", "lru | lru", "promotion: lru | s3fifo", "l2arc"])
+@pytest.mark.parametrize("dear", [0.5, 20.0, 1e6])
+def test_from_the_least_cost_on_every_sum_buys_each_tier(text, dear):
+    hierarchy, unit, n_pages = parse_hierarchy(text), Unit.of_gb(0.15 * dear, 0.15), 7344
+    least = least_cost([hierarchy], unit)
+    for budget in (least, 1.5 * least, least + 5.3 * 4096 * unit.ram):
+        points = affordable(hierarchy, budget, unit, n_pages, ram_sizes(n_pages))
+        assert points
+        for point in points:
+            assert min(point.ram_pages, point.ssd_pages) >= 1
+            assert cost(point, hierarchy.buffer_bytes, unit) <= budget * (1 + 1e-9)
+    assert affordable(hierarchy, 0.999 * least, unit, n_pages, ram_sizes(n_pages)) == []
+
+
+def test_where_no_size_of_ram_fits_the_most_that_leaves_a_page_of_ssd_is_tried():
+    budget = 10.4 * 4096 * UNIT.ram  # of RAM for ten pages and eight pages of SSD; the sizes begin at 16
+    points = affordable(parse_hierarchy("lru | lru"), budget, UNIT, 7344, ram_sizes(7344))
+    assert points == [Point("lru | lru", 10, 8)]
+
+
 def test_sums_fall_by_a_factor_from_the_highest():
     assert rungs(1.0, 8.0, 2.0) == [1.0, 2.0, 4.0, 8.0]
     assert rungs(1.1, 8.0, 2.0) == [2.0, 4.0, 8.0]

@@ -7,7 +7,7 @@ import pytest
 
 from cachezoo.sizing.ledger import Ledger
 from cachezoo.sizing.miniature import Miniature
-from cachezoo.sizing.points import Unit, all_cost
+from cachezoo.sizing.points import Unit, all_cost, least_cost
 from cachezoo.sizing.search import SPENT, Search
 from cachezoo.sizing.whole import Whole
 from cachezoo.sizing.work import Runner, Task, by_ram, runner
@@ -54,6 +54,17 @@ def test_points_are_ranked_by_hits_where_those_are_asked_for():
     found = search.best(money, "disk")
     assert [one.dhr for one in found] == sorted(one.dhr for one in found)
     assert len({one.point.hierarchy for one in found}) == len(found)
+
+
+@pytest.mark.parametrize("text", ["lru | lru", "hca"])
+def test_a_sum_that_buys_less_ram_than_is_tried_otherwise_is_searched_too(text):
+    hierarchies = [parse_hierarchy(text)]
+    search = search_of(task_of(skewed(n=8000, pages=500)), hierarchies=hierarchies)
+    money = 1.2 * least_cost(hierarchies, UNIT)
+    search.survey([money, 0.5 * money], closely=[money])
+    found = search.best(money)[0]
+    assert found.full is not None and found.cost <= money * (1 + 1e-9)
+    assert search.best(0.5 * money) == []  # too little for a page of each tier: nothing is found, and nothing fails
 
 
 def test_the_half_that_judges_chooses_nothing():
