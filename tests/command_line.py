@@ -13,8 +13,7 @@ from cachezoo import cli, console
 def run(*args, ok=True):
     """Run `cachezoo ARGS`; what it printed, and its status, which must be 0 or, with `ok=False`, anything else."""
     out, err = io.StringIO(), io.StringIO()
-    console.out.cache_clear()  # tables are as wide as COLUMNS says now, as in a process of its own
-    console.err.cache_clear()
+    _no_consoles()
     with (
         pytest.MonkeyPatch.context() as patch,
         contextlib.redirect_stdout(out),
@@ -23,6 +22,13 @@ def run(*args, ok=True):
     ):
         patch.setattr(sys, "argv", ["cachezoo", *map(str, args)])
         cli.main()
+    _no_consoles()
     done = subprocess.CompletedProcess(args, left.value.code, out.getvalue(), err.getvalue())
     assert (done.returncode == 0) is ok, done.stderr
     return done
+
+
+def _no_consoles():
+    """Tables are as wide as COLUMNS says now, as in a process of its own."""
+    console.out.cache_clear()
+    console.err.cache_clear()
