@@ -105,9 +105,10 @@ def share(
 def _print(found: "Contest", device: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.built_in import DEFAULT
-    from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, title
+    from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, read, title
 
     print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
-    own, said = each(found), caption(found, Path(device).stem if device else DEFAULT)
-    print_rows(own, "hit ratio of each application, and x its slowdown", said, list(own[0]), tuple(own[0]))
+    own, reads, said = each(found), read(found), caption(found, Path(device).stem if device else DEFAULT)
+    print_rows(own, "hit ratio of each application, and x its slowdown", "", list(own[0]), tuple(own[0]))
+    print_rows(reads, "transfers of each application, a reference of its own", said, list(own[0]), tuple(own[0]))
     out().print(answer(found), soft_wrap=True, markup=False)

@@ -37,8 +37,10 @@ class Shared:
     Attributes:
         hit: bool[M].
         fragmentation: int32[M] pages that entered a run away from the head at each reference, or were otherwise read
-            beside misses; 0 but of virtual I/O caches.
-        begins: int64[W], rising from 0: the reference from which on each split holds.
+            beside misses; 0 but of virtual I/O caches. Where nothing is told of splits it has all pages read beside
+            misses, those of new mappings too.
+        begins: int64[W], rising from 0: the reference from which on each split holds; W = 0 of a cache that does not
+            say whose pages it holds.
         splits: int64[W, A] pages that each application may have, or, of a cache that nobody splits, has.
         allocation: int64[W, A] pages that each application read because of a split or a mapping when it began.
     """
@@ -53,6 +55,11 @@ class Shared:
     def of_hits(cls, hit: Bool, begins: I64, splits: I64) -> "Shared":
         """Of a partitioner that reads no page but those that miss."""
         return cls(hit, np.zeros(len(hit), np.int32), begins, splits, np.zeros(splits.shape, np.int64))
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is known who has how much of the cache, and what was read for a new split or mapping."""
+        return len(self.begins) > 0
 
     @property
     def moved(self) -> I32:

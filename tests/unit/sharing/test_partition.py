@@ -130,6 +130,7 @@ def test_a_shared_virtual_cache_reads_what_it_moves():
     run = policy(text).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), 16)
     assert run.moved is not None and run.moved.sum() > 0
     assert shared.moved.tolist() == run.moved.tolist()
+    assert not shared.tells and shared.splits.shape == (0, mix.count)
 
 
 def test_a_cache_that_is_too_small_names_what_it_takes():
