@@ -59,6 +59,14 @@ def test_orders_and_names(folder):
     assert own["counted_from"] == [20, 41]
 
 
+def test_what_to_know_of_the_order_is_a_line_and_in_json(folder):
+    words = ("share", folder / "web.parquet", folder / "numbered.parquet", "--by", BY, "--cache", "64p")
+    said = "mail has no clock: references come in lockstep, one of each in turn"
+    done = run(*words, "--json")
+    assert json.loads(done.stdout)["remarks"] == [said] and done.stderr == f"note: {said}\n"
+    assert found(folder, "--cache", "64p")["remarks"] == []
+
+
 def test_sizes_are_of_all_pages(folder):
     own = found(folder, "--cache", "20%")
     assert own["cache_pages"] == round(own["distinct_pages"] / 5)

@@ -37,8 +37,8 @@ def share(
     order: Annotated[
         Literal["auto", "lockstep", "clock"],
         typer.Option(
-            help="lockstep: one page of each application in turn; clock: by the traces' times; auto: clock where all "
-            "traces have one."
+            help="lockstep: one page of each application in turn; clock: by the traces' times, all from 0 on; auto: "
+            "clock where all traces have one."
         ),
     ] = "auto",
     apart: Annotated[
@@ -75,7 +75,7 @@ def share(
     Every reference is a page of 4 KiB, read or written alike. All partitioners get the same cache, in whole fragments.
     """
     from cachezoo.cli.runs import present
-    from cachezoo.console import progress
+    from cachezoo.console import err, progress
     from cachezoo.devices.built_in import BUILT_IN
     from cachezoo.devices.profile import load_models
     from cachezoo.sharing.contest import contest
@@ -90,6 +90,8 @@ def share(
     given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
     called = tuple(name.strip() for name in names.split(",")) if names else ()
     mix = mix_traces(given, order, None if apart == "auto" else apart, called)
+    for remark in mix.remarks:
+        err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(asked)} partitioners, {mix.count} applications", len(asked)) as advance:
         found = contest(mix, asked, size.pages(mix.n_pages), warmup, models, advance)
     if plot is not None:

@@ -121,7 +121,7 @@ def caption(found: Contest, device: str) -> str:
     order = (
         "in lockstep, one reference of each in turn"
         if found.mix.order == "lockstep"
-        else "in the order of their times, all beginning together at 0"
+        else "in the order of their times, each trace from its own 0 on"
     )
     untold = any(not row.shared.tells for row in found.rows)
     return "; ".join([
@@ -145,6 +145,7 @@ def values(found: Contest) -> dict[str, Any]:
     """For JSON."""
     return {
         "order": found.mix.order,
+        "remarks": list(found.mix.remarks),
         "cache_pages": found.pages,
         "distinct_pages": found.mix.n_pages,
         "references": len(found.mix),

@@ -174,7 +174,7 @@ def test_tables_and_values():
     assert split == [[0, 64, 64]]
     assert each(own)[0]["application"] == "web" and " x" in each(own)[1]["equal(fragment=8)"]
     said = caption(own, "some device")
-    assert "in the order of their times, all beginning together at 0" in said and "some device" in said
+    assert "in the order of their times, each trace from its own 0 on" in said and "some device" in said
     assert read(own)[1] == {
         "application": "mail", **{str(row.asked): f"{row.applications[1].transfers:.3f}" for row in own.rows},
     }  # fmt: skip
