@@ -67,6 +67,29 @@ def test_what_to_know_of_the_order_is_a_line_and_in_json(folder):
     assert found(folder, "--cache", "64p")["remarks"] == []
 
 
+def test_a_fragment_is_for_all_that_have_none_of_their_own(folder):
+    by = "equal,shared,gvpa(fragment=8, q=100)"
+    own = found(folder, "--cache", "64p", "--by", by, "--fragment", "8")
+    assert [row["partitioner"] for row in own["rows"]] == ["equal(fragment=8)", "shared(fragment=8)",
+                                                           "gvpa(fragment=8, q=100)"]  # fmt: skip
+    both = (folder / "web.parquet", folder / "mail.parquet")
+    done = run("share", *both, "--by", "equal,shared(fragment=256)", "--fragment", "8", ok=False)
+    assert "fragments of 8 and 256 pages" in done.stderr
+
+
+def test_a_cache_that_is_too_small_for_some_is_shared_by_the_others(folder):
+    words = ("share", folder / "web.parquet", folder / "mail.parquet", "--fragment", "16", "--cache")
+    done = run(*words, "48p", "--json")
+    own = json.loads(done.stdout)
+    assert len(own["left_out"]) == 1 and len(own["rows"]) == len(parse_several(DEFAULT_BY)) - 2
+    assert own["left_out"][0].startswith("left out: gvpa(fragment=16), gvpa(fragment=16, alpha=0.98,")
+    assert "has 3 fragments of 16 pages, and 2 applications take 2 each" in own["left_out"][0]
+    assert done.stderr.count("\n") == 1 and "--fragment 8" in done.stderr
+    assert json.loads(run(*words, "64p", "--json").stdout)["left_out"] == []
+    for alone in (run(*words, "16p", ok=False), run(*words, "48p", "--by", "equal,gvpa", ok=False)):
+        assert len(alone.stderr.splitlines()) == 1 and "applications take" in alone.stderr and not alone.stdout
+
+
 def test_sizes_are_of_all_pages(folder):
     own = found(folder, "--cache", "20%")
     assert own["cache_pages"] == round(own["distinct_pages"] / 5)
@@ -109,7 +132,8 @@ def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, t
         (
             "web mail",
             ("--cache", "1MiB", "--by", "equal"),
-            "has 1 fragments of 256 pages, and 2 applications take 1 each",
+            "has 1 fragment of 256 pages, and 2 applications take 1 each: give at least 2 MiB (512 p), or smaller "
+            "fragments (--fragment 128)",
         ),
         ("web mail", ("--cache", "40p", "--by", "gvpa(fragment=8, f=3)"), "has 5 fragments of 8 pages, and 2 appl"),
         ("web mail", ("--cache", "64p", "--by", "gvpa(fragment=8, n=63)"), "n = 63 is below the cache of 64 pages"),

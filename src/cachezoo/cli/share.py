@@ -28,12 +28,21 @@ def share(
         str, typer.Option(help="64MiB, 10% of the distinct pages of all applications, or 4096p (pages of 4 KiB).")
     ] = "10%",
     by: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Partitioners with commas: gvpa(cost=1, reach=4), ucp(window=20000), shared(policy=s3fifo), equal, "
-            "proportional, static-best, hindsight; values in brackets may be left out."
+            "proportional, static-best, hindsight; values in brackets may be left out. Default: all of them that can "
+            "have so small a cache."
         ),
-    ] = DEFAULT_BY,
+    ] = None,
+    fragment: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=65536,
+            help="Pages of 4 KiB that are given out together, for partitioners without a fragment= of their own.",
+        ),
+    ] = 256,
     order: Annotated[
         Literal["auto", "lockstep", "clock"],
         typer.Option(
@@ -84,7 +93,11 @@ def share(
     from cachezoo.sharing.said import title, values
     from cachezoo.sizes import Size
 
-    plot, asked, size = png_path(plot), parse_several(by), Size.parse(cache, "cache")
+    plot, asked, size = (
+        png_path(plot),
+        parse_several(DEFAULT_BY if by is None else by, fragment),
+        Size.parse(cache, "cache"),
+    )
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
     given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
@@ -93,7 +106,9 @@ def share(
     for remark in mix.remarks:
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(asked)} partitioners, {mix.count} applications", len(asked)) as advance:
-        found = contest(mix, asked, size.pages(mix.n_pages), warmup, models, advance)
+        found = contest(mix, asked, size.pages(mix.n_pages), warmup, models, advance, by is None)
+    for line in found.left_out:
+        err().print(f"note: {line}", soft_wrap=True, markup=False)
     if plot is not None:
         from cachezoo.sharing.plot import draw_contest
 

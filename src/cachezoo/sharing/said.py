@@ -155,5 +155,6 @@ def values(found: Contest) -> dict[str, Any]:
         "cache_us": found.times.cache_us,
         "disk_us": found.times.disk_us.tolist(),
         "rows": [row.values() for row in found.rows],
+        "left_out": list(found.left_out),
         "answer": answer(found),
     }
