@@ -151,6 +151,8 @@ def test_a_queue_of_the_usual_length_grows_with_the_cache():
     length = 262144 + 2
     wide = Bench(mix_pages([Application(str(a), np.arange(length, dtype=np.int32), length) for a in range(2)]))
     found = parse("gvpa(fragment=65536, f=1, q=100000)").run(wide, 2 * 65536 * 3)
+    with pytest.raises(ConfigError, match="n = 262144 is below the cache of 393216 pages"):
+        parse("gvpa(n=262144, fragment=65536, f=1, q=100000)").run(wide, 2 * 65536 * 3)
     assert (found.splits.sum(axis=1) == 6 * 65536).all() and not found.hit.any()
 
 
