@@ -24,9 +24,9 @@ PARAMETERS = (
     Whole("f", 2, 1, 16, "runs of an application's queue that are in the cache, at most"),
     Parameter("alpha", 0.95, 0.0, 1.0, "what is left of a value after a quantum"),
     Whole("q", 2000, 1, 10**9, "references of an application, on average, in a quantum"),
-    Parameter("cost", 0.0, 0.0, 1000.0, "hits that a page entering a run away from the head must save; 0: the paper's"),
-    Parameter("fill", 0.0, 0.0, 1000.0, "hits that a page of a share that grows must save; 0: the paper's"),
-    Whole("step", 1, 1, 65536, "fragments that a step moves"),
+    Parameter("cost", 0.0, 0.0, 1e6, "hits that a page entering a run away from the head must save; 0: the paper's"),
+    Parameter("fill", 0.0, 0.0, 1e6, "hits that a page of a share that grows must save; 0: the paper's"),
+    Whole("step", 1, 1, 2**26, "fragments that a step moves"),
     Whole("reach", 1, 1, 4096, "steps that an application's share moves at most in a quantum; 1: the paper's"),
 )
 
