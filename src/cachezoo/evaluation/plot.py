@@ -42,7 +42,7 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
     policies = sorted({row["policy"]: row["kind"] for row in rows}.items(), key=lambda own: -_mean(rows, own[0]))
     with settings(), atomic_file(path) as temporary:
         height = 4.6 if len(capacities) > 1 else 1.2 + 0.24 * len(policies)
-        shown = (HITS, TRANSFERS) if any(map(_moves, rows)) else (HITS,)
+        shown = (HITS, TRANSFERS) if _moves(rows) else (HITS,)
         canvas = Figure(figsize=(WIDTH, len(shown) * height), layout="constrained")
         panels = canvas.subplots(len(shown), 1, squeeze=False)[:, 0]
         for axes, what in zip(panels, shown, strict=True):
@@ -54,9 +54,12 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
         write(canvas, temporary, path)
 
 
-def _moves(row: Row) -> bool:
-    """Whether a run read more pages than it missed."""
-    return bool((row.get(TRANSFERS) or 0.0) > 1 - row[HITS] + ROUNDING)
+def _moves(rows: Sequence[Row]) -> bool:
+    """Whether some run read more pages than it missed, and of all it is known."""
+    known = [row[TRANSFERS] for row in rows if row.get(TRANSFERS) is not None]
+    if len(known) < len(rows):
+        return False
+    return any(read > 1 - row[HITS] + ROUNDING for read, row in zip(known, rows, strict=True))
 
 
 def _mean(rows: Sequence[Row], policy: str, what: str = HITS) -> float:
