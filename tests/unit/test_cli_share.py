@@ -59,6 +59,37 @@ def test_orders_and_names(folder):
     assert own["counted_from"] == [20, 41]
 
 
+def test_what_to_know_of_the_order_is_a_line_and_in_json(folder):
+    words = ("share", folder / "web.parquet", folder / "numbered.parquet", "--by", BY, "--cache", "64p")
+    said = "mail has no clock: references come in lockstep, one of each in turn"
+    done = run(*words, "--json")
+    assert json.loads(done.stdout)["remarks"] == [said] and done.stderr == f"note: {said}\n"
+    assert found(folder, "--cache", "64p")["remarks"] == []
+
+
+def test_a_fragment_is_for_all_that_have_none_of_their_own(folder):
+    by = "equal,shared,gvpa(fragment=8, q=100)"
+    own = found(folder, "--cache", "64p", "--by", by, "--fragment", "8")
+    assert [row["partitioner"] for row in own["rows"]] == ["equal(fragment=8)", "shared(fragment=8)",
+                                                           "gvpa(fragment=8, q=100)"]  # fmt: skip
+    both = (folder / "web.parquet", folder / "mail.parquet")
+    done = run("share", *both, "--by", "equal,shared(fragment=256)", "--fragment", "8", ok=False)
+    assert "fragments of 8 and 256 pages" in done.stderr
+
+
+def test_a_cache_that_is_too_small_for_some_is_shared_by_the_others(folder):
+    words = ("share", folder / "web.parquet", folder / "mail.parquet", "--fragment", "16", "--cache")
+    done = run(*words, "48p", "--json")
+    own = json.loads(done.stdout)
+    assert len(own["left_out"]) == 1 and len(own["rows"]) == len(parse_several(DEFAULT_BY)) - 2
+    assert own["left_out"][0].startswith("left out: gvpa(fragment=16), gvpa(fragment=16, alpha=0.98,")
+    assert "has 3 fragments of 16 pages, and 2 applications take 2 each" in own["left_out"][0]
+    assert done.stderr.count("\n") == 1 and "--fragment 8" in done.stderr
+    assert json.loads(run(*words, "64p", "--json").stdout)["left_out"] == []
+    for alone in (run(*words, "16p", ok=False), run(*words, "48p", "--by", "equal,gvpa", ok=False)):
+        assert len(alone.stderr.splitlines()) == 1 and "applications take" in alone.stderr and not alone.stdout
+
+
 def test_sizes_are_of_all_pages(folder):
     own = found(folder, "--cache", "20%")
     assert own["cache_pages"] == round(own["distinct_pages"] / 5)
@@ -82,6 +113,15 @@ def test_a_plot_is_png_or_svg_and_its_bytes_depend_on_the_contest_alone(folder, 
         assert own[0].read_bytes() == own[1].read_bytes() and own[0].read_bytes().startswith(begin)
 
 
+def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, tmp_path):
+    by = "shared(fragment=8),shared(fragment=8, policy=vrm(fragment=8, n=512, q=100))"
+    picture = tmp_path / "share.svg"
+    run("share", folder / "both.parquet", "--by", by, "--cache", "64p", "--plot", picture)
+    drawn = picture.read_text()
+    for text in ("not told", "the two, not told apart", "counting begins"):
+        assert drawn.count(f"<!-- {text} -->") == 1, text
+
+
 @pytest.mark.parametrize(
     ("traces", "options", "said"),
     [
@@ -92,7 +132,8 @@ def test_a_plot_is_png_or_svg_and_its_bytes_depend_on_the_contest_alone(folder, 
         (
             "web mail",
             ("--cache", "1MiB", "--by", "equal"),
-            "has 1 fragments of 256 pages, and 2 applications take 1 each",
+            "has 1 fragment of 256 pages, and 2 applications take 1 each: give at least 2 MiB (512 p), or smaller "
+            "fragments (--fragment 128)",
         ),
         ("web mail", ("--cache", "40p", "--by", "gvpa(fragment=8, f=3)"), "has 5 fragments of 8 pages, and 2 appl"),
         ("web mail", ("--cache", "64p", "--by", "gvpa(fragment=8, n=63)"), "n = 63 is below the cache of 64 pages"),

@@ -149,7 +149,7 @@ CZ_API int cz_virtual_runs(const cz_virtual *cache, cz_run runs[CZ_MOST_RUNS]);
 typedef struct cz_share_options {
     int64_t pages; /* of the cache; whole fragments of them are given out */
     int32_t step;  /* fragments that a step moves from one application to another; 0: 1 */
-    int32_t reach; /* steps that an application moves at a quantum's end at most; 0: 1, as in the paper */
+    int32_t reach; /* steps that an application moves at a quantum's end at most, to 4096; 0: 1, as in the paper */
     double fill;   /* hits that each page of a part that grows must save beyond what the other loses, 0 to 1e6; 0: the
                     * paper, which reads it for nothing */
 } cz_share_options;

@@ -5,7 +5,7 @@
 
 #include "virtual.h"
 
-enum { MOST_REACH = 64, MOST_STEP = 1 << 26, MOST_PAGES = 1 << 30 };
+enum { MOST_REACH = 4096, MOST_STEP = 1 << 26, MOST_PAGES = 1 << 30 };
 
 struct cz_share {
     int32_t count, step, reach;

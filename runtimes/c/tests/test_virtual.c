@@ -128,7 +128,7 @@ static void test_bad_calls(void) {
     CHECK(cz_virtual_reference(NULL, 0, &place) == CZ_BAD_CALL && cz_virtual_runs(NULL, NULL) == 0);
     CHECK(cz_virtual_settings_of(NULL, &own, &error) == CZ_BAD_CALL);
     CHECK(cz_share_new(NULL, two, 2, &share, &error) == CZ_BAD_CALL && share == NULL);
-    const cz_share_options wrong[] = {{.pages = -1}, {.pages = 64, .step = -1}, {.pages = 64, .reach = 65},
+    const cz_share_options wrong[] = {{.pages = -1}, {.pages = 64, .step = -1}, {.pages = 64, .reach = 4097},
                                       {.pages = 64, .fill = -1}, {.pages = 64, .fill = (double)NAN},
                                       {.pages = INT64_MAX}, {.pages = 15}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -28,17 +28,26 @@ def share(
         str, typer.Option(help="64MiB, 10% of the distinct pages of all applications, or 4096p (pages of 4 KiB).")
     ] = "10%",
     by: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Partitioners with commas: gvpa(cost=1, reach=4), ucp(window=20000), shared(policy=s3fifo), equal, "
-            "proportional, static-best, hindsight; values in brackets may be left out."
+            "proportional, static-best, hindsight; values in brackets may be left out. Default: all of them that can "
+            "have so small a cache."
         ),
-    ] = DEFAULT_BY,
+    ] = None,
+    fragment: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=65536,
+            help="Pages of 4 KiB that are given out together, for partitioners without a fragment= of their own.",
+        ),
+    ] = 256,
     order: Annotated[
         Literal["auto", "lockstep", "clock"],
         typer.Option(
-            help="lockstep: one page of each application in turn; clock: by the traces' times; auto: clock where all "
-            "traces have one."
+            help="lockstep: one page of each application in turn; clock: by the traces' times, all from 0 on; auto: "
+            "clock where all traces have one."
         ),
     ] = "auto",
     apart: Annotated[
@@ -75,7 +84,7 @@ def share(
     Every reference is a page of 4 KiB, read or written alike. All partitioners get the same cache, in whole fragments.
     """
     from cachezoo.cli.runs import present
-    from cachezoo.console import progress
+    from cachezoo.console import err, progress
     from cachezoo.devices.built_in import BUILT_IN
     from cachezoo.devices.profile import load_models
     from cachezoo.sharing.contest import contest
@@ -84,14 +93,22 @@ def share(
     from cachezoo.sharing.said import title, values
     from cachezoo.sizes import Size
 
-    plot, asked, size = png_path(plot), parse_several(by), Size.parse(cache, "cache")
+    plot, asked, size = (
+        png_path(plot),
+        parse_several(DEFAULT_BY if by is None else by, fragment),
+        Size.parse(cache, "cache"),
+    )
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
     given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
     called = tuple(name.strip() for name in names.split(",")) if names else ()
     mix = mix_traces(given, order, None if apart == "auto" else apart, called)
+    for remark in mix.remarks:
+        err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(asked)} partitioners, {mix.count} applications", len(asked)) as advance:
-        found = contest(mix, asked, size.pages(mix.n_pages), warmup, models, advance)
+        found = contest(mix, asked, size.pages(mix.n_pages), warmup, models, advance, by is None)
+    for line in found.left_out:
+        err().print(f"note: {line}", soft_wrap=True, markup=False)
     if plot is not None:
         from cachezoo.sharing.plot import draw_contest
 
@@ -105,9 +122,10 @@ def share(
 def _print(found: "Contest", device: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.built_in import DEFAULT
-    from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, title
+    from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, read, title
 
     print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
-    own, said = each(found), caption(found, Path(device).stem if device else DEFAULT)
-    print_rows(own, "hit ratio of each application, and x its slowdown", said, list(own[0]), tuple(own[0]))
+    own, reads, said = each(found), read(found), caption(found, Path(device).stem if device else DEFAULT)
+    print_rows(own, "hit ratio of each application, and x its slowdown", "", list(own[0]), tuple(own[0]))
+    print_rows(reads, "transfers of each application, a reference of its own", said, list(own[0]), tuple(own[0]))
     out().print(answer(found), soft_wrap=True, markup=False)

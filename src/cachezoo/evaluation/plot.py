@@ -15,15 +15,21 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 BAND = 2  # standard errors
 THICK, THIN = 3.0, 1.3
+HITS, TRANSFERS = "hit_ratio", "transfers"
+LABELS = {HITS: "page hit ratio", TRANSFERS: "pages read from the disk, a page access"}
+ROUNDING = 1e-9
 MARKERS = "os^vDxP*<>"
 
 
 def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
     """Write a PNG, or an SVG by the name, of page hit ratios; its bytes depend on the rows alone.
 
+    Where a policy reads pages beside those that it misses, a second panel has the transfers of all: a hit ratio alone
+    would not say what is paid for it.
+
     Args:
         rows: `policy`, `kind`, `capacity` (pages), `hit_ratio` of each run; `error`, its standard error, where it was
-            estimated.
+            estimated; `transfers`, pages read a page access, where they are known.
         title: above it.
         path: where to.
 
@@ -36,27 +42,37 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
     policies = sorted({row["policy"]: row["kind"] for row in rows}.items(), key=lambda own: -_mean(rows, own[0]))
     with settings(), atomic_file(path) as temporary:
         height = 4.6 if len(capacities) > 1 else 1.2 + 0.24 * len(policies)
-        canvas = Figure(figsize=(WIDTH, height), layout="constrained")
-        axes = canvas.subplots()
-        if len(capacities) > 1:
-            _curves(axes, rows, policies)
-        else:
-            _bars(axes, rows, policies, capacities[0])
-        axes.set_title(title, loc="left")
+        shown = (HITS, TRANSFERS) if _moves(rows) else (HITS,)
+        canvas = Figure(figsize=(WIDTH, len(shown) * height), layout="constrained")
+        panels = canvas.subplots(len(shown), 1, squeeze=False)[:, 0]
+        for axes, what in zip(panels, shown, strict=True):
+            if len(capacities) > 1:
+                _curves(axes, rows, policies, what)
+            else:
+                _bars(axes, rows, policies, capacities[0], what)
+        panels[0].set_title(title, loc="left")
         write(canvas, temporary, path)
 
 
-def _mean(rows: Sequence[Row], policy: str) -> float:
-    own = [row["hit_ratio"] for row in rows if row["policy"] == policy]
+def _moves(rows: Sequence[Row]) -> bool:
+    """Whether some run read more pages than it missed, and of all it is known."""
+    known = [row[TRANSFERS] for row in rows if row.get(TRANSFERS) is not None]
+    if len(known) < len(rows):
+        return False
+    return any(read > 1 - row[HITS] + ROUNDING for read, row in zip(known, rows, strict=True))
+
+
+def _mean(rows: Sequence[Row], policy: str, what: str = HITS) -> float:
+    own = [row[what] for row in rows if row["policy"] == policy]
     return float(sum(own) / len(own))
 
 
-def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]]) -> None:
+def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], what: str) -> None:
     """A line a policy, best first in the legend; bounds in black and grey; two standard errors as a band."""
     styles = _styles(policies)
     for policy, kind in policies:
         own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
-        sizes, ratios = ([row[name] for row in own] for name in ("capacity", "hit_ratio"))
+        sizes, ratios = ([row[name] for row in own] for name in ("capacity", what))
         places = [size * PAGE_BYTES for size in sizes]
         colour, line, marker = styles[policy]
         thick = THICK if kind == "model" else THIN
@@ -72,7 +88,7 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]]) 
     size_ticks(axes)
     axes.set_xlabel("size of the cache")
     estimated = any(row.get("error") for row in rows)
-    axes.set_ylabel("page hit ratio, with two standard errors" if estimated else "page hit ratio")
+    axes.set_ylabel(f"{LABELS[what]}, with two standard errors" if estimated else LABELS[what])
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
 
@@ -87,12 +103,12 @@ def _styles(policies: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str, st
     return found | {policy: (BLACK if policy.startswith("belady") else GREY, ":", ".") for policy in bounds}
 
 
-def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int) -> None:
+def _bars(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int, what: str) -> None:
     names = [policy for policy, _ in policies]
     colours = [{"bound": LIGHT, "model": LINE_COLOURS[0]}.get(kind, GREY) for _, kind in policies]
-    values = [_mean(rows, policy) for policy in names]
+    values = [_mean(rows, policy, what) for policy in names]
     bars = axes.barh(names, values, color=colours, height=0.7)
     axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.08)
-    axes.set_xlabel(f"page hit ratio at {human_pages(capacity)}")
+    axes.set_xlabel(f"{LABELS[what]} at {human_pages(capacity)}")

@@ -67,12 +67,12 @@ def _hits(axes: "Axes", rows: SIZED, plain: str = "the policy", own: str = "unde
     axes.set_ylim(0, 100)
 
 
-def _transfers(axes: "Axes", rows: SIZED, plain: str = "misses of the policy") -> None:
+def _transfers(axes: "Axes", rows: SIZED, plain: str = "misses of the policy", own: str = "VRM") -> None:
     """Pages read per reference: misses, allocation and fragmentation on top of each other, and the plain misses."""
     sizes = [one.megabytes for one in rows]
     _over_size(axes, sizes)
     parts = [[1 - one.hits for one in rows], [one.allocation for one in rows], [one.fragmentation for one in rows]]
-    labels = ("misses under VRM", "allocation", "fragmentation")
+    labels = (f"misses under {own}", "allocation", "fragmentation")
     axes.stackplot(sizes, parts, colors=(SKY, PINK, AMBER), labels=labels, linewidth=0)
     axes.plot(sizes, [1 - one.plain for one in rows], "-o", color=PLAIN, markersize=3, label=plain)
     axes.set_ylim(bottom=0)
@@ -185,7 +185,7 @@ def draw_shared(found: VirtualFigure, path: Path) -> None:
         for column, name in enumerate(names):
             rows = found.workload(name)
             _hits(axes[0][column], rows, "one LRU over all", "G-VPA")
-            _transfers(axes[1][column], rows, "misses of one LRU over all")
+            _transfers(axes[1][column], rows, "misses of one LRU over all", "G-VPA")
             sizes, split = [one.megabytes for one in rows], np.array([one.split for one in rows])
             for panel, values in ((axes[0][column], 100 * split), (axes[1][column], 1 - split)):
                 panel.plot(sizes, values, ":", color=VERMILION, label="UCP, LRU in each part")

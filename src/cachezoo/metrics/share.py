@@ -62,7 +62,10 @@ class AppRow(Document):
     slowdown: Annotated[
         float, Means("mean page time over that with the whole cache to itself under LRU; below 1: faster", "ratio")
     ]
-    share: Annotated[float, Means("mean part of the cache that is its own, or that its pages have", "share")]
+    share: Annotated[
+        float | None,
+        Means("mean part of the cache that is its own, or that its pages have; null where that is not told", "share"),
+    ]
 
 
 class Saved(Document):

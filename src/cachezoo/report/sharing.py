@@ -20,7 +20,7 @@ from cachezoo.evaluation.sharing.table import (
 from cachezoo.evaluation.sharing.verdict import Case, cases
 from cachezoo.metrics.share import EQUAL, FOLDER, STATIC, ShareMetrics, ShareMix, ShareRow, Timeline
 from cachezoo.sizes import human
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, panels, save
+from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
 from cachezoo.systems.base import ReportSection
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.view import Choice, Figure, Section, number, percent, words
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TITLE = "Share or split?"
 BARS, TIME = f"{FOLDER}.bars.png", f"{FOLDER}.time.png"
 COLOURS = {
-    "equal": GREY, "proportional": LIGHT, "shared_lru": SKY, "shared": AMBER, "ucp": GREEN, "gvpa": VERMILION,
+    "equal": GREY, "shared_lru": SKY, "shared": AMBER, "ucp": GREEN, "gvpa": VERMILION,
     "gvpa_cost": BLUE,
 }  # fmt: skip
 APPS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY, BLACK)

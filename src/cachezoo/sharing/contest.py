@@ -1,6 +1,6 @@
 """Several partitioners on one mix and one cache."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sharing.bench import Bench
 from cachezoo.sharing.judged import Judged, Times, judge
 from cachezoo.sharing.mix import Mix
-from cachezoo.sharing.partition import Asked
+from cachezoo.sharing.partition import Asked, TooSmall
 from cachezoo.sharing.warmup import Counting, counting
 from cachezoo.sizes import human_pages
 
@@ -31,6 +31,7 @@ class Contest:
         counting: which references count.
         times: of a page.
         rows: of each partitioner, in the order asked.
+        left_out: partitioners that cannot have so small a cache, and why, a line for each reason.
     """
 
     mix: Mix
@@ -38,6 +39,7 @@ class Contest:
     counting: Counting
     times: Times
     rows: tuple[Judged, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def usual_times(mix: Mix, device: AnalyticDevice) -> Times:
@@ -52,8 +54,9 @@ def usual_times(mix: Mix, device: AnalyticDevice) -> Times:
 
 
 def contest(
-    mix: Mix, asked: Sequence[Asked], pages: int, warmup: str, device: AnalyticDevice, advance: Advance
-) -> Contest:
+    mix: Mix, asked: Sequence[Asked], pages: int, warmup: str, device: AnalyticDevice, advance: Advance,
+    leave_out: bool = False,
+) -> Contest:  # fmt: skip
     """Run partitioners on the same mix and cache.
 
     Args:
@@ -63,16 +66,47 @@ def contest(
         warmup: as `counting` takes it.
         device: whose disk holds the pages.
         advance: told the partitioners done.
+        leave_out: leave out partitioners that cannot have so small a cache, while others can.
 
     Raises:
         ConfigError: the cache holds more than all pages, is too small or too large for a partitioner, the warm-up
             leaves nothing, or fragments of partitioners differ.
     """
+    _check(mix, asked, pages)
+    bench, counted, times = Bench(mix), counting(mix, warmup, pages), usual_times(mix, device)
+    rows, small = list[Judged](), dict[Asked, TooSmall]()
+    for done, one in enumerate(asked):
+        advance(done, str(one))
+        try:
+            shared = one.run(bench, pages, counted.counted)
+        except TooSmall as error:
+            small[one] = error
+            if leave_out:
+                continue
+            raise
+        fragment = one.options.whole("fragment")
+        rows.append(judge(one, shared, bench, pages // fragment * fragment, counted, times))
+    advance(len(asked))
+    if small and not rows:
+        raise next(iter(small.values()))
+    return Contest(mix, pages, counted, times, tuple(rows), _left_out(small))
+
+
+def _left_out(small: Mapping[Asked, TooSmall]) -> tuple[str, ...]:
+    """A line for each reason: who is left out for it."""
+    reasons = dict[str, list[str]]()
+    for one, error in small.items():
+        reasons.setdefault(str(error.__cause__), []).append(str(one))
+    return tuple(f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items())
+
+
+def _check(mix: Mix, asked: Sequence[Asked], pages: int) -> None:
+    """Refuse partitioners that could not be compared, and a cache that nothing is gained by splitting."""
     if len(sizes := {one.options.whole("fragment") for one in asked}) > 1:
         listed = " and ".join(str(size) for size in sorted(sizes))
         message = (
-            f"fragments of {listed} pages: partitioners would get caches of different sizes; give all of them the same "
-            "fragment=, as in equal(fragment=16)"
+            f"fragments of {listed} pages: partitioners would get caches of different sizes; give all of them the "
+            "same, with --fragment, or with fragment= in each"
         )
         raise ConfigError(message)
     if pages > mix.n_pages:
@@ -81,12 +115,3 @@ def contest(
             "so that there is nothing to split; give --cache 100% or less"
         )
         raise ConfigError(message)
-    bench, counted, times = Bench(mix), counting(mix, warmup, pages), usual_times(mix, device)
-    rows = list[Judged]()
-    for done, one in enumerate(asked):
-        advance(done, str(one))
-        fragment = one.options.whole("fragment")
-        shared = one.run(bench, pages, counted.counted)
-        rows.append(judge(one, shared, bench, pages // fragment * fragment, counted, times))
-    advance(len(asked))
-    return Contest(mix, pages, counted, times, tuple(rows))

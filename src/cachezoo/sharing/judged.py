@@ -44,7 +44,7 @@ class Served:
         transfers: pages read for it, a reference: misses, and what its runs and its share read beside them.
         beside: of `transfers` those that are no misses.
         slowdown: mean page time over that with the whole cache to itself under LRU.
-        pages: of its share, on average over time.
+        pages: of its share, on average over time; None where the cache does not say whose pages it holds.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Served:
     transfers: float | None
     beside: float | None
     slowdown: float | None
-    pages: float
+    pages: float | None
 
     def values(self) -> dict[str, Any]:
         """For JSON."""
@@ -72,8 +72,9 @@ class Judged:
         hit_interval: its 90 % interval by blocks of time; None where there are too few references.
         transfers: pages read, a reference.
         misses: of `transfers`.
-        fragmentation: of `transfers`, pages that entered runs away from the head.
-        allocation: of `transfers`, pages that a new split or mapping read.
+        moved: of `transfers`, pages read beside misses.
+        fragmentation: of `moved`, pages that entered runs away from the head; None where that is not told apart.
+        allocation: of `moved`, pages that a new split or mapping read; None where that is not told apart.
         fairness: A / sum of slowdowns: the harmonic mean of what each has of its speed alone.
         speedup: sum of what each has of its speed alone (the weighted speed-up), at most about A.
         block_transfers: float64[B] pages read in each block of time; empty where there are too few references.
@@ -86,8 +87,9 @@ class Judged:
     hit_interval: Interval | None
     transfers: float
     misses: float
-    fragmentation: float
-    allocation: float
+    moved: float
+    fragmentation: float | None
+    allocation: float | None
     fairness: float
     speedup: float
     block_transfers: F64
@@ -98,7 +100,10 @@ class Judged:
         return not self.asked.knows
 
     def values(self) -> dict[str, Any]:
-        """For JSON: the split as [first reference, pages of each application] of each time that it changes."""
+        """For JSON: the split as [first reference, pages of each application] of each time that it changes.
+
+        The split is empty where the cache does not say whose pages it holds.
+        """
         changes = np.flatnonzero(np.any(np.diff(self.shared.splits, axis=0, prepend=-1) != 0, axis=1))
         return {
             "partitioner": str(self.asked),
@@ -107,6 +112,7 @@ class Judged:
             "hit_ratio_interval": self.hit_interval,
             "transfers": self.transfers,
             "misses": self.misses,
+            "moved": self.moved,
             "fragmentation": self.fragmentation,
             "allocation": self.allocation,
             "fairness": self.fairness,
@@ -173,7 +179,9 @@ def _allocated(mix: Mix, shared: Shared, counting: Counting) -> tuple[npt.NDArra
 
 
 def _mean_pages(mix: Mix, shared: Shared, counting: Counting) -> F64:
-    """float64[A]: pages of each, on average over the references from its own start on."""
+    """float64[A]: pages of each, on average over the references from its own start on; NaN where they are not told."""
+    if not shared.tells:
+        return np.full(mix.count, np.nan)
     begins = np.append(np.minimum(shared.begins, len(mix)), len(mix))
     spans = np.diff(np.maximum(begins[:, None], counting.start[None, :]), axis=0)
     means: F64 = (shared.splits * spans).sum(axis=0) / np.maximum(spans.sum(axis=0), 1)
@@ -204,14 +212,15 @@ def judge(asked: Asked, shared: Shared, bench: Bench, pages: int, counting: Coun
     served = tuple(
         Served(
             one.name, int(references[a]), _known(ratio[a]), _known(reads[a]), _known(beside[a] / max(references[a], 1)),
-            _known(slow[a]), float(mean[a]),
+            _known(slow[a]), _known(mean[a]),
         )
         for a, one in enumerate(mix.applications)
     )  # fmt: skip
+    runs, new = float(entered.sum()) / total, float(allocated.sum()) / total
     return Judged(
         asked, shared, served, float(shared.hit[counted].mean()), _hit_interval(shared.hit[counted]),
-        float(transfers.sum()) / total, float(misses.sum()) / total, float(entered.sum()) / total,
-        float(allocated.sum()) / total, float(len(known) / known.sum()), float((1 / known).sum()),
+        float(transfers.sum()) / total, float(misses.sum()) / total, runs + new, runs if shared.tells else None,
+        new if shared.tells else None, float(len(known) / known.sum()), float((1 / known).sum()),
         _blocks(transfers, counted),
     )  # fmt: skip
 

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from json import loads
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
+from cachezoo.sharing.clocks import Clocked, apart_in_time, check_overlap, paces
 from cachezoo.traces.clock import are_numbered, has_clock
 from cachezoo.traces.mixing import sources
 from cachezoo.traces.pages import MAX_ACCESSES, expand_pages
@@ -60,11 +61,13 @@ class Mix:
         applications: A of them.
         app: int32[M] whose each reference is; an application's own come in its own order.
         order: `lockstep`: one of each in turn, and one that has ended is over; `clock`: by the traces' times.
+        remarks: what to know of that order, a line each.
     """
 
     applications: tuple[Application, ...]
     app: I32
     order: Order
+    remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """References of all."""
@@ -176,13 +179,13 @@ def mix_traces(
 
     Args:
         traces: an application each; or one mixture, whose sources are the applications.
-        order: `auto` is `clock` where all have one, else `lockstep`.
+        order: `auto` is `clock` where all have one, else `lockstep`. By the clock all traces begin together at their 0.
         apart: what every trace is taken apart by; None: one trace alone by its sources, several not at all.
         names: of the applications in their order, in place of their traces' own.
 
     Raises:
         ConfigError: as `check_names`, as many names as there are no applications, a trace without a clock under
-            `clock`, or one trace that cannot be taken apart.
+            `clock`, under `auto` one that lasts much longer than another, or one trace that cannot be taken apart.
         TraceError: a trace is empty, or requests of a mixture are of no source.
     """
     parts = _parts(traces, apart)
@@ -191,24 +194,48 @@ def mix_traces(
         message = f"{len(own)} names for {len(parts)} applications; give one each"
         raise ConfigError(message)
     check_names(own)
-    without = [name for name, part in zip(own, parts, strict=True) if not part.ticks]
-    if order == "clock" and without:
-        message = (
-            f"{without[0]}: its trace has no clock, so that its references cannot be ordered among others by time; "
-            "use lockstep"
-        )
-        raise ConfigError(message)
-    if order == "auto":
-        order = "lockstep" if without else "clock"
+    clocked = [Clocked(name, part.trace, part.ticks) for name, part in zip(own, parts, strict=True)]
+    if apart is not None or len(traces) == 1:  # parts of a trace have its clock, and may well be of a moment only
+        whole = [Clocked(trace.meta.trace_id, trace, _ticks(trace)) for trace in traces]
+    else:
+        whole = clocked
+    order, remarks = _ordered(order, clocked, whole)
     applications, times = list[Application](), list[I64]()
     for name, part in zip(own, parts, strict=True):
         pages = expand_pages(part.trace)
         applications.append(Application(name, pages.page_ids, pages.n_pages, part.trace))
         times.append(np.repeat(part.trace.time_us, np.diff(pages.request_start)))
-    if order == "lockstep":
-        return mix_pages(applications)
     _check(applications)
-    return Mix(tuple(applications), by_clock(times), "clock")
+    app = by_clock(times) if order == "clock" else lockstep([len(one) for one in applications])
+    return Mix(tuple(applications), app, order, tuple(remarks))
+
+
+def _ordered(asked: Asked, parts: Sequence[Clocked], traces: Sequence[Clocked]) -> tuple[Order, list[str]]:
+    """The order of applications, and what to know of it.
+
+    Args:
+        asked: order.
+        parts: the applications.
+        traces: that they come from.
+
+    Raises:
+        ConfigError: as `mix_traces`.
+    """
+    without = [one.name for one in parts if not one.ticks]
+    if asked == "clock" and without:
+        message = (
+            f"{without[0]}: its trace has no clock, so that its references cannot be ordered among others by time; "
+            "use lockstep"
+        )
+        raise ConfigError(message)
+    if asked == "auto" and without:
+        more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
+        return "lockstep", [f"{without[0]}{more} no clock: references come in lockstep, one of each in turn"]
+    if asked == "lockstep":
+        return "lockstep", []
+    if asked == "auto":
+        check_overlap(traces)
+    return "clock", [said for said in (apart_in_time(traces), paces(traces)) if said]
 
 
 def _check(applications: Sequence[Application]) -> None:
@@ -269,15 +296,3 @@ def _apart(trace: Trace, column: Coded, what: Apart) -> list[tuple[str, Trace]]:
         raise TraceError(message)
     counts = np.bincount(column.codes, minlength=len(column.names))
     return [(name, trace.take(np.flatnonzero(column.codes == k))) for k, name in enumerate(column.names) if counts[k]]
-
-
-def known_order(text: str) -> Asked:
-    """The order of that name.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    if text not in get_args(Asked):
-        message = f"order {text}: use one of {', '.join(get_args(Asked))}"
-        raise ConfigError(message)
-    return cast(Asked, text)

@@ -17,6 +17,7 @@ from cachezoo.policies.components import Parameter, Whole, settle
 from cachezoo.policies.spec import split
 from cachezoo.sharing.bench import Bench
 from cachezoo.sizes import human_pages
+from cachezoo.traces.wording import many
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -37,8 +38,10 @@ class Shared:
     Attributes:
         hit: bool[M].
         fragmentation: int32[M] pages that entered a run away from the head at each reference, or were otherwise read
-            beside misses; 0 but of virtual I/O caches.
-        begins: int64[W], rising from 0: the reference from which on each split holds.
+            beside misses; 0 but of virtual I/O caches. Where nothing is told of splits it has all pages read beside
+            misses, those of new mappings too.
+        begins: int64[W], rising from 0: the reference from which on each split holds; W = 0 of a cache that does not
+            say whose pages it holds.
         splits: int64[W, A] pages that each application may have, or, of a cache that nobody splits, has.
         allocation: int64[W, A] pages that each application read because of a split or a mapping when it began.
     """
@@ -53,6 +56,11 @@ class Shared:
     def of_hits(cls, hit: Bool, begins: I64, splits: I64) -> "Shared":
         """Of a partitioner that reads no page but those that miss."""
         return cls(hit, np.zeros(len(hit), np.int32), begins, splits, np.zeros(splits.shape, np.int64))
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is known who has how much of the cache, and what was read for a new split or mapping."""
+        return len(self.begins) > 0
 
     @property
     def moved(self) -> I32:
@@ -88,10 +96,12 @@ class Task:
         """
         total, count = self.pages // fragment, self.bench.mix.count
         if total < count * least:
+            fits = self.pages // (count * least)
+            fitting = human_pages(count * least * fragment)
+            smaller = f", or smaller fragments (--fragment {1 << fits.bit_length() - 1})" if fits else ""
             message = (
-                f"a cache of {human_pages(self.pages)} has {total} fragments of {fragment} pages, and {count} "
-                f"applications take {least} each: give at least {human_pages(count * least * fragment)}, or all "
-                "partitioners a smaller fragment, as in equal(fragment=16)"
+                f"a cache of {human_pages(self.pages)} has {many(total, 'fragment')} of {many(fragment, 'page')}, and "
+                f"{count} applications take {least} each: give at least {fitting}{smaller}"
             )
             raise TooSmall(message)
         return total
@@ -196,33 +206,38 @@ class Asked:
             raise type(error)(message) from error
 
 
-def parse(text: str) -> Asked:
+def parse(text: str, fragment: int = int(FRAGMENT.default)) -> Asked:
     """Read the text that names a partitioner.
 
     Args:
         text: e.g. ``equal``, ``gvpa(cost=1, reach=4)``, ``shared(policy=s3fifo)``; blanks do not matter.
+        fragment: its fragment where it does not give one itself, pages.
 
     Raises:
         ConfigError: it names none, or a value that it does not take.
     """
     own = " ".join(text.split())
     try:
-        return _parsed(own)
+        return _parsed(own, fragment)
     except ConfigError as error:
         message = f"partitioner {own[:120] or '(empty)'}: {error}"
         raise ConfigError(message) from error
 
 
-def parse_several(text: str) -> list[Asked]:
+def parse_several(text: str, fragment: int = int(FRAGMENT.default)) -> list[Asked]:
     """Partitioners between commas, each once; a comma within brackets parts none.
+
+    Args:
+        text: as of `parse`, with commas.
+        fragment: as of `parse`, for each.
 
     Raises:
         ConfigError: as `parse`.
     """
-    return list(dict.fromkeys(parse(piece) for piece in split(text, ",")))
+    return list(dict.fromkeys(parse(piece, fragment) for piece in split(text, ",")))
 
 
-def _parsed(text: str) -> Asked:
+def _parsed(text: str, fragment: int) -> Asked:
     from cachezoo.sharing.registry import PARTITIONERS
 
     known = {one.id: one for one in PARTITIONERS}
@@ -234,7 +249,7 @@ def _parsed(text: str) -> Asked:
         raise ConfigError(message)
     own = known[match[1]]
     numbers, texts = _values(own, match[2])
-    settled = settle(own.id, own.parameters, numbers)
+    settled = settle(own.id, own.parameters, {FRAGMENT.name: float(fragment), **numbers})
     said = {one.name: one.check(texts.get(one.name, one.default)) for one in own.texts}
     given = [(one.name, said[one.name]) for one in own.texts if said[one.name] != one.default]
     given += [(one.name, f"{settled[one.name]:.12g}") for one in own.parameters if settled[one.name] != one.default]

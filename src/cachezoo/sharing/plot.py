@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
+COUNTING = "counting begins"
 COLOURS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY)
 PANEL, BAR, EDGES, COLUMNS = 1.7, 0.34, 1.9, 3
 LONGEST_NAME, LONGEST_PARTITIONER, LONGEST_LABEL, MOST_LISTED = 18, 34, 50, 8
@@ -78,10 +79,13 @@ def _colours(count: int) -> list[str]:
 
 def _split(axes: "Axes", found: Contest, row: Judged, unit: float) -> None:
     """Pages of each application over time, as stacked areas; each look shows the split that held then."""
-    looks = np.linspace(0, len(found.mix) - 1, POINTS)
-    held = row.shared.splits[np.searchsorted(row.shared.begins, looks, side="right") - 1]
-    axes.stackplot(looks / unit, held.T / MIB, colors=_colours(found.mix.count), linewidth=0, rasterized=True)
-    axes.axvline(int(found.counting.start.min()) / unit, color="white", linewidth=1, linestyle=":")
+    if row.shared.tells:
+        looks = np.linspace(0, len(found.mix) - 1, POINTS)
+        held = row.shared.splits[np.searchsorted(row.shared.begins, looks, side="right") - 1]
+        axes.stackplot(looks / unit, held.T / MIB, colors=_colours(found.mix.count), linewidth=0, rasterized=True)
+    else:
+        axes.text(0.5, 0.5, "not told", transform=axes.transAxes, ha="center", va="center", color=GREY)
+    axes.axvline(int(found.counting.start.min()) / unit, color=BLACK, linewidth=1, linestyle=":")
     axes.set_title(_short(str(row.asked), LONGEST_PARTITIONER), fontsize=9)
     axes.set_xlim(0, len(found.mix) / unit)
     axes.set_ylim(0, found.pages / MIB)
@@ -91,13 +95,19 @@ def _transfers(axes: "Axes", rows: tuple[Judged, ...]) -> None:
     names = [_short(str(row.asked), LONGEST_LABEL) for row in rows]
     parts = [
         ("misses", GREY, [row.misses for row in rows]),
-        ("new splits and mappings", LIGHT, [row.allocation for row in rows]),
-        ("runs away from the head", BLACK, [row.fragmentation for row in rows]),
+        ("new splits and mappings", LIGHT, [row.allocation or 0.0 for row in rows]),
+        ("runs away from the head", BLACK, [row.fragmentation or 0.0 for row in rows]),
     ]
     begin = [0.0] * len(rows)
     for name, colour, lengths in parts:
         axes.barh(range(len(rows)), lengths, left=begin, color=colour, label=name, height=0.68)
         begin = [start + length for start, length in zip(begin, lengths, strict=True)]
+    if untold := [place for place, row in enumerate(rows) if not row.shared.tells]:
+        both = [rows[place].moved for place in untold]
+        axes.barh(untold, both, left=[begin[place] for place in untold], color=LIGHT, edgecolor=BLACK, hatch="////",
+                  label="the two, not told apart", height=0.68)  # fmt: skip
+        for place, length in zip(untold, both, strict=True):
+            begin[place] += length
     for place, row in enumerate(rows):
         axes.text(begin[place], place, f" {row.transfers:.3f}", va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), names)
@@ -106,16 +116,19 @@ def _transfers(axes: "Axes", rows: tuple[Judged, ...]) -> None:
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("transfers: pages read from the disk, a reference")
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(parts), fontsize=8, columnspacing=1.0)
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, fontsize=8, columnspacing=1.0)
 
 
 def _legend(canvas: "SubFigure", found: Contest) -> None:
-    """The applications by colour; of many the first ones, and how many more there are."""
+    """The applications by colour, of many the first ones and how many more there are; and the line of the warm-up."""
+    from matplotlib.artist import Artist
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     colours = _colours(found.mix.count)
     shown = list(zip(found.mix.names, colours, strict=True))[:MOST_LISTED]
-    handles = [Patch(color=colour, label=_short(name, LONGEST_NAME)) for name, colour in shown]
+    handles: list[Artist] = [Patch(color=colour, label=_short(name, LONGEST_NAME)) for name, colour in shown]
     if found.mix.count > MOST_LISTED:
         handles.append(Patch(color="none", label=f"and {found.mix.count - MOST_LISTED} more"))
+    handles.append(Line2D([], [], color=BLACK, linewidth=1, linestyle=":", label=COUNTING))
     canvas.legend(handles=handles, loc="outside lower center", ncols=min(5, len(handles)), fontsize=8)

@@ -21,8 +21,8 @@ def cells(row: Judged) -> dict[str, str]:
         "hit ratio": f"{row.hit_ratio:.4f}",
         "90 %": "-" if low is None else f"{low:.3f} to {high:.3f}",
         "misses": f"{row.misses:.4f}",
-        "runs": f"{row.fragmentation:.4f}",
-        "new splits": f"{row.allocation:.4f}",
+        "runs": f"{row.moved if row.fragmentation is None else row.fragmentation:.4f}",
+        "new splits": "in runs" if row.allocation is None else f"{row.allocation:.4f}",
         "fairness": f"{row.fairness:.3f}",
         "speed-up": f"{row.speedup:.2f}",
         "knows ahead": row.asked.knows or "-",
@@ -35,6 +35,18 @@ def each(found: Contest) -> list[dict[str, str]]:
         {"application": name} | {str(row.asked): _both(row.applications[a]) for row in found.rows}
         for a, name in enumerate(found.mix.names)
     ]
+
+
+def read(found: Contest) -> list[dict[str, str]]:
+    """A row for each application: the pages read for it, a reference of its own, under each partitioner."""
+    return [
+        {"application": name} | {str(row.asked): _transfers(row.applications[a]) for row in found.rows}
+        for a, name in enumerate(found.mix.names)
+    ]
+
+
+def _transfers(one: Served) -> str:
+    return "-" if one.transfers is None else f"{one.transfers:.3f}"
 
 
 def _both(one: Served) -> str:
@@ -107,12 +119,16 @@ def caption(found: Contest, device: str) -> str:
     """What the tables' figures are of."""
     counted, total = int(found.counting.counted.sum()), len(found.mix)
     order = (
-        "in lockstep, one reference of each in turn" if found.mix.order == "lockstep" else "in the order of their times"
+        "in lockstep, one reference of each in turn"
+        if found.mix.order == "lockstep"
+        else "in the order of their times, each trace from its own 0 on"
     )
+    untold = any(not row.shared.tells for row in found.rows)
     return "; ".join([
         f"{found.mix.count} applications {order}",
         f"{counted:,} of {total:,} references count",
         "transfers: pages read a reference, for misses, for runs away from the head, and for new splits",
+        *(["in runs: both together, not told apart"] if untold else []),
         "slowdown: mean page time over that with all of the cache to itself under LRU",
         "fairness: harmonic mean of the inverses; speed-up: their sum",
         f"page times: {device}, nothing waits, and what is read beside misses is not counted in",
@@ -129,6 +145,7 @@ def values(found: Contest) -> dict[str, Any]:
     """For JSON."""
     return {
         "order": found.mix.order,
+        "remarks": list(found.mix.remarks),
         "cache_pages": found.pages,
         "distinct_pages": found.mix.n_pages,
         "references": len(found.mix),
@@ -138,5 +155,6 @@ def values(found: Contest) -> dict[str, Any]:
         "cache_us": found.times.cache_us,
         "disk_us": found.times.disk_us.tolist(),
         "rows": [row.values() for row in found.rows],
+        "left_out": list(found.left_out),
         "answer": answer(found),
     }

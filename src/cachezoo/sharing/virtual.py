@@ -17,30 +17,30 @@ def _queue(text: str) -> str:
     return text
 
 
-N = Whole("n", 262144, 1, 2**26, "pages in each application's queue, at least as many as in the cache")
+USUAL = 262144  # pages of a queue, 1 GiB: the paper's
 PARAMETERS = (
-    N,
+    Whole("n", 0, 0, 2**26, f"pages in each application's queue; 0: {USUAL}, or those of the cache where it has more"),
     FRAGMENT,
     Whole("f", 2, 1, 16, "runs of an application's queue that are in the cache, at most"),
     Parameter("alpha", 0.95, 0.0, 1.0, "what is left of a value after a quantum"),
     Whole("q", 2000, 1, 10**9, "references of an application, on average, in a quantum"),
-    Parameter("cost", 0.0, 0.0, 1000.0, "hits that a page entering a run away from the head must save; 0: the paper's"),
-    Parameter("fill", 0.0, 0.0, 1000.0, "hits that a page of a share that grows must save; 0: the paper's"),
-    Whole("step", 1, 1, 65536, "fragments that a step moves"),
+    Parameter("cost", 0.0, 0.0, 1e6, "hits that a page entering a run away from the head must save; 0: the paper's"),
+    Parameter("fill", 0.0, 0.0, 1e6, "hits that a page of a share that grows must save; 0: the paper's"),
+    Whole("step", 1, 1, 2**26, "fragments that a step moves"),
     Whole("reach", 1, 1, 4096, "steps that an application's share moves at most in a quantum; 1: the paper's"),
 )
 
 
 def _length(n: int, pages: int) -> int:
-    """Pages of a queue: n, or those of the cache where n is left at its default and the cache has more.
+    """Pages of a queue: n, or with 0 the usual ones, or those of the cache where it has more.
 
     Raises:
-        ConfigError: another n is below the cache.
+        ConfigError: n is below the cache.
     """
-    if n < pages and n != N.default:
+    if 0 < n < pages:
         message = f"n = {n} is below the cache of {pages} pages; a queue is as long at least: gvpa(n={pages})"
         raise ConfigError(message)
-    return max(n, pages)
+    return n or max(USUAL, pages)
 
 
 def _gvpa(task: Task, options: Options) -> Shared:

@@ -11,7 +11,9 @@ from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Stream
 from cachezoo.sharing.partition import FRAGMENT, NOTHING, Options, Partitioner, Shared, Task, Text
 
+I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
 LOOKS = 200  # at which it is counted what each application has
 
 
@@ -36,15 +38,21 @@ def _shared(task: Task, options: Options) -> Shared:
     pages = task.total(fragment) * fragment
     run = policy(options.texts["policy"]).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
     hit = run.outcome == HIT
+    if not run.says_who_left:
+        return _untold(hit, run.moved, mix.count)
     begins = np.unique(np.linspace(0, len(mix), LOOKS, endpoint=False).astype(np.int64))
     splits = np.zeros((len(begins), mix.count), np.int64)
-    if run.says_who_left:
-        owner = np.repeat(np.arange(mix.count, dtype=np.int32), [one.n_pages for one in mix.applications])
-        entered = (run.outcome == ADMITTED) | (run.outcome == ADMITTED_FREE)
-        residents(mix.app, entered, run.victim, owner, begins, splits)
-    if run.moved is None:
-        return Shared.of_hits(hit, begins, splits)
-    return Shared(hit, run.moved, begins, splits, np.zeros(splits.shape, np.int64))
+    owner = np.repeat(np.arange(mix.count, dtype=np.int32), [one.n_pages for one in mix.applications])
+    entered = (run.outcome == ADMITTED) | (run.outcome == ADMITTED_FREE)
+    residents(mix.app, entered, run.victim, owner, begins, splits)
+    return Shared.of_hits(hit, begins, splits)
+
+
+def _untold(hit: Bool, moved: I32 | None, count: int) -> Shared:
+    """What a virtual I/O cache did: it says what was read beside misses, but not who left, nor for what it was read."""
+    nobody = np.zeros((0, count), np.int64)
+    every = np.zeros(len(hit), np.int32) if moved is None else moved
+    return Shared(hit, every, np.zeros(0, np.int64), nobody, nobody)
 
 
 SHARED = Partitioner(

@@ -94,3 +94,15 @@ def test_a_plot_is_the_same_bytes_for_the_same_rows(tmp_path, capacities):
         draw_hit_ratios(rows(policies, capacities), "title", tmp_path / name)
     first, second = ((tmp_path / name).read_bytes() for name in ("a.png", "b.png"))
     assert first.startswith(PNG) and first == second
+
+
+@pytest.mark.parametrize("capacities", [[10], [10, 100, 1000]])
+def test_a_plot_has_transfers_where_a_policy_reads_more_than_it_misses(tmp_path, capacities):
+    def drawn(moved):
+        found = rows([("lru", "classic"), ("vrm", "virtual")], capacities)
+        told = [row | {"transfers": 1 - row["hit_ratio"] + moved * (row["policy"] == "vrm")} for row in found]
+        draw_hit_ratios(told, "title", tmp_path / "own.svg")
+        return (tmp_path / "own.svg").read_text()
+
+    assert "pages read from the disk" in drawn(0.5)
+    assert "pages read from the disk" not in drawn(0.0)

@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
+from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual import gvpa, vrm
 from cachezoo.kernels.virtual.queues import QUEUES, Moves, moves
 from cachezoo.runtime import RuntimeFault, Settings, Share, Virtual, abi
 from cachezoo.runtime import open as open_model
+from cachezoo.sharing.partition import parse
+from cachezoo.sharing.virtual import PARAMETERS
 from tests import virtual_data
 from tests.bundle_data import EXPORT
 from tests.c_library import make
+from tests.golden import make_share
 from tests.unit.runtimes.test_libcachezoo import run
 
 pytestmark = pytest.mark.needs("gcc")
@@ -117,6 +121,61 @@ def test_a_share_splits_as_the_kernels_do(case, count, step, reach, fill, lockst
     assert [place.moved for place in places] == wanted.moved.tolist()
     assert share.split == tuple(min(own.pages, own.fragment * held) for held in wanted.splits[-1].tolist())
     assert all(high <= own.pages for a in range(count) for _, high in share.runs(a))
+    share.close()
+
+
+def test_the_stored_rows_of_a_share_are_found_again():
+    assert make_share.STORED.read_text().splitlines() == make_share.rows()
+    own = make_share.SETTINGS
+    share = Share(
+        make_share.TOTAL * own.fragment,
+        [Settings(queue, make_share.PAGES, own.fragment, own.f, own.alpha, own.q, own.cost)
+         for queue in make_share.QUEUES],
+        make_share.STEP, make_share.REACH, make_share.FILL,
+    )  # fmt: skip
+    for line in make_share.STORED.read_text().splitlines()[1:]:
+        application, key, position, hit, moved, *split = map(int, line.split(","))
+        assert share.reference(application, key) == (position, bool(hit), moved)
+        assert share.split == tuple(split)
+    share.close()
+
+
+LIMITED = ("f", "cost", "fill", "step", "reach", "fragment")
+
+
+def share_with(name, value):
+    """A share of two in C with one value of gvpa(...), and else what fits that."""
+    values = {"f": 1, "cost": 0.0, "fill": 0.0, "step": 1, "reach": 1, "fragment": 1, name: value}
+    f, fragment = int(values["f"]), int(values["fragment"])
+    pages = max(f, 1) * max(fragment, 1)
+    own = Settings("lru", 2 * pages, fragment, f, 0.5, 10, values["cost"])
+    return Share(2 * pages, [own, own], int(values["step"]), int(values["reach"]), values["fill"])
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_limits_are_those_of_gvpa(name):
+    limits = next(one for one in PARAMETERS if one.name == name)
+    for value in (limits.low, limits.high):
+        share_with(name, value).close()
+        parse(f"gvpa({name}={value})")
+    for beyond in (limits.high + 1, -1):
+        with pytest.raises(RuntimeFault):
+            share_with(name, beyond)
+        with pytest.raises(ConfigError):
+            parse(f"gvpa({name}={beyond})")
+
+
+def test_the_farthest_reach_splits_as_the_kernels_do():
+    own, count, total, farthest = Settings("lru", 400, 1, 1, 0.9, 300, 1.0), 2, 402, 4096
+    app = (np.arange(6000) % count).astype(np.int32)
+    loop, few = np.arange(3000) % 380, np.arange(3000) % 7
+    asked = np.stack([loop, few], axis=1).ravel().astype(np.int32)
+    kernel = (app, moves_of_all(own, app, asked, count, 400), count, total, own.pages, reference_settings(own), 1)
+    wanted, nearer = gvpa.share(*kernel, farthest), gvpa.share(*kernel, 64)
+    share = Share(total, [own] * count, 1, farthest)
+    places = [share.reference(a, page) for a, page in zip(app.tolist(), asked.tolist(), strict=True)]
+    assert [place.hit for place in places] == wanted.hit.tolist()
+    assert share.split == tuple(wanted.splits[-1].tolist()) != tuple(nearer.splits[-1].tolist())
     share.close()
 
 

@@ -11,7 +11,7 @@ from cachezoo.sharing.contest import CACHE_US, contest, usual_times
 from cachezoo.sharing.judged import Times, alone, judge, lead
 from cachezoo.sharing.mix import mix_traces
 from cachezoo.sharing.partition import Shared, parse, parse_several
-from cachezoo.sharing.said import answer, caption, cells, each, values
+from cachezoo.sharing.said import answer, caption, cells, each, read, values
 from cachezoo.sharing.warmup import counting
 from cachezoo.tiers.response import DRAM_US
 from tests.oracles import sharing as oracle
@@ -89,6 +89,18 @@ def test_mean_shares_are_over_the_time_that_counts():
     assert [one.pages for one in own.applications] == pytest.approx([0, 24 * 150 / 8550, 24 * 8400 / 8550])
 
 
+def test_a_cache_that_does_not_say_whose_pages_it_holds_is_not_said_to_hold_none():
+    told, _ = judged("shared(policy=lru, fragment=1)")
+    own, counted = judged("shared(policy=vrm(n=64, fragment=2, q=50), fragment=1)", warmup="half")
+    shown = own.values()
+    assert told.values()["split"] and all(one.pages for one in told.applications)
+    assert shown["split"] == [] and [one["pages"] for one in shown["applications"]] == [None] * 3
+    assert shown["fragmentation"] is None and shown["allocation"] is None
+    assert shown["moved"] == pytest.approx(own.shared.moved[counted.counted].mean()) and shown["moved"] > 0
+    assert own.transfers == pytest.approx(own.misses + own.moved)
+    assert cells(own)["new splits"] == "in runs" and cells(own)["runs"] == f"{own.moved:.4f}"
+
+
 def test_leads_are_paired_by_time():
     best, other = judged("static-best(fragment=1)")[0], judged("equal(fragment=1)")[0]
     own = lead(best, other)
@@ -161,7 +173,11 @@ def test_tables_and_values():
     split = values(own)["rows"][0]["split"]
     assert split == [[0, 64, 64]]
     assert each(own)[0]["application"] == "web" and " x" in each(own)[1]["equal(fragment=8)"]
-    assert "in the order of their times" in caption(own, "some device") and "some device" in caption(own, "some device")
+    said = caption(own, "some device")
+    assert "in the order of their times, each trace from its own 0 on" in said and "some device" in said
+    assert read(own)[1] == {
+        "application": "mail", **{str(row.asked): f"{row.applications[1].transfers:.3f}" for row in own.rows},
+    }  # fmt: skip
     assert cells(own.rows[0])["knows ahead"] == "-"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError
-from cachezoo.sharing.mix import Application, check_names, known_order, lockstep, mix_pages, mix_traces
+from cachezoo.sharing.mix import Application, check_names, lockstep, mix_pages, mix_traces
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.pages import expand_pages
 from tests.sharing_data import named_trace, numbered, small_mix
@@ -51,6 +51,52 @@ def test_by_clock_references_come_by_time_and_of_equals_those_named_first():
 def test_auto_is_the_clock_where_all_have_one():
     assert mix_traces([A, B]).order == "clock"
     assert mix_traces([A, numbered(B)]).order == "lockstep"
+
+
+def test_a_trace_without_a_clock_is_named_where_it_makes_the_order_lockstep():
+    assert mix_traces([A, B]).remarks == mix_traces([A, numbered(B)], "lockstep").remarks == ()
+    said = "no clock: references come in lockstep, one of each in turn"
+    assert mix_traces([A, numbered(B)]).remarks == (f"b has {said}",)
+    assert mix_traces([numbered(A), numbered(B)]).remarks == (f"a and 1 more have {said}",)
+
+
+def lasting(trace, seconds):
+    """The trace, stretched to so many seconds."""
+    return replace(trace, time_us=np.linspace(0, seconds * 1e6, len(trace)).astype(np.int64))
+
+
+def test_traces_that_hardly_run_at_the_same_time_are_not_ordered_by_clock_unless_asked():
+    week, minutes = lasting(A, 7 * 86400), lasting(B, 490)
+    said = (
+        "a lasts 7 days, b 8.17 min: by the clock, from 0 on, they hardly ever run at the same time; "
+        "use --order lockstep, or --order clock if that is meant"
+    )
+    with pytest.raises(ConfigError, match=f"^{said}$"):
+        mix_traces([week, minutes])
+    assert mix_traces([week, minutes], "clock").remarks == (said.partition(";")[0],)
+    assert mix_traces([week, minutes], "lockstep").remarks == ()
+    assert mix_traces([lasting(A, 10), lasting(B, 1)]).order == "clock"
+    with pytest.raises(ConfigError, match=r"^a lasts 11 s, b 1 s: "):
+        mix_traces([lasting(A, 11), lasting(B, 1)])
+
+
+def test_parts_of_one_trace_have_its_clock_however_short_they_are():
+    early = Coded((np.arange(len(A)) > 4).astype(np.int32), ("x", "y"))
+    mix = mix_traces([replace(lasting(A, 1000), volume=early)], apart="volume")
+    assert mix.order == "clock" and mix.remarks == ()
+
+
+def test_days_that_pass_at_different_paces_are_said_and_run_all_the_same():
+    def paced(trace, scale):
+        return replace(trace, meta=replace(trace.meta, extra={"time_scale": scale}))
+
+    assert mix_traces([paced(A, "576"), paced(B, "576")]).remarks == ()
+    mix = mix_traces([paced(A, "576"), paced(B, "720")])
+    assert mix.remarks == (
+        "a second of a stands for 576 s of its day, one of b for 720 s: by the clock their days pass at different "
+        "paces",
+    )
+    assert mix.app.tolist() == mix_traces([A, B]).app.tolist()
 
 
 def test_a_trace_without_a_clock_has_no_place_among_times():
@@ -126,12 +172,6 @@ def test_requests_without_a_source_are_refused():
 def test_sixteen_applications_and_more():
     mix = mix_pages([Application(str(k), np.arange(k + 1, dtype=np.int32), k + 1) for k in range(64)])
     assert mix.count == 64 and len(mix) == 64 * 65 // 2 and mix.app[:64].tolist() == list(range(64))
-
-
-def test_an_unknown_order_is_refused():
-    assert known_order("clock") == "clock"
-    with pytest.raises(ConfigError, match="order random: use one of auto, lockstep, clock"):
-        known_order("random")
 
 
 def test_a_mix_of_page_references_is_in_lockstep():

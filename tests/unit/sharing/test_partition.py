@@ -130,6 +130,7 @@ def test_a_shared_virtual_cache_reads_what_it_moves():
     run = policy(text).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), 16)
     assert run.moved is not None and run.moved.sum() > 0
     assert shared.moved.tolist() == run.moved.tolist()
+    assert not shared.tells and shared.splits.shape == (0, mix.count)
 
 
 def test_a_cache_that_is_too_small_names_what_it_takes():
@@ -150,6 +151,8 @@ def test_a_queue_of_the_usual_length_grows_with_the_cache():
     length = 262144 + 2
     wide = Bench(mix_pages([Application(str(a), np.arange(length, dtype=np.int32), length) for a in range(2)]))
     found = parse("gvpa(fragment=65536, f=1, q=100000)").run(wide, 2 * 65536 * 3)
+    with pytest.raises(ConfigError, match="n = 262144 is below the cache of 393216 pages"):
+        parse("gvpa(n=262144, fragment=65536, f=1, q=100000)").run(wide, 2 * 65536 * 3)
     assert (found.splits.sum(axis=1) == 6 * 65536).all() and not found.hit.any()
 
 

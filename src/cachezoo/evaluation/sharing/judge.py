@@ -133,7 +133,10 @@ def _row(case: Case, family: str, own: Ran, rivals: Mapping[str, Ran], bound: bo
     judged, pages = own.judged, case.whole(own.asked)
     apps = {
         one.name: AppRow(
-            hit_ratio=one.hit_ratio, transfers=one.transfers, slowdown=one.slowdown, share=one.pages / pages
+            hit_ratio=one.hit_ratio,
+            transfers=one.transfers,
+            slowdown=one.slowdown,
+            share=None if one.pages is None else one.pages / pages,
         )
         for one in judged.applications
         if one.hit_ratio is not None and one.transfers is not None and one.slowdown is not None
@@ -149,7 +152,7 @@ def _row(case: Case, family: str, own: Ran, rivals: Mapping[str, Ran], bound: bo
         hit_interval=interval(own.hits),
         transfers=judged.transfers,
         transfers_interval=interval(own.reads),
-        moved=judged.fragmentation + judged.allocation,
+        moved=judged.moved,
         fairness=judged.fairness,
         slowest=max(one.slowdown for one in apps.values()),
         apps=apps,

@@ -272,7 +272,8 @@ def _app_cell(row: ShareRow, key: str) -> Cell:
     own = row.apps.get(key)
     if own is None:
         return Cell(NONE, note="ended before counting began")
-    note = f"{percent(own.share, 0)} of it; {percent(own.hit_ratio)}, {per_access(own.transfers)}"
+    part = "not told how much" if own.share is None else percent(own.share, 0)
+    note = f"{part} of it; {percent(own.hit_ratio)}, {per_access(own.transfers)}"
     return Cell(number(own.slowdown, 2), own.slowdown, note)
 
 

@@ -159,13 +159,8 @@ def _verdict(
     transfers, plain_transfers = (fmean(run.transfers for run in runs) for runs in (ran, beside))
     draws = (own.blocks, own.bootstrap_samples, model.seeds[CONTEXT])
     low, high = interval(resampled_ratios(mine.hit, *draws) - resampled_ratios(theirs.hit, *draws))
-    cold, warm = [], []
-    for bench in benches:
-        first = bench.virtual(chosen.setting)
-        look = (own.window, own.steady, steady(first))
-        cold.append(reached(first, *look))
-        warm.append(reached(bench.virtual(chosen.setting, chosen.profile), *look))
     picked, asked = best(each), chosen.setting
+    cold, warm = _starts(chosen, benches, own)
     heads = [bench.head(asked.queue, asked.pages) for bench in benches]
     head = joined_half(heads, own.blocks, judging=True)
     validation: Figures = {
@@ -178,14 +173,13 @@ def _verdict(
         "transfers": transfers,
         "plain_transfers": plain_transfers,
         "searches_least_hit_ratio": min(one.hit_ratio for one in each),
-        "cold_references": _mean(cold),
-        "warm_references": _mean(warm),
+        "cold_references": cold,
+        "warm_references": warm,
     }
     told = (
         f"{mine.hit_ratio:.4f} hits a page access at {transfers:.4f} transfers, {rival} {theirs.hit_ratio:.4f} at "
         f"{plain_transfers:.4f}, the queue's head alone {head.hit_ratio:.4f}; 90 % interval of the lead "
-        f"[{low:.4f}, {high:.4f}]; {chosen.setting.said}, "
-        f"{chosen.start} start"
+        f"[{low:.4f}, {high:.4f}]; {asked.said}, {chosen.start} start"
     )
     within = "" if picked.allowed else "no setting tried stays within the limit of transfers; "
     return Verdict(
@@ -203,6 +197,17 @@ def _verdict(
         beats_baseline=low > 0 and picked.allowed,
         reason=within + told,
     )
+
+
+def _starts(chosen: Chosen, benches: Sequence[Bench], own: Judge) -> tuple[float | None, float | None]:
+    """Page accesses of a cold and of a warm start, means over the traces; None where one was never over."""
+    cold, warm = [], []
+    for bench in benches:
+        first = bench.virtual(chosen.setting)
+        look = (own.window, own.steady, steady(first))
+        cold.append(reached(first, *look))
+        warm.append(reached(bench.virtual(chosen.setting, chosen.profile), *look))
+    return _mean(cold), _mean(warm)
 
 
 def _mean(references: Sequence[int | None]) -> float | None:

@@ -6,6 +6,7 @@ from typing import Any
 from cachezoo.systems.base import Results
 from cachezoo.systems.virtual.metrics import (
     TUNED,
+    Setting,
     VirtualMetrics,
     VirtualModel,
     VirtualRow,
@@ -38,6 +39,16 @@ def tuned(model: VirtualModel, trace: VirtualTrace) -> VirtualRow:
 def paper(trace: VirtualTrace) -> VirtualRow:
     """The paper's settings with the queue of most hits."""
     return max((row for row in trace.rows if row.kind == "paper"), key=lambda row: row.hit_ratio)
+
+
+def as_policy(setting: Setting | None) -> str:
+    """A setting as `--policy` takes it, with the usual fragments; empty of what is no virtual cache."""
+    if setting is None:
+        return ""
+    return (
+        f"vrm(queue={setting.queue}, n={setting.pages}, f={setting.runs}, alpha={setting.decay:g}, "
+        f"q={setting.quantum}, cost={setting.cost:g})"
+    )
 
 
 def pays(row: VirtualRow) -> Cell:
@@ -86,7 +97,7 @@ def _summary(one: VirtualMetrics, model: VirtualModel, key: str, trace: VirtualT
         pays(row),
         Cell(plain.policy, code=True),
         Cell(percent(plain.hit_ratio), plain.hit_ratio, f"{plain.transfers:.3f} transfers"),
-        Cell(percent(row.hit_ratio), row.hit_ratio, row.setting.said if row.setting is not None else ""),
+        Cell(percent(row.hit_ratio), row.hit_ratio, as_policy(row.setting)),
         number_cell(100 * row.gain, 2, [100 * end for end in row.gain_interval], tone=pays(row).tone),
         Cell(f"{row.transfers:.3f}", row.transfers, percent(row.of_plain_transfers, 0)),
         Cell(NONE) if not trace.seeds else Cell(number(100 * mean[0], 2), 100 * mean[0], _sd(mean[1])),
@@ -112,7 +123,7 @@ def rows_table(metrics: VirtualMetrics, key: str, trace: VirtualTrace) -> Table:
     ]
     rows = [
         [
-            name_cell(row.policy, note=row.setting.said if row.setting is not None else ""),
+            name_cell(row.policy, note=as_policy(row.setting)),
             share_cell(row.hit_ratio, row.hit_ratio_interval),
             number_cell(100 * row.gain, 2, [100 * end for end in row.gain_interval]),
             number_cell(row.transfers, 3),

@@ -15,6 +15,7 @@ from cachezoo.evaluation.sharing.choose import Case, best, choose, families, rea
 from cachezoo.evaluation.sharing.judge import Draws, counts, timeline
 from cachezoo.evaluation.sharing.mixes import Named, mixes_of
 from cachezoo.evaluation.sharing.stage import Settings, disk_of, evaluate
+from cachezoo.evaluation.sharing.table import app_table
 from cachezoo.metrics.share import Chosen, Read, ShareMetrics, share_metrics
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import TraceEntry
@@ -76,6 +77,17 @@ def made(folder: Path) -> ShareMetrics:
 def project(made: ShareMetrics, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     return folder
+
+
+def test_a_cache_that_does_not_say_whose_pages_it_holds_has_no_part_for_anyone(project: Path) -> None:
+    virtual = "shared(policy=vrm(n=4096, fragment=8, q=100), fragment=8)"
+    found = evaluated(share=POLICY.model_copy(update={"families": {"equal": ["equal(fragment=8)"], "vrm": [virtual]}}))
+    rows = [row for mix in found.mixes.values() for row in mix.rows if row.family == "vrm"]
+    assert rows and all(own.share is None for row in rows for own in row.apps.values())
+    assert any(row.moved > 0 for row in rows)
+    assert all(row.transfers == pytest.approx(1 - row.hit_ratio + row.moved) for row in rows)
+    shown = app_table(found, "all", found.mixes["all"]).rows
+    assert any(cell.note.startswith("not told how much of it; ") for cells in shown for cell in cells)
 
 
 def test_a_mix_has_a_trace_of_each_category_and_unseen_programs_stand_in_one_of_their_own() -> None:

@@ -3,11 +3,12 @@
 import pytest
 
 from cachezoo.plots import VIRTUAL
+from cachezoo.policies.registry import policy
 from cachezoo.report.gather import Sources
 from cachezoo.style import settings
-from cachezoo.systems.virtual.metrics import VirtualMetrics
+from cachezoo.systems.virtual.metrics import Setting, VirtualMetrics
 from cachezoo.systems.virtual.report import PART, starts_said
-from cachezoo.systems.virtual.results import DEARER, NO, YES, pays, starts_pay
+from cachezoo.systems.virtual.results import DEARER, NO, YES, as_policy, pays, starts_pay
 from cachezoo.systems.virtual.results import PART as RESULTS
 from tests.virtual_data import metrics
 
@@ -65,6 +66,15 @@ def test_nothing_measured_is_said():
     empty = metrics(MODEL).model_copy(update={"traces": {}, "reason": "the category has no test trace"})
     section = PART.section(sources(empty), {})
     assert section.tables == [] and "database: not all was measured, the category has no test trace." in section.texts
+
+
+def test_a_setting_can_be_pasted_as_a_policy():
+    setting = Setting(queue="lfu", pages=131072, runs=5, decay=0.984, quantum=12000, cost=1.25)
+    said = as_policy(setting)
+    assert said == "vrm(queue=lfu, n=131072, f=5, alpha=0.984, q=12000, cost=1.25)"
+    assert policy(said).id == said and as_policy(None) == ""
+    (row,) = (row for row in RESULTS.tables({"database": metrics(MODEL)})[1].rows if row[0].text == "vrm.lru")
+    assert row[0].note.startswith("vrm(queue=lfu, n=16384, f=2,")
 
 
 def test_tables_have_transfers_beside_hits_and_values_hold_all():
