@@ -61,7 +61,7 @@ def settings_of(values: Values) -> tuple[int, Settings]:
     if n < f * fragment:
         message = (
             f"{VRM.id}: n = {n} is below f = {f} fragments of {fragment} pages; "
-            f"give n = {f * fragment} or more, or a smaller fragment"
+            f"give n = {f * fragment} or more, and at least the cache's pages, or a smaller fragment"
         )
         raise ConfigError(message)
     return n, Settings(fragment, f, float(own["alpha"]), int(own["q"]), float(own["cost"]))

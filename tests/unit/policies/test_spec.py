@@ -215,7 +215,11 @@ def test_canonical_texts(text, canonical):
         ("vrm(q=0)", "policy vrm(q=0): vrm: q = 0 is outside [1, "),
         ("vrm(fragment=1.5)", "policy vrm(fragment=1.5): vrm: fragment = 1.5 is no whole number; "),
         ("vrm(alpha=1.1)", "policy vrm(alpha=1.1): vrm: alpha = 1.1 is outside [0, 1]; "),
-        ("vrm(n=511)", "policy vrm(n=511): vrm: n = 511 is below f = 2 fragments of 256 pages; give n = 512 or more"),
+        (
+            "vrm(n=511)",
+            "policy vrm(n=511): vrm: n = 511 is below f = 2 fragments of 256 pages; give n = 512 or more, and at least "
+            "the cache's pages, ",
+        ),
         (
             "rejectx+vrm",
             "policy rejectx+vrm: vrm takes no admission: its queue alone says what it holds; name it alone",
