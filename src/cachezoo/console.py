@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_INTERVAL_S = 10.0
+TOLD_SHARE, TOLD_S = 0.1, 60.0
+"""Of the work and of time: before both no time to go is told, as first steps compile and read what others reuse."""
 WIDTH = 160  # characters of a table that nothing limits
 
 
@@ -50,7 +52,7 @@ def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
     Args:
         title: what is done.
         total: its units.
-        eta: say how long the rest takes at the pace so far; without it the notes have to.
+        eta: say how long the rest takes at the pace so far, once that is known; without it the notes have to.
     """
     if err().is_terminal:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -73,7 +75,8 @@ def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
         now = time.monotonic()
         if now - last >= PLAIN_INTERVAL_S and done > 0:
             last = now
-            rest = f"{(now - start) * (total - done) / done:.0f} s to go " if eta else ""
+            told = eta and (done >= TOLD_SHARE * total or now - start >= TOLD_S)
+            rest = f"{(now - start) * (total - done) / done:.0f} s to go " if told else ""
             said = f"{title}: {100 * done / total:.0f} %, {rest}{note}".rstrip(", ")
             err().print(said, markup=False, soft_wrap=True)
 

@@ -99,13 +99,14 @@ class Runner:
         note: Callable[[Point, Done], None] | None = None,
     ) -> dict[Point, Done]:
         found = dict[Point, Done]()
-        with progress(f"{self._task.name}: {sum(map(len, groups))} points {what}", len(groups)) as advance:
-            for count, (group, done) in enumerate(self._done(work, groups)):
+        count = sum(map(len, groups))
+        with progress(f"{self._task.name}: {count} points {what}", count) as advance:
+            for group, done in self._done(work, groups):
                 for point, own in zip(group, done, strict=True):
                     found[point] = own
                     if note is not None:
                         note(point, own)
-                advance(count + 1)
+                advance(len(found))
         return found
 
     def _done(
