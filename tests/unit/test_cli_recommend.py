@@ -49,6 +49,14 @@ def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys)
     assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet", "raw.recommend.html"}
 
 
+def test_the_first_row_that_is_shown_is_held_against_none(folder, monkeypatch, capsys):
+    status, said, _ = run(monkeypatch, capsys, "raw.csv", "--no-models", "--budget", "37p")
+    assert status == 0
+    table = [line for line in said.splitlines() if line[:20].count("iB") == 1 and line.endswith("iB ")]
+    assert len(table) == 9
+    assert ["+" in line for line in table] == [False, *[True] * 8]
+
+
 def test_the_next_command_gives_the_recommended_row(folder, monkeypatch, capsys):
     import shlex
 

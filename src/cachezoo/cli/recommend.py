@@ -185,7 +185,7 @@ def _table(found: "Recommendation") -> "Table":
     for k in range(first, min(first + MOST_ROWS, len(rows))):
         row, ran = rows[k], rows[k].ran
         chosen = k == place and found.picked.useful
-        more = words.points(ran.hit_ratio - rows[k - 1].ran.hit_ratio) if k else ""
+        more = words.points(ran.hit_ratio - rows[k - 1].ran.hit_ratio) if k > first else ""
         table.add_row(
             ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
             f"{100 * ran.hit_ratio:.1f}", more, f"{100 * row.lru:.1f}", f"{ran.response_us / 1e3:.2f}",

@@ -57,8 +57,10 @@ def page_of(found: "Recommendation") -> str:
 def _answer(found: "Recommendation") -> Section:
     if not found.picked.useful:
         texts = [*words.reasons(found), *words.notes(found)]
-        why = "No size and no policy serves requests that come once."
-        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, "bad", texts)])
+        why, tone = "No size and no policy serves requests that come once.", "bad"
+        if found.picked.why == "needless":
+            why, tone = "The disk alone reaches the aim.", "good"
+        return Section("answer", "Answer", choices=[Choice("Page cache", "none", why, tone, texts)])
     row = found.row
     tone = TONES[found.confidence.level]
     main = Choice(
@@ -110,7 +112,7 @@ def _table(found: "Recommendation") -> Table:
 
 def _marks(found: "Recommendation") -> list[str]:
     if not found.picked.useful:
-        return ["no size is worth it"]
+        return ["none is needed" if found.picked.why == "needless" else "no size is worth it"]
     return [words.where_knee(found), "the recommended size is marked"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from cachezoo.recommend.ladder import knee
 from cachezoo.recommend.rows import Row, Rows
 
-Why = Literal["knee", "whole", "budget", "reached", "on average", "unreachable", "useless"]
+Why = Literal["knee", "whole", "budget", "reached", "on average", "unreachable", "useless", "needless"]
 NO_MORE = 0.005
 """Hit ratio that a larger size has to bring to be worth it within a budget."""
 USELESS = 0.02
@@ -37,9 +37,9 @@ class Picked:
 
     Attributes:
         rows: all that were tried, by rising size.
-        place: of the recommended one; where no cache helps, of the one that would be.
+        place: of the recommended one; where none is, of the one that would be.
         why: `whole`: there is no knee, so all pages; `on average`: the hit ratio is reached, but the interval's low
-            end is not; `useless`: no cache helps, whatever the aim.
+            end is not; `useless`: no cache helps, whatever the aim; `needless`: the disk alone reaches it.
         knee: place of the curve's knee; None where it has none below all pages, or no cache helps.
     """
 
@@ -51,7 +51,7 @@ class Picked:
     @property
     def useful(self) -> bool:
         """Whether a cache is recommended at all."""
-        return self.why != "useless"
+        return self.why not in ("useless", "needless")
 
     @property
     def most(self) -> float:
@@ -136,6 +136,8 @@ def _placed(maker: Rows, rows: Sequence[Row], aim: Aim, bent: Row) -> tuple[Sequ
     """All rows, the place of the recommended one, and why it is."""
     if aim.hit is not None:
         return _to_hit(maker, rows, aim.hit)
+    if aim.ms is not None and maker.bench.no_cache_us <= 1e3 * aim.ms:
+        return rows, 0, "needless"
     if aim.ms is not None:
         return _to_ms(maker, rows, aim.ms)
     if aim.budget is None:

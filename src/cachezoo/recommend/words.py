@@ -23,6 +23,7 @@ MUCH_FASTER = 4  # times as fast as the modelled disk, from which on it is said
 SAVED = "FILE"
 MOST_DIGITS, LEAST_SHARE = 2, 0.01  # of a share in %
 NO_GAIN = 0.02
+MUCH_LESS = 2  # times that a size holds a lesser one, from which on the lesser is named
 
 
 def share(value: float, digits: int = 0) -> str:
@@ -71,6 +72,8 @@ def headline(found: "Recommendation") -> str:
         once, best = share(found.bench.first_share), found.picked.most
         hit = f"at most {share(best, 1)} hit" if best else "none hits"
         return f"A cache will not help: {once} of the page accesses are the page's first, and {hit}."
+    if why == "needless":
+        return needs_none(found)
     hits = f"{share(row.ran.hit_ratio)} of page accesses hit"
     waits = f"a request takes {ms(row.ran.response_us)} instead of {ms(found.bench.no_cache_us)}"
     if why == "unreachable":
@@ -86,7 +89,35 @@ def headline(found: "Recommendation") -> str:
         )
     if why == "on average":
         hits = f"{share(row.ran.hit_ratio, 1)} of page accesses hit on average, though not in every stretch"
-    return f"Run {name} with {how_much}: {hits}, {waits} without a cache."
+    if slower(found):
+        return (
+            f"By the model a cache makes requests slower: one takes {ms(row.ran.response_us)} instead of "
+            f"{ms(found.bench.no_cache_us)}. For hits alone, run {name} with {how_much}: {hits}.{on_average(found)}"
+        )
+    return f"Run {name} with {how_much}: {hits}, {waits} without a cache.{on_average(found)}"
+
+
+def slower(found: "Recommendation") -> bool:
+    """Whether requests take longer with the recommended cache than without one."""
+    return found.row.ran.response_us > (1 + NO_GAIN) * found.bench.no_cache_us
+
+
+def needs_none(found: "Recommendation") -> str:
+    """That the disk alone reaches the time that is asked for."""
+    return f"{found.asked.ms:g} ms needs no cache: the disk alone takes {ms(found.bench.no_cache_us)}."
+
+
+def on_average(found: "Recommendation") -> str:
+    """Of a size for a hit ratio with confidence, how much less reaches it on average; empty where hardly less does."""
+    hit, row = found.asked.hit, found.row
+    if hit is None:
+        return ""
+    least = next((one for one in found.picked.rows if one.ran.hit_ratio >= hit), row)
+    if MUCH_LESS * least.capacity > row.capacity:
+        return ""
+    sure = "" if found.picked.why == "on average" else f"That is for {hit:g} with 90 % confidence; "
+    said = f"{sure}on average {human(least.capacity * PAGE_BYTES)} reaches it ({share(least.ran.hit_ratio, 1)})."
+    return f" {said[0].upper()}{said[1:]}"
 
 
 def where_knee(found: "Recommendation") -> str:
@@ -105,9 +136,9 @@ def aim_in_vain(found: "Recommendation") -> str:
         return f"A hit ratio of {asked.hit:g} can be reached, but is not worth a cache."
     if asked.ms is None:
         return ""
-    alone = f"the disk alone takes {ms(bench.no_cache_us)}"
     if bench.no_cache_us <= 1e3 * asked.ms:
-        return f"{asked.ms:g} ms needs no cache: {alone}."
+        return needs_none(found)
+    alone = f"the disk alone takes {ms(bench.no_cache_us)}"
     least = min(row.ran.response_us for row in found.picked.rows)
     if least > 1e3 * asked.ms:
         return f"{asked.ms:g} ms cannot be reached on these devices: the least is {ms(least)}, and {alone}."
@@ -116,6 +147,8 @@ def aim_in_vain(found: "Recommendation") -> str:
 
 def reasons(found: "Recommendation") -> list[str]:
     """Why this size and this policy; where no cache helps, what becomes of the aim."""
+    if found.picked.why == "needless":
+        return []
     if not found.picked.useful:
         return list(filter(None, [aim_in_vain(found)]))
     return [why_size(found), why_policy(found)]
@@ -125,7 +158,7 @@ def why_size(found: "Recommendation") -> str:
     """Why this size."""
     picked, row, asked, bend = found.picked, found.row, found.asked, where_knee(found)
     if picked.why == "whole":
-        return "The curve has no knee: every further MiB is worth it, until all pages of the trace are in."
+        return "The curve has no knee: every further MiB is worth it in hits, until all pages of the trace are in."
     if picked.why == "knee":
         return (
             "The size is the knee of the curve: beyond it a further MiB brings less than half of what the average "
@@ -174,7 +207,9 @@ def how_sure(found: "Recommendation") -> str:
 def _gains(found: "Recommendation") -> list[str]:
     """What the recommended cache does for response times, and to its SSD."""
     bench, row, said = found.bench, found.row, []
-    if row.ran.response_us > (1 - NO_GAIN) * bench.no_cache_us:
+    if slower(found):
+        said.append("The modelled disk serves these requests faster than the SSD: a cache only takes work off it.")
+    elif row.ran.response_us > (1 - NO_GAIN) * bench.no_cache_us:
         said.append("Response times hardly change: what hits is what the disk serves fast anyway, or waits for misses.")
     if row.years is not None and found.admitted is not None:
         other = found.admitted
@@ -221,6 +256,8 @@ def _modelled(found: "Recommendation") -> str:
 def model_words(found: "Recommendation") -> list[str]:
     """What the zoo's models have to say, or why they were not asked; sentences."""
     like = found.likeness
+    if found.picked.why == "needless":
+        return ["So no model is needed either."]
     if not found.picked.useful:
         return ["A model cannot help either: there is nothing to keep."]
     if like is None:

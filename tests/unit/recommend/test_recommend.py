@@ -213,6 +213,38 @@ def test_a_target_in_milliseconds():
     assert all(row.ran.response_us > 1000 for row in smaller)
 
 
+def test_a_cache_that_makes_requests_slower_is_said_to_do_so_first():
+    found = asked(trace_of(loop(60_000, 1000)))  # the disk reads in order faster than the SSD reads pages
+    assert found.row.ran.response_us > 1.02 * found.bench.no_cache_us
+    assert words.headline(found).startswith("By the model a cache makes requests slower: ")
+    assert "hardly change" not in " ".join(words.notes(found))
+    assert "every further MiB is worth it in hits" in words.why_size(found)
+
+
+def test_a_time_that_the_disk_alone_reaches_needs_no_cache():
+    trace = trace_of(zipf(60_000, 4000))
+    found = asked(trace, ms=1000.0)
+    assert found.picked.why == "needless"
+    assert words.headline(found).startswith("1000 ms needs no cache: the disk alone takes ")
+    values = found.values()
+    assert values["policy"] is values["capacity_pages"] is None
+    assert values["knee_pages"] == asked(trace).values()["knee_pages"]
+    told = " ".join([*words.reasons(found), *words.notes(found), *words.model_words(found), page_of(found)])
+    assert "nothing to keep" not in told and "that come once" not in told and "no size is worth it" not in told
+
+
+def test_a_size_for_confidence_names_the_smaller_one_that_reaches_the_aim_on_average():
+    halves = np.where(np.arange(60_000) // 1500 % 2 == 0, 0, zipf(60_000, 6000))
+    found = asked(trace_of(halves), hit=0.75)
+    assert found.picked.why == "reached"
+    row, least = found.row, next(row for row in found.picked.rows if row.ran.hit_ratio >= 0.75)
+    assert 2 * least.capacity <= row.capacity
+    size = words.human(least.capacity * PAGE_BYTES)
+    assert f"That is for 0.75 with 90 % confidence; on average {size} reaches it (" in words.headline(found)
+    near = asked(trace_of(zipf(60_000, 4000)), hit=0.5)
+    assert "on average" not in words.headline(near)
+
+
 def test_a_budget_is_not_exceeded_and_not_spent_in_vain():
     trace = trace_of(zipf(60_000, 4000))
     for pages in (1, 7, 100, 1000, 3999):
