@@ -13,7 +13,7 @@ from cachezoo.sizing.candidates import HCA, L2ARC
 from cachezoo.sizing.ledger import Ledger, digest
 from cachezoo.sizing.miniature import Miniature
 from cachezoo.sizing.points import Point, Unit, all_cost, least_cost, rungs
-from cachezoo.sizing.search import Found, Search
+from cachezoo.sizing.search import ROUNDING, Found, Search
 from cachezoo.sizing.whole import Whole
 from cachezoo.sizing.work import Runner, Task, runner
 from cachezoo.tiers.front import front
@@ -211,18 +211,25 @@ class Advisor:
     def spend(self, budget: float, ladder: Sequence[Offer]) -> tuple[Offer, Why]:
         """What to buy for at most a sum: the best, or a lesser sum's where the half that judges finds it as good.
 
+        More money may do worse on that half, as it chose nothing. So what is enough is held against the best of all
+        sums within the budget, not against what the whole budget buys.
+
         Args:
             budget: dollars.
             ladder: the best of the sums, rising.
         """
         paid = min(budget, self.most)
-        self.search.survey([paid], self.asked.by, closely=[paid])
+        self.search.survey([LESS * paid, paid], self.asked.by, closely=[paid])
         best = self.offer(paid, self.search.best(paid, self.asked.by)[0])
-        enough = self._least(self._merit(best))
-        near = next((one for one in ladder if one.cost < LESS * budget and self._merit(one) <= enough), None)
+        cheaper = self.best(LESS * paid)
+        fifth_less = [self.offer(LESS * paid, cheaper)] if cheaper else []
+        within = [*(one for one in ladder if one.budget <= paid * (1 + ROUNDING)), *fifth_less, best]
+        enough = self._least(min(map(self._merit, within)))
+        good = sorted((one for one in within if self._merit(one) <= enough), key=lambda one: one.cost)
+        spent = best in good and good[0].cost >= LESS * budget
         if budget >= self.most:
-            return near or best, "everything"
-        return (near, "enough") if near else (best, "budget")
+            return best if spent else good[0], "everything"
+        return (best, "budget") if spent else (good[0], "enough")
 
     def _merit(self, offer: Offer) -> float:
         return offer.amat_us if self.asked.by == "amat" else 1 - offer.served

@@ -50,7 +50,7 @@ def _front(axes: "Axes", found: "Advice") -> None:
     answer = found.answer
     axes.axhline(found.disk_us, color=GREY, linestyle="--", linewidth=1, label="no cache")
     _line(axes, found.alone, BLUE, "--", "RAM alone, its best policy")
-    _line(axes, found.front, GREEN, "-", "front: the best of each sum")
+    _line(axes, found.front, GREEN, "-", "front: the best of each sum, as the first half chose")
     beside = {one.point: one for one in ([found.next_best] if found.next_best else [])}
     beside |= {one.point: one for one in found.others}
     for one, colour, mark, width in zip(beside.values(), COLOURS, MARKS, WIDTHS, strict=False):

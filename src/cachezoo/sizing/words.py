@@ -78,8 +78,8 @@ def why(found: "Advice") -> str:
     budget = found.budget or 0
     said = {
         "budget": f"It is the fastest that {money(budget)} buys, on the half that chose",
-        "enough": f"Of {money(budget)} that is enough: the rest brings less than a hundredth",
-        "everything": "More RAM or SSD than that brings less than a hundredth",
+        "enough": f"Of {money(budget)} that is enough: no sum within it that was tried brings a hundredth more",
+        "everything": "No larger sum that was tried brings a hundredth more",
         "knee": "The sum is the knee of the front: beyond it a further dollar brings less than half of the average one",
         "whole": "The front has no knee: every further dollar is worth it until all is in RAM",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
