@@ -144,6 +144,22 @@ def test_a_target_is_reached_for_less_than_the_next_sum(folder, monkeypatch, cap
     assert again["why"] == "reached" and again["answer"]["response"]["dhr"] <= 1 - hit + 0.011
 
 
+def test_a_time_that_the_disk_alone_reaches_needs_nothing(folder, monkeypatch, capsys):
+    found = values(monkeypatch, capsys, "--target-ms", "1000")
+    assert found["why"] == "needless"
+    assert found["advice"].startswith("1000 ms needs neither RAM nor SSD: the disk alone takes ")
+    _, said, _ = run(monkeypatch, capsys, "trace.parquet", *FEW, "--target-ms", "1000")
+    assert "Marked is the least of the sums, " in " ".join(said.split())
+
+
+def test_an_ssd_that_is_soon_worn_out_is_said_to_be_so_in_the_first_line(folder, monkeypatch, capsys):
+    found = values(monkeypatch, capsys, "--budget", "10%")
+    assert found["answer"]["wear"]["years"] < 3
+    assert "; but at these writes that SSD is worn out after " in found["advice"]
+    alone = json.loads(run(monkeypatch, capsys, "trace.parquet", "--by", "lru", "--budget", "10%", "--json")[1])
+    assert "worn out" not in alone["advice"]
+
+
 def test_what_cannot_be_reached_is_said(folder, monkeypatch, capsys):
     found = values(monkeypatch, capsys, "--target-ms", "0.000001")
     assert found["why"] == "unreachable" and "cannot be reached" in found["advice"]

@@ -21,7 +21,7 @@ from cachezoo.tiers.judged import Judged
 from cachezoo.tiers.stream import TierStream, tier_stream
 from cachezoo.traces.table import Trace
 
-Why = Literal["budget", "enough", "everything", "knee", "whole", "reached", "unreachable"]
+Why = Literal["budget", "enough", "everything", "knee", "whole", "reached", "unreachable", "needless"]
 LOWEST = 1 / 1024
 """Of what RAM for all pages costs, the least sum that is looked at."""
 DOUBLING = 2.0
@@ -103,7 +103,7 @@ class Advice:
         stream: the trace.
         first: page access from which on the second half counts.
         scale: bytes that a byte of it stands for.
-        answer: what to buy.
+        answer: what to buy; where the disk alone reaches the aim, the least that was tried.
         why: of that.
         budget: dollars that might have been spent; None without a budget.
         everything: dollars that RAM for all pages costs.
@@ -309,7 +309,8 @@ def _advice(advisor: Advisor, task: Task, prices: Prices, budget: float | None, 
     search, asked = advisor.search, advisor.asked
     search.survey(advisor.sums, asked.by)
     ladder = advisor.at_sums()
-    answer, why = _answer(advisor, ladder, budget)
+    disk_us = task.whole.disk_alone_us()
+    answer, why = _answer(advisor, ladder, budget, disk_us)
     paid = answer.cost
     search.survey([paid, LESS * paid], asked.by, closely=[paid])
     cheaper = advisor.best(LESS * paid)
@@ -335,17 +336,19 @@ def _advice(advisor: Advisor, task: Task, prices: Prices, budget: float | None, 
         others=others,
         front=tuple(rising[place] for place in kept),
         alone=tuple(advisor.at_sums("ram")),
-        disk_us=task.whole.disk_alone_us(),
+        disk_us=disk_us,
         counts=search.counts,
         rate=task.miniature.rate,
         off=(sum(off) / len(off), max(off)),
     )
 
 
-def _answer(advisor: Advisor, ladder: Sequence[Offer], budget: float | None) -> tuple[Offer, Why]:
-    """What to buy, and why that."""
+def _answer(advisor: Advisor, ladder: Sequence[Offer], budget: float | None, disk_us: float) -> tuple[Offer, Why]:
+    """What to buy, and why that; where the disk alone reaches the aim, the least of all."""
     if budget is not None:
         return advisor.spend(budget, ladder)
+    if advisor.asked.ms is not None and disk_us <= 1e3 * advisor.asked.ms:
+        return ladder[0], "needless"
     if advisor.asked.hit is not None or advisor.asked.ms is not None:
         return advisor.reach(ladder)
     bent, why = advisor.bend(ladder)

@@ -56,7 +56,9 @@ def headline(found: "Advice") -> str:
     """The advice in one line."""
     answer, asked = found.answer, found.asked
     buys = f"buy {built(found, answer)} for {money(answer.cost)}"
-    tail = f"{does(answer)}, {time_text(found.disk_us)} without a cache"
+    tail = f"{does(answer)}, {time_text(found.disk_us)} without a cache{_soon_worn(found)}"
+    if found.why == "needless":
+        return f"{asked.ms:g} ms needs neither RAM nor SSD: the disk alone takes {time_text(found.disk_us)}."
     if found.why == "everything":
         return (
             f"{money(found.budget or 0)} buys everything: RAM for all {size(found, found.stream.pages.n_pages)} that "
@@ -73,6 +75,19 @@ def headline(found: "Advice") -> str:
     return f"{buys[0].upper()}{buys[1:]}: {tail}."
 
 
+def _soon_worn(found: "Advice") -> str:
+    """That the SSD does not last, and what does; empty where it lasts, or that is unknown."""
+    years = found.answer.judged.worn.years
+    if not found.answer.point.ssd_pages or years is None or years >= SHORT_LIFE_YEARS:
+        return ""
+    said = f"; but at these writes that SSD is worn out after {life_text(years)}"
+    best = cheapest_by_month(found)
+    if best is None:
+        return said
+    own, less = (money(one.judged.cost.month_usd * found.scale) for one in (found.answer, best))
+    return f"{said}, and as fast is {built(found, best)}, for {less} a month, not {own}"
+
+
 def why(found: "Advice") -> str:
     """Why this sum."""
     budget = found.budget or 0
@@ -83,6 +98,8 @@ def why(found: "Advice") -> str:
         "knee": "The sum is the knee of the front: beyond it a further dollar brings less than half of the average one",
         "whole": "The front has no knee: every further dollar is worth it until all is in RAM",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
+        "needless": f"Marked is the least of the sums, {money(found.answer.cost)}, with which a page read takes "
+        f"{time_text(found.answer.amat_us)}",
         "unreachable": "First accesses to pages come from the disk whatever is bought; more money brings less than a "
         "hundredth",
     }
@@ -161,8 +178,8 @@ def lasts(found: "Advice") -> list[str]:
     ]
 
 
-def cheaper_by_month(found: "Advice") -> list[str]:
-    """What is as fast and costs less in the long run, as it wears out less; a sentence, or none."""
+def cheapest_by_month(found: "Advice") -> "Offer | None":
+    """What is as fast as the answer and costs the least in the long run; None where nothing is clearly cheaper."""
     answer = found.answer
     month = answer.judged.cost.month_usd
     rivals = [
@@ -170,9 +187,14 @@ def cheaper_by_month(found: "Advice") -> list[str]:
         for one in (*found.front, *found.alone)
         if one.amat_us <= (1 + LITTLE) * answer.amat_us and one.judged.cost.month_usd < LESS_A_MONTH * month
     ]
-    if not rivals:
+    return min(rivals, key=lambda one: one.judged.cost.month_usd, default=None)
+
+
+def cheaper_by_month(found: "Advice") -> list[str]:
+    """What is as fast and costs less in the long run, as it wears out less; a sentence, or none."""
+    best = cheapest_by_month(found)
+    if best is None:
         return []
-    best = min(rivals, key=lambda one: one.judged.cost.month_usd)
     return [
         f"In the long run {built(found, best)} is as fast and costs less, as it wears out less: {money(best.cost)} to "
         f"buy, {money(best.judged.cost.month_usd * found.scale)} a month."
