@@ -73,6 +73,16 @@ def test_the_table_answers_first_and_says_what_its_figures_are_of(trace):
     assert "hcalfu | tb=64K | lru" in text
 
 
+def test_the_reference_of_the_percentages_is_one_for_all_rows(trace):
+    by = "--by", "lru | lru,arc | lru,promotion: lru | s3fifo"
+    found, _ = rows_of(trace, *by, "--ram", "40p", "--ssd", "20%")
+    base = min(row["ram_alone_amat_us"] for row in found["rows"])
+    done = run("tiers", trace, *by, "--ram", "40p", "--ssd", "20%")
+    for row in found["rows"]:
+        assert f"{100 * (row['response']['amat_us'] / base - 1):+.1f} %" in done.stdout
+    assert " in RAM alone (" in " ".join(done.stdout.split())
+
+
 def test_the_lead_is_told_with_its_interval_over_blocks_of_time(trace):
     found, rows = rows_of(trace, "--by", "hca,lru | lru,lru", "--ram", "3%", "--ssd", "30%")
     first, last = found["rows"][0]["behind_fastest"], rows["lru"]["behind_fastest"]
