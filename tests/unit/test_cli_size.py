@@ -149,7 +149,7 @@ def test_a_time_that_the_disk_alone_reaches_needs_nothing(folder, monkeypatch, c
     assert found["why"] == "needless"
     assert found["advice"].startswith("1000 ms needs neither RAM nor SSD: the disk alone takes ")
     _, said, _ = run(monkeypatch, capsys, "trace.parquet", *FEW, "--target-ms", "1000")
-    assert "Marked is the least of the sums, " in " ".join(said.split())
+    assert "What follows is of the least of the sums that double, " in " ".join(said.split()) and "│ >" not in said
 
 
 def test_an_ssd_that_is_soon_worn_out_is_said_to_be_so_in_the_first_line(folder, monkeypatch, capsys):

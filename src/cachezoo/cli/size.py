@@ -197,7 +197,7 @@ def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
 
     tiered, point = offer.judged.tiered, offer.point
     return {
-        "": ">" if point == found.answer.point else "",
+        "": ">" if point == found.answer.point and found.why != "needless" else "",
         "cost": money(offer.cost),
         "hierarchy": point.hierarchy,
         "RAM": words.size(found, point.ram_pages),

@@ -58,7 +58,8 @@ def _front(axes: "Axes", found: "Advice") -> None:
         axes.plot(one.cost, one.amat_us, mark, color=colour, markersize=width, mec="white", label=label, zorder=4)
     if found.less is not None:
         axes.plot(found.less.cost, found.less.amat_us, "o", color=SKY, markersize=8, label="a fifth less", zorder=4)
-    axes.plot(answer.cost, answer.amat_us, "o", color=VERMILION, mfc="none", mew=2, ms=16, zorder=5, label="advice")
+    ring = "least sum" if found.why == "needless" else "advice"
+    axes.plot(answer.cost, answer.amat_us, "o", color=VERMILION, mfc="none", mew=2, ms=16, zorder=5, label=ring)
     if found.budget is not None and found.budget <= 2 * found.everything:
         axes.axvline(found.budget, color=VERMILION, linewidth=0.8, linestyle=":")
     axes.set_xscale("log")

@@ -98,8 +98,8 @@ def why(found: "Advice") -> str:
         "knee": "The sum is the knee of the front: beyond it a further dollar brings less than half of the average one",
         "whole": "The front has no knee: every further dollar is worth it until all is in RAM",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
-        "needless": f"Marked is the least of the sums, {money(found.answer.cost)}, with which a page read takes "
-        f"{time_text(found.answer.amat_us)}",
+        "needless": f"What follows is of the least of the sums that double, {money(found.answer.cost)}, with which a "
+        f"page read takes {time_text(found.answer.amat_us)}",
         "unreachable": "First accesses to pages come from the disk whatever is bought; more money brings less than a "
         "hundredth",
     }
