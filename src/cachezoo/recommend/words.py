@@ -115,9 +115,9 @@ def on_average(found: "Recommendation") -> str:
     least = next((one for one in found.picked.rows if one.ran.hit_ratio >= hit), row)
     if MUCH_LESS * least.capacity > row.capacity:
         return ""
-    sure = "" if found.picked.why == "on average" else f"That is for {hit:g} with 90 % confidence; "
-    said = f"{sure}on average {human(least.capacity * PAGE_BYTES)} reaches it ({share(least.ran.hit_ratio, 1)})."
-    return f" {said[0].upper()}{said[1:]}"
+    sure = "It comes nearest to" if found.picked.why == "on average" else "That is for"
+    size_text = human(least.capacity * PAGE_BYTES)
+    return f" {sure} {hit:g} with 90 % confidence; on average {size_text} reaches it ({share(least.ran.hit_ratio, 1)})."
 
 
 def where_knee(found: "Recommendation") -> str:

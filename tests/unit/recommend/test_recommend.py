@@ -241,6 +241,10 @@ def test_a_size_for_confidence_names_the_smaller_one_that_reaches_the_aim_on_ave
     assert 2 * least.capacity <= row.capacity
     size = words.human(least.capacity * PAGE_BYTES)
     assert f"That is for 0.75 with 90 % confidence; on average {size} reaches it (" in words.headline(found)
+    fresh = np.where(np.arange(60_000) % 5 == 0, np.arange(60_000) + 10_000, zipf(60_000, 600))
+    nearest = asked(trace_of(np.where(np.arange(60_000) // 1500 % 2 == 0, 0, fresh)), hit=0.87)
+    assert nearest.picked.why == "on average"
+    assert " It comes nearest to 0.87 with 90 % confidence; on average " in words.headline(nearest)
     near = asked(trace_of(zipf(60_000, 4000)), hit=0.5)
     assert "on average" not in words.headline(near)
 
