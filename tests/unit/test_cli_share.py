@@ -157,3 +157,13 @@ def test_bad_input_is_one_line(folder, traces, options, said):
     done = run("share", *(folder / f"{name}.parquet" for name in traces.split()), *options, ok=False)
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr, done.stderr
     assert done.returncode == 1 and not done.stdout
+
+
+def test_an_application_that_ends_early_is_said_beside_the_answer_and_in_json(tmp_path):
+    for trace in (named_trace("long", 3000, 400, 1), named_trace("short", 100, 50, 2)):
+        write_trace(trace, tmp_path / f"{trace.meta.trace_id}.parquet")
+    words = ("share", tmp_path / "long.parquet", tmp_path / "short.parquet", "--by", BY, "--cache", "64p",
+             "--order", "lockstep")  # fmt: skip
+    line = "after that long has the cache to itself"
+    assert line in run(*words).stdout
+    assert any(line in said for said in json.loads(run(*words, "--json").stdout)["remarks"])

@@ -123,9 +123,12 @@ def _print(found: "Contest", device: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.built_in import DEFAULT
     from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, read, title
+    from cachezoo.sharing.uneven import uneven
 
     print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
     own, reads, said = each(found), read(found), caption(found, Path(device).stem if device else DEFAULT)
     print_rows(own, "hit ratio of each application, and x its slowdown", "", list(own[0]), tuple(own[0]))
     print_rows(reads, "transfers of each application, a reference of its own", said, list(own[0]), tuple(own[0]))
+    for line in uneven(found.mix, found.counting):  # beside the answer, which it qualifies
+        out().print(f"note: {line}", soft_wrap=True, markup=False)
     out().print(answer(found), soft_wrap=True, markup=False)

@@ -1,6 +1,7 @@
 """A contest of partitioners as a picture: who has how much of the cache over time, and what is read from the disk."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from cachezoo.io import atomic_file
 from cachezoo.sharing.contest import Contest
 from cachezoo.sharing.judged import Judged
+from cachezoo.sharing.uneven import uneven
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 COUNTING = "counting begins"
 COLOURS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY)
 PANEL, BAR, EDGES, COLUMNS = 1.7, 0.34, 1.9, 3
-LONGEST_NAME, LONGEST_PARTITIONER, LONGEST_LABEL, MOST_LISTED = 18, 34, 50, 8
+LONGEST_NAME, LONGEST_PARTITIONER, LONGEST_LABEL, LONGEST_NOTE, MOST_LISTED = 18, 34, 50, 120, 8
 POINTS = 400
 MIB = 2**20 / PAGE_BYTES
 
@@ -61,7 +63,8 @@ def draw_contest(found: Contest, title: str, path: Path) -> None:
                 axes.set_ylabel("MiB of the cache")
         _transfers(beneath.subplots(), found.rows)
         _legend(above, found)
-        canvas.suptitle(title, x=0.01, ha="left", fontsize=10)
+        notes = [fill(line, LONGEST_NOTE) for line in uneven(found.mix, found.counting)]
+        canvas.suptitle("\n".join([title, *notes]), x=0.01, ha="left", fontsize=10)
         write(canvas, temporary, path)
 
 
