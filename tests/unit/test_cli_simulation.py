@@ -342,3 +342,15 @@ def test_bounds(trace):
     assert found[0]["time_saved_upper"] >= found[0]["time_saved_lower"] > 0
     text = run("bounds", trace, "--capacity", "5%").stdout
     assert "byte hit ratio" in text and "time saved" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "engine"),
+    [("compare", "cachezoo.evaluation.sweep.sweep"), ("simulate", "cachezoo.evaluation.sweep.run_row")],
+)
+def test_a_capacity_that_one_policy_cannot_have_is_refused_before_any_runs(trace, monkeypatch, command, engine):
+    def begun(*_args, **_more):
+        raise AssertionError
+
+    monkeypatch.setattr(engine, begun)
+    refused((command, trace, "--policy", "lru", "--policy", "vrm", "--capacity", "50%"), "smaller than f = 2 fragments")
