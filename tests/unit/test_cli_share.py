@@ -167,3 +167,12 @@ def test_an_application_that_ends_early_is_said_beside_the_answer_and_in_json(tm
     line = "after that long has the cache to itself"
     assert line in run(*words).stdout
     assert any(line in said for said in json.loads(run(*words, "--json").stdout)["remarks"])
+
+
+def test_a_file_of_no_known_format_beside_others_is_to_be_ingested_first(folder, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("when;blk;cnt;kind\n" + "".join(f"{k};{8 * k};16;r\n" for k in range(30)))
+    said = run("share", path, folder / "web.parquet", ok=False).stderr
+    assert said.endswith(
+        f"--columns here is of all 2 files: give it to cachezoo trace ingest {path}, and name here what that writes\n"
+    )

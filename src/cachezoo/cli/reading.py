@@ -133,6 +133,32 @@ def read_given(
     return read_files(given_files([path], fmt, option, columns, ask=ask))
 
 
+def read_several(
+    paths: Sequence[Path], fmt: str = "auto", option: list[str] | None = None, columns: str | None = None,
+    *, ask: bool = True,
+) -> "list[Trace]":  # fmt: skip
+    """Traces of a command that takes several, each as `read_given`; --columns is of all of them.
+
+    Raises:
+        TraceError: what the reader says; of a file of no known format beside others, to ingest it first.
+    """
+    from cachezoo.traces.recognise import UnknownTrace
+
+    found = []
+    for path in paths:
+        try:
+            found.append(read_given(path, fmt, option, columns, ask=ask))
+        except UnknownTrace as error:
+            if len(paths) == 1:
+                raise
+            message = (
+                f"{error}; --columns here is of all {len(paths)} files: give it to cachezoo trace ingest {path}, and "
+                "name here what that writes"
+            )
+            raise TraceError(message) from error
+    return found
+
+
 def _settled(path: Path, fmt: str, options: dict[str, str]) -> tuple[str, dict[str, str]]:
     """Format and options after asking, where content leaves them open."""
     from cachezoo.traces.recognise import UnclearTrace, UnknownTrace, choose

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cachezoo.cli.common import Json, png_path
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
 from cachezoo.cli.tables import print_rows
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def share(
     )
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
-    given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
+    given = read_several(traces, fmt, option, columns, ask=not as_json)
     called = tuple(name.strip() for name in names.split(",")) if names else ()
     mix = mix_traces(given, order, None if apart == "auto" else apart, called)
     for remark in mix.remarks:
