@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
 from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
 from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings, write
+from cachezoo.traces.warmup import unlike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +20,7 @@ THICK, THIN = 3.0, 1.3
 HITS, TRANSFERS = "hit_ratio", "transfers"
 LABELS = {HITS: "page hit ratio", TRANSFERS: "pages read from the disk, a page access"}
 ROUNDING = 1e-9
+LONGEST = 110  # characters of a line above the picture
 MARKERS = "os^vDxP*<>"
 
 
@@ -29,7 +32,8 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
 
     Args:
         rows: `policy`, `kind`, `capacity` (pages), `hit_ratio` of each run; `error`, its standard error, where it was
-            estimated; `transfers`, pages read a page access, where they are known.
+            estimated; `transfers`, pages read a page access, where they are known; `warmup`, page accesses before
+            counting.
         title: above it.
         path: where to.
 
@@ -50,8 +54,15 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
                 _curves(axes, rows, policies, what)
             else:
                 _bars(axes, rows, policies, capacities[0], what)
-        panels[0].set_title(title, loc="left")
+        panels[0].set_title("\n".join([title, *_warmups(rows)]), loc="left")
         write(canvas, temporary, path)
+
+
+def _warmups(rows: Sequence[Row]) -> list[str]:
+    """A line on why a curve may fall with more cache, where that may be."""
+    known = [row for row in rows if row.get("warmup") is not None]
+    said = unlike([row["warmup"] for row in known], [row["capacity"] for row in known]) if known else ""
+    return fill(said, LONGEST).split("\n") if said else []
 
 
 def _moves(rows: Sequence[Row]) -> bool:
