@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
 from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
-from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings, write
+from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, SKY, WIDTH, settings, write
 from cachezoo.traces.warmup import unlike
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 BAND = 2  # standard errors
 THICK, THIN = 3.0, 1.3
+LRU = "lru"
 HITS, TRANSFERS = "hit_ratio", "transfers"
 LABELS = {HITS: "page hit ratio", TRANSFERS: "pages read from the disk, a page access"}
 ROUNDING = 1e-9
@@ -104,13 +105,19 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
 
 
 def _styles(policies: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str, str]]:
-    """Colour, line and marker of each: models have the first colours; the grey lines beyond differ by markers."""
+    """Colour, line and marker of each: models have the first colours; the grey lines beyond differ by markers.
+
+    LRU has its colour in every plot, and nobody else has it with an unbroken line.
+    """
+    own = {LRU: (SKY, LINES[0], ".")}
     coloured = [(colour, line, ".") for line in LINES for colour in LINE_COLOURS]
+    coloured.remove(own[LRU])
     marked = [(GREY, line, marker) for line in LINES for marker in MARKERS]
     models = [policy for policy, kind in policies if kind == "model"]
-    others = [policy for policy, kind in policies if kind not in ("model", "bound")]
+    others = [policy for policy, kind in policies if kind not in ("model", "bound") and policy != LRU]
     found = dict(zip([*models, *others], cycle([*coloured, *marked]), strict=False))
     bounds = [policy for policy, kind in policies if kind == "bound"]
+    found |= {policy: style for policy, style in own.items() if policy in dict(policies)}
     return found | {policy: (BLACK if policy.startswith("belady") else GREY, ":", ".") for policy in bounds}
 
 
