@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
+from cachezoo.traces.falling import unlike
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.traces.warmup import unlike
 from tests.command_line import run
 from tests.page_data import seeded_trace
 

@@ -111,7 +111,8 @@ def _first(warmup: str, pages: "PageAccesses") -> int | None:
 
 def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
     """A row a size, a column a policy."""
-    from cachezoo.traces.warmup import counted, unlike
+    from cachezoo.traces.falling import unlike
+    from cachezoo.traces.warmup import counted
 
     sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
     rows: list[dict[str, Any]] = [{"capacity": size} for size in sizes]

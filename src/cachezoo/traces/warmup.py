@@ -35,22 +35,6 @@ def auto_warmups(pages: PageAccesses, capacities: npt.ArrayLike) -> I64:
     return np.minimum(np.maximum(filled, MIN_WARMUP * m), MAX_WARMUP * m).astype(np.int64)
 
 
-def unlike(warmups: Sequence[int], capacities: Sequence[int]) -> str:
-    """Why a larger cache may show a lower ratio, where sizes count after warm-ups of their own; else empty.
-
-    Args:
-        warmups: page accesses before counting, of each figure.
-        capacities: of each figure.
-    """
-    pairs = {*zip(capacities, warmups, strict=True)}
-    if len({*warmups}) == 1 or len(pairs) > len({*capacities}):  # of several traces there is no one --warmup
-        return ""
-    return (
-        "each size is counted after its own warm-up, so a larger cache may show a lower ratio; "
-        f"--warmup {max(warmups)} counts all alike"
-    )
-
-
 def counted(warmups: Sequence[int], accesses: Sequence[int]) -> str:
     """From where on figures count, in words.
 
