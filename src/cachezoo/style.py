@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; a policy has the same one in every plot.
+# Okabe and Ito's colours, which colour-blind readers tell apart; a policy has the same one in every plot: LRU is SKY.
 BLUE, VERMILION, GREEN, PINK, SKY, AMBER, GREY, BLACK = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#222222",
 )  # fmt: skip

@@ -194,3 +194,19 @@ def test_formats_marks_the_reading_that_info_takes_and_says_why_not_the_others(t
     for row in rows[1:]:
         assert row["why"] and (row["fit"] == "unlikely") == bool(row["against it"])
     assert "unlikely: " in run("trace", "formats", path).stdout.replace("\n", " ") or "unlikely" not in order
+
+
+def test_formats_guesses_at_a_page_list_and_takes_columns(tmp_path):
+    path = tmp_path / "pages.txt"
+    path.write_text("".join(f"{k * 7919 % 997}\n" for k in range(200)))
+    (row,) = json.loads(run("trace", "formats", path, "--json").stdout)
+    assert (row["id"], row["fit"], row["footprint"]) == ("columns", "possible", "800.0 KiB")
+    assert row["command"] == "--columns 'time=row:us,offset=#1:4096,size=4096B,op=read'"
+    assert "none is taken" in run("trace", "formats", path).stdout
+    asked = ("trace", "formats", path, "--columns", "time=row:s,offset=#1:512,size=512B,op=write")
+    (row,) = json.loads(run(*asked, "--json").stdout)
+    assert (row["fit"], row["reads"], row["mean size"]) == ("taken", "0%", "512 B")
+    with pytest.raises(CachezooError, match="no such column"):
+        run(*asked[:-1], "time=row:s,offset=x,size=512B,op=read")
+    with pytest.raises(CachezooError, match="of which file"):
+        run("trace", "formats", "--columns", "a=b")

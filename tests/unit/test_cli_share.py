@@ -157,3 +157,22 @@ def test_bad_input_is_one_line(folder, traces, options, said):
     done = run("share", *(folder / f"{name}.parquet" for name in traces.split()), *options, ok=False)
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr, done.stderr
     assert done.returncode == 1 and not done.stdout
+
+
+def test_an_application_that_ends_early_is_said_beside_the_answer_and_in_json(tmp_path):
+    for trace in (named_trace("long", 3000, 400, 1), named_trace("short", 100, 50, 2)):
+        write_trace(trace, tmp_path / f"{trace.meta.trace_id}.parquet")
+    words = ("share", tmp_path / "long.parquet", tmp_path / "short.parquet", "--by", BY, "--cache", "64p",
+             "--order", "lockstep")  # fmt: skip
+    line = "after that long has the cache to itself"
+    assert line in run(*words).stdout
+    assert any(line in said for said in json.loads(run(*words, "--json").stdout)["remarks"])
+
+
+def test_a_file_of_no_known_format_beside_others_is_to_be_ingested_first(folder, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("when;blk;cnt;kind\n" + "".join(f"{k};{8 * k};16;r\n" for k in range(30)))
+    said = run("share", path, folder / "web.parquet", ok=False).stderr
+    assert said.endswith(
+        f"--columns here is of all 2 files: give it to cachezoo trace ingest {path}, and name here what that writes\n"
+    )

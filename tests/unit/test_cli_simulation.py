@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
+from cachezoo.traces.falling import unlike
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import PAGE_BYTES
@@ -342,3 +343,30 @@ def test_bounds(trace):
     assert found[0]["time_saved_upper"] >= found[0]["time_saved_lower"] > 0
     text = run("bounds", trace, "--capacity", "5%").stdout
     assert "byte hit ratio" in text and "time saved" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "engine"),
+    [("compare", "cachezoo.evaluation.sweep.sweep"), ("simulate", "cachezoo.evaluation.sweep.run_row")],
+)
+def test_a_capacity_that_one_policy_cannot_have_is_refused_before_any_runs(trace, monkeypatch, command, engine):
+    def begun(*_args, **_more):
+        raise AssertionError
+
+    monkeypatch.setattr(engine, begun)
+    refused((command, trace, "--policy", "lru", "--policy", "vrm", "--capacity", "50%"), "smaller than f = 2 fragments")
+
+
+def test_sizes_that_count_after_warm_ups_of_their_own_are_said_to(trace, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "320")
+    why = "a larger cache may show a lower ratio; --warmup"
+    own = run("curve", trace, "--points", "6", "--plot", tmp_path / "own.svg").stdout
+    one = run("curve", trace, "--points", "6", "--warmup", "100", "--plot", tmp_path / "one.svg").stdout
+    assert why in " ".join(own.split()) and why not in " ".join(one.split())
+    assert "its own warm-up" in (tmp_path / "own.svg").read_text()
+    assert "its own warm-up" not in (tmp_path / "one.svg").read_text()
+
+
+def test_of_several_traces_no_one_warmup_is_named():
+    assert unlike([10, 20], [1, 2]).endswith("--warmup 20 counts all alike")
+    assert unlike([10, 10], [1, 2]) == unlike([10, 20], [1, 1]) == ""

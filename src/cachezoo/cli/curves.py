@@ -111,6 +111,7 @@ def _first(warmup: str, pages: "PageAccesses") -> int | None:
 
 def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
     """A row a size, a column a policy."""
+    from cachezoo.traces.falling import unlike
     from cachezoo.traces.warmup import counted
 
     sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
@@ -122,7 +123,8 @@ def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
         for k, row in enumerate(rows):
             row[own.policy], row[read] = own.shown(k), f"{own.transfers[k]:.4f}"
     rates = [own.rate for own in found if own.error is not None]
-    below = f"a sample of {100 * rates[0]:.3g} % of the pages, ± one standard error" if rates else ""
+    sampled = f"a sample of {100 * rates[0]:.3g} % of the pages, ± one standard error" if rates else ""
+    below = " · ".join(filter(None, (sampled, unlike(first, sizes))))
     title = f"{name}: page hit ratio, {counted(first, [accesses] * len(first))}"
     print_rows(rows, title, below, ["capacity", *ids], tuple(ids))
 

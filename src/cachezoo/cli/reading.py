@@ -133,6 +133,32 @@ def read_given(
     return read_files(given_files([path], fmt, option, columns, ask=ask))
 
 
+def read_several(
+    paths: Sequence[Path], fmt: str = "auto", option: list[str] | None = None, columns: str | None = None,
+    *, ask: bool = True,
+) -> "list[Trace]":  # fmt: skip
+    """Traces of a command that takes several, each as `read_given`; --columns is of all of them.
+
+    Raises:
+        TraceError: what the reader says; of a file of no known format beside others, to ingest it first.
+    """
+    from cachezoo.traces.recognise import UnknownTrace
+
+    found = []
+    for path in paths:
+        try:
+            found.append(read_given(path, fmt, option, columns, ask=ask))
+        except UnknownTrace as error:
+            if len(paths) == 1:
+                raise
+            message = (
+                f"{error}; --columns here is of all {len(paths)} files: give it to cachezoo trace ingest {path}, and "
+                "name here what that writes"
+            )
+            raise TraceError(message) from error
+    return found
+
+
 def _settled(path: Path, fmt: str, options: dict[str, str]) -> tuple[str, dict[str, str]]:
     """Format and options after asking, where content leaves them open."""
     from cachezoo.traces.recognise import UnclearTrace, UnknownTrace, choose
@@ -169,7 +195,7 @@ def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
     from cachezoo.console import err
     from cachezoo.traces.formats.base import Head
     from cachezoo.traces.formats.columns import ColumnsOptions, parsed, table_of
-    from cachezoo.traces.guess import guessed
+    from cachezoo.traces.guess import NOTHING, guessed
     from cachezoo.traces.nearest import looks_like
     from cachezoo.traces.recognise import choose
     from cachezoo.traces.source import HEAD_BYTES, Source
@@ -177,13 +203,16 @@ def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
     data = Source(path).head()
     head = Head(data, len(data) < HEAD_BYTES, None)
     table = table_of(head.lines, ColumnsOptions())
-    guess = {} if looks_like(head) else dict(part.split("=", 1) for part in guessed(head.lines).split(",") if part)
+    found = NOTHING if looks_like(head) else guessed(head.lines)
+    guess = dict(part.split("=", 1) for part in found.columns.split(",") if part)
     if looks_like(head) or (table.width < 2 and not guess):
         raise error
     err().print(f"{path}: no known format; its first rows:", soft_wrap=True, markup=False)
     _show_table(table)
     if guess:
         err().print("in brackets stands a guess by names and values: check it")
+    if found.op:
+        err().print(found.op, soft_wrap=True, markup=False, highlight=False)
     asked = ASKED | {role: said for role, said in ASKED_OF_SOME.items() if role in guess}
     for attempt in range(TRIES):
         answers = {role: typer.prompt(said, default=guess.get(role), err=True) for role, said in asked.items()}

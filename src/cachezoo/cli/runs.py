@@ -108,6 +108,21 @@ def bench_of(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
     return Bench.of(Simulator(trace, pages, asked.writes, asked.unit), asked.device)
 
 
+def check_sizes(bench: "Bench", ids: list[str], capacities: list[str]) -> None:
+    """Refuse a capacity that a policy cannot have before the others run: each such policy serves one page access.
+
+    Raises:
+        ConfigError: what the policy says of the capacity.
+    """
+    from cachezoo.policies.registry import ONE, policy
+    from cachezoo.policies.simulate import capacity_of
+
+    for entry in map(policy, ids):
+        if (entry.spec is not None and entry.spec.is_virtual) or entry.kind == "follower":
+            for text in capacities:
+                entry.simulate(ONE, capacity_of(text, bench.simulator.pages))
+
+
 def counted_words(rows: list[dict[str, Any]]) -> str:
     """From where on the runs count, in words."""
     from cachezoo.traces.warmup import counted

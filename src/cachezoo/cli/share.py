@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cachezoo.cli.common import Json, png_path
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
 from cachezoo.cli.tables import print_rows
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def share(
     )
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
-    given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
+    given = read_several(traces, fmt, option, columns, ask=not as_json)
     called = tuple(name.strip() for name in names.split(",")) if names else ()
     mix = mix_traces(given, order, None if apart == "auto" else apart, called)
     for remark in mix.remarks:
@@ -123,9 +123,12 @@ def _print(found: "Contest", device: str | None) -> None:
     from cachezoo.console import out
     from cachezoo.devices.built_in import DEFAULT
     from cachezoo.sharing.said import COLUMNS, answer, caption, cells, each, read, title
+    from cachezoo.sharing.uneven import uneven
 
     print_rows([cells(row) for row in found.rows], title(found), "", COLUMNS, tuple(COLUMNS))
     own, reads, said = each(found), read(found), caption(found, Path(device).stem if device else DEFAULT)
     print_rows(own, "hit ratio of each application, and x its slowdown", "", list(own[0]), tuple(own[0]))
     print_rows(reads, "transfers of each application, a reference of its own", said, list(own[0]), tuple(own[0]))
+    for line in uneven(found.mix, found.counting):  # beside the answer, which it qualifies
+        out().print(f"note: {line}", soft_wrap=True, markup=False)
     out().print(answer(found), soft_wrap=True, markup=False)

@@ -21,6 +21,7 @@ from cachezoo.cli.runs import (
     WritesOption,
     asked_of,
     bench_of,
+    check_sizes,
     counted_words,
     draw,
     known,
@@ -70,6 +71,7 @@ def simulate(
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
     asked = asked_of(warmup, writes, unit, device, decision_us, reading)
     bench = bench_of(trace, asked, capacities)
+    check_sizes(bench, ids, capacities)
     runs = [(own, text) for own in ids for text in capacities]
     rows = []
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
@@ -134,6 +136,7 @@ def compare(
     present([trace])
     bench = bench_of(trace, asked, capacities)
     names, bundles, models = contenders(ids, every or not ids), bundle or [], []
+    check_sizes(bench, names, capacities)
     count = len(names) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
         for done, path in enumerate(bundles):

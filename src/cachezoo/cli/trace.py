@@ -164,14 +164,19 @@ def add(
 @app.command("formats")
 def formats(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Show the formats that this file fits.")] = None,
+    columns: Columns = None,
     as_json: Json = False,
 ) -> None:
     """List the trace formats; of a file, those that it could be, and what each reading of its beginning means.
 
     The reading that is taken unless told otherwise stands first; if several are about as likely, none is. What a
-    file's format leaves open, such as units, makes several of one.
+    file's format leaves open, such as units, makes several of one. Of delimited text of no known format it is a
+    guess at its columns; --columns shows what others would mean.
     """
-    rows = _readings(file) if file else _all_formats()
+    if columns is not None and file is None:
+        message = "--columns: of which file? name one"
+        raise ConfigError(message)
+    rows = _readings(file, columns) if file else _all_formats()
     if as_json:
         typer.echo(json.dumps(rows, allow_nan=False))
         return
@@ -223,12 +228,12 @@ def _all_formats() -> list[dict[str, Any]]:
     ]
 
 
-def _readings(file: Path) -> list[dict[str, Any]]:
+def _readings(file: Path, columns: str | None) -> list[dict[str, Any]]:
     """How a file can be read, the likeliest first."""
     from cachezoo.traces.formats import FORMATS
     from cachezoo.traces.recognise import row_of
     from cachezoo.traces.source import Source
-    from cachezoo.traces.standings import standings
+    from cachezoo.traces.standings import standings, standings_by
 
     return [
         {
@@ -236,10 +241,10 @@ def _readings(file: Path) -> list[dict[str, Any]]:
             "what": FORMATS[one.candidate.format.id].title,
             "fit": one.fit,
             "why": one.why,
-            "command": one.candidate.asks,
+            "command": one.asks,
             **row_of(one.candidate),
         }
-        for one in standings(Source(file))
+        for one in (standings(Source(file)) if columns is None else standings_by(Source(file), columns))
     ]
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
 from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
-from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, WIDTH, settings, write
+from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, SKY, WIDTH, settings, write
+from cachezoo.traces.falling import unlike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 BAND = 2  # standard errors
 THICK, THIN = 3.0, 1.3
+LRU = "lru"
 HITS, TRANSFERS = "hit_ratio", "transfers"
 LABELS = {HITS: "page hit ratio", TRANSFERS: "pages read from the disk, a page access"}
 ROUNDING = 1e-9
+LONGEST = 110  # characters of a line above the picture
 MARKERS = "os^vDxP*<>"
 
 
@@ -29,7 +33,8 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
 
     Args:
         rows: `policy`, `kind`, `capacity` (pages), `hit_ratio` of each run; `error`, its standard error, where it was
-            estimated; `transfers`, pages read a page access, where they are known.
+            estimated; `transfers`, pages read a page access, where they are known; `warmup`, page accesses before
+            counting.
         title: above it.
         path: where to.
 
@@ -50,8 +55,15 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path) -> None:
                 _curves(axes, rows, policies, what)
             else:
                 _bars(axes, rows, policies, capacities[0], what)
-        panels[0].set_title(title, loc="left")
+        panels[0].set_title("\n".join([title, *_warmups(rows)]), loc="left")
         write(canvas, temporary, path)
+
+
+def _warmups(rows: Sequence[Row]) -> list[str]:
+    """A line on why a curve may fall with more cache, where that may be."""
+    known = [row for row in rows if row.get("warmup") is not None]
+    said = unlike([row["warmup"] for row in known], [row["capacity"] for row in known]) if known else ""
+    return fill(said, LONGEST).split("\n") if said else []
 
 
 def _moves(rows: Sequence[Row]) -> bool:
@@ -93,13 +105,19 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
 
 
 def _styles(policies: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str, str]]:
-    """Colour, line and marker of each: models have the first colours; the grey lines beyond differ by markers."""
+    """Colour, line and marker of each: models have the first colours; the grey lines beyond differ by markers.
+
+    LRU has its colour in every plot, and nobody else has it with an unbroken line.
+    """
+    own = {LRU: (SKY, LINES[0], ".")}
     coloured = [(colour, line, ".") for line in LINES for colour in LINE_COLOURS]
+    coloured.remove(own[LRU])
     marked = [(GREY, line, marker) for line in LINES for marker in MARKERS]
     models = [policy for policy, kind in policies if kind == "model"]
-    others = [policy for policy, kind in policies if kind not in ("model", "bound")]
+    others = [policy for policy, kind in policies if kind not in ("model", "bound") and policy != LRU]
     found = dict(zip([*models, *others], cycle([*coloured, *marked]), strict=False))
     bounds = [policy for policy, kind in policies if kind == "bound"]
+    found |= {policy: style for policy, style in own.items() if policy in dict(policies)}
     return found | {policy: (BLACK if policy.startswith("belady") else GREY, ":", ".") for policy in bounds}
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+
 
 def anchor(term: str) -> str:
     """Where a term's definition stands on the page."""
@@ -31,20 +33,27 @@ class Marker:
 
     def __call__(self, text: str) -> "Markup":
         """A text as HTML, with the terms that this section has not yet marked."""
-        from markupsafe import Markup, escape
+        from markupsafe import Markup
 
         if self._pattern is None:
-            return escape(text)
+            return _plain(text)
         parts, end = [], 0
         for found in self._pattern.finditer(text):
             key = self._keys[found[1].lower()]
             if key not in self._seen:
                 self._seen.add(key)
-                parts += [escape(text[end : found.start()]), self._link(key, found[0])]
+                parts += [_plain(text[end : found.start()]), self._link(key, found[0])]
                 end = found.end()
-        return Markup("").join([*parts, escape(text[end:])])
+        return Markup("").join([*parts, _plain(text[end:])])
 
     def _link(self, key: str, shown: str) -> "Markup":
         from markupsafe import Markup
 
         return Markup('<a class="term" href="#{}" title="{}">{}</a>').format(anchor(key), self._terms[key], shown)
+
+
+def _plain(text: str) -> "Markup":
+    """A text without terms as HTML; a browser would break a line within an option's name, after its hyphens."""
+    from markupsafe import Markup, escape
+
+    return Markup(OPTION.sub(lambda found: f'<code class="option">{found[0]}</code>', escape(text)))

@@ -8,7 +8,7 @@ from cachezoo.recommend import words
 from cachezoo.recommend.candidates import SIMPLEST, name_of
 from cachezoo.recommend.rows import Row
 from cachezoo.sizes import human, size_ticks
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, VERMILION, WIDTH, panels, settings
+from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.view import Drawing
 
@@ -52,7 +52,7 @@ def curve(found: "Recommendation") -> Drawing:
             label = "other candidates" if k == 0 else None
             axes.plot(tried, ratios, color=GREY, linewidth=0.7, alpha=0.6, label=label)
         axes.plot(tried, 100 * contest.optimum, color=BLACK, linestyle=":", label="optimum (knows the future)")
-        axes.plot(sizes, [100 * row.lru for row in rows], color=BLUE, linestyle="--", label="LRU")
+        axes.plot(sizes, [100 * row.lru for row in rows], color=SKY, linestyle="--", label="LRU")
         axes.plot(sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label=own)
         if (bend := found.knee) is not None:
             at = (bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio)

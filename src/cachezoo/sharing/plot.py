@@ -1,6 +1,7 @@
 """A contest of partitioners as a picture: who has how much of the cache over time, and what is read from the disk."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from cachezoo.io import atomic_file
 from cachezoo.sharing.contest import Contest
 from cachezoo.sharing.judged import Judged
+from cachezoo.sharing.uneven import uneven
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
 COUNTING = "counting begins"
 COLOURS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY)
 PANEL, BAR, EDGES, COLUMNS = 1.7, 0.34, 1.9, 3
-LONGEST_NAME, LONGEST_PARTITIONER, LONGEST_LABEL, MOST_LISTED = 18, 34, 50, 8
+LONGEST_NAME, LONGEST_PARTITIONER, LONGEST_LABEL, LONGEST_NOTE, MOST_LISTED = 18, 34, 50, 120, 8
 POINTS = 400
+MOST_RATIO = 50  # of the longest bar to the shortest, on a linear axis
 MIB = 2**20 / PAGE_BYTES
 
 
@@ -61,7 +64,8 @@ def draw_contest(found: Contest, title: str, path: Path) -> None:
                 axes.set_ylabel("MiB of the cache")
         _transfers(beneath.subplots(), found.rows)
         _legend(above, found)
-        canvas.suptitle(title, x=0.01, ha="left", fontsize=10)
+        notes = [fill(line, LONGEST_NOTE) for line in uneven(found.mix, found.counting)]
+        canvas.suptitle("\n".join([title, *notes]), x=0.01, ha="left", fontsize=10)
         write(canvas, temporary, path)
 
 
@@ -108,15 +112,28 @@ def _transfers(axes: "Axes", rows: tuple[Judged, ...]) -> None:
                   label="the two, not told apart", height=0.68)  # fmt: skip
         for place, length in zip(untold, both, strict=True):
             begin[place] += length
+    low, wide = _scale(axes, [row.transfers for row in rows])
     for place, row in enumerate(rows):
-        axes.text(begin[place], place, f" {row.transfers:.3f}", va="center", fontsize=8)
+        said = f" {row.transfers:.4f}" if wide else f" {row.transfers:.3f}"
+        axes.text(max(begin[place], low), place, said, va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), names)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.12 * max(*begin, 1e-9))
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("transfers: pages read from the disk, a reference")
+    axes.set_xlabel(f"transfers: pages read from the disk, a reference{', on a logarithmic scale' if wide else ''}")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, fontsize=8, columnspacing=1.0)
+
+
+def _scale(axes: "Axes", values: list[float]) -> tuple[float, bool]:
+    """Limits of the axis: where it begins, and whether it is logarithmic, as the least bar would else not be seen."""
+    seen = [value for value in values if value > 0]
+    if not seen or max(seen) <= MOST_RATIO * min(seen):
+        axes.set_xlim(0, 1.12 * max(*values, 1e-9))
+        return 0.0, False
+    low = min(seen) / 2
+    axes.set_xscale("log")
+    axes.set_xlim(low, (max(seen) / low) ** 0.1 * max(seen))  # room for the label of the longest
+    return low, True
 
 
 def _legend(canvas: "SubFigure", found: Contest) -> None:

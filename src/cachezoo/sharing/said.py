@@ -4,6 +4,7 @@ from typing import Any
 
 from cachezoo.sharing.contest import Contest
 from cachezoo.sharing.judged import Judged, Served, lead
+from cachezoo.sharing.uneven import uneven
 from cachezoo.sizes import PAGE_BYTES, human
 
 COLUMNS = ["partitioner", "transfers", "hit ratio", "90 %", "knows ahead", "misses", "runs", "new splits", "fairness",
@@ -145,7 +146,7 @@ def values(found: Contest) -> dict[str, Any]:
     """For JSON."""
     return {
         "order": found.mix.order,
-        "remarks": list(found.mix.remarks),
+        "remarks": [*found.mix.remarks, *uneven(found.mix, found.counting)],
         "cache_pages": found.pages,
         "distinct_pages": found.mix.n_pages,
         "references": len(found.mix),

@@ -51,8 +51,8 @@ def _popularity(found: Characteristics) -> Section:
     if own.zipf is not None:
         fits = sentences.fit_words(own.zipf.distance)
         more.append(
-            f"Zipf's law with s = {own.zipf.exponent:.2f} fits {fits}: it is nowhere more than "
-            f"{significant(100 * own.zipf.distance)} points of the accesses off. {share(own.half_of_accesses_share)} "
+            f"Zipf's law with s = {own.zipf.exponent:.2f} fits {fits}: where it is worst, it is off by "
+            f"{significant(100 * own.zipf.distance)} points of the accesses. {share(own.half_of_accesses_share)} "
             "of the pages get half of the accesses."
         )
     return _section(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 HEIGHT = 2.9
-POLICY_COLOURS = {LRU: BLUE, "arc": GREEN, "s3fifo": PINK, OPTIMUM: BLACK}
+POLICY_COLOURS = {LRU: SKY, "arc": GREEN, "s3fifo": PINK, OPTIMUM: BLACK}
 NAMES = {OPTIMUM: "optimum"}
 KIND_COLOURS = {"overlapped": BLUE, "sequential": GREEN, "strided": SKY, "random": GREY}
 TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 864_000.0)

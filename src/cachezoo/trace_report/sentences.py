@@ -268,7 +268,10 @@ def papers_sentence(found: Characteristics) -> str:
     if row is None:
         return "Nothing is written: there is nothing to put into streams of an SSD."
     if not row.features:
-        return f"None of the features of {FIOS} suits these writes: one stream on the SSD will do."
+        return (
+            f"The rule of {FIOS} chooses none of its features for these writes. That is its rule alone: "
+            "`cachezoo wear` tells whether streams pay."
+        )
     named = " and ".join(f"{FEATURES[feature]} ({feature})" for feature in row.features)
     return f"On a multi-stream SSD, {FIOS} would tell these writes apart by: {named}."
 

@@ -20,6 +20,7 @@ SLOW_RATE = 1e-3
 MOST_SPAN_S = 10 * YEAR_S
 FEW = 20  # requests from which a rule over all of them says something
 NO_CLOCK = "no clock"
+MOST_ON_SECTORS = 0.1  # numbers of sectors are multiples of 512 now and then
 WIDE_BYTES = SECTOR_BYTES * SECTOR_BYTES
 
 
@@ -41,10 +42,10 @@ class Glance:
     """Sums over requests: adding a million takes some milliseconds."""
 
     def __init__(self) -> None:
-        self.requests = self.reads = self.bytes = self.end = 0
+        self.requests = self.reads = self.bytes = self.end = self.on_sectors = 0
         self.first_us: int | None = None
         self.last_us = 0
-        self.wide_sizes = self.wide_offsets = self.whole_sectors = True
+        self.wide_sizes = self.wide_offsets = self.whole_sectors = self.sector_sizes = True
         self.offsets_move = False
 
     def add(self, time_us: I64, op: U8, offset: I64, size: I64) -> None:
@@ -58,6 +59,8 @@ class Glance:
         self.reads += int(np.count_nonzero(op == OP_READ))
         self.bytes += int(size.sum())
         self.end = max(self.end, int((offset + size).max()))
+        self.on_sectors += int(np.count_nonzero(offset % SECTOR_BYTES == 0))
+        self.sector_sizes = self.sector_sizes and not (size % SECTOR_BYTES).any()
         self.wide_sizes = self.wide_sizes and not (size % WIDE_BYTES).any()
         self.wide_offsets = self.wide_offsets and not (offset % WIDE_BYTES).any()
         self.whole_sectors = self.whole_sectors and not ((size | offset) % SECTOR_BYTES).any()
@@ -88,6 +91,16 @@ class Glance:
         """
         found = [*self._sizes(sectors, large), *self._addresses(sectors, large), *(self._times() if clock else [])]
         return sorted(found, key=lambda doubt: -doubt.weight)
+
+    def askew(self) -> list[Doubt]:
+        """Whether hardly any offset is a sector's although all sizes are: then it may be a sector's number.
+
+        Apart from `doubts`, by which a reading is chosen: formats that leave the unit open have a rule of their own.
+        """
+        few = self.requests >= FEW and self.on_sectors < MOST_ON_SECTORS * self.requests
+        if not (few and self.sector_sizes):
+            return []
+        return [Doubt(2.0, "hardly any offset is a multiple of 512 bytes, although every size is", "sectors")]
 
     def _sizes(self, sectors: frozenset[str], large: bool) -> list[Doubt]:
         found = []

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from cachezoo.traces.delimited import NUMBERS
 from cachezoo.traces.formats.columns import ROW, ColumnsOptions, Table, spelled, table_of
@@ -11,6 +12,7 @@ from cachezoo.traces.table import PAGE_BYTES
 MOST_ROWS = 100
 MOST_BAD = 0.1
 FEW_ROWS = 3
+MOST_OPS = 8  # different values of a column of ops
 # The words of a column's name that give it a role, the strongest first; a unit of time ends one: `when_s`.
 TIME = ("timestamp", "time", "ts", "when", "date", "clock", "arrival", "issued", "t")
 OFFSETS = {
@@ -31,6 +33,22 @@ SPELLED = {"sec": "s", "secs": "s", "seconds": "s", "msec": "ms", "usec": "us", 
 # A moment since 1970 tells its unit by its size: seconds stand below the first.
 MOMENTS = ((1e11, "s"), (1e14, "ms"), (1e17, "us"), (float("inf"), "ns"))
 FIRST_MOMENT = 5e8  # seconds since 1970, in 1985; times below count from the trace's start
+
+
+class Guess(NamedTuple):
+    """What the columns of a file may be.
+
+    Attributes:
+        columns: what to give `--columns`; without an op where a column's values are not understood; empty where the
+            lines are no table with addresses.
+        op: what to say or know of the op; empty where a column spells it, or there is but one column.
+    """
+
+    columns: str
+    op: str = ""
+
+
+NOTHING = Guess("")
 
 
 class _Columns:
@@ -88,8 +106,8 @@ class _Columns:
         return self.are(place, "int") or self.are(place, "hex")
 
 
-def guessed(lines: Sequence[str]) -> str:
-    """What to give `--columns` for a file, as a guess; empty where its lines are no table with addresses.
+def guessed(lines: Sequence[str]) -> Guess:
+    """What to give `--columns` for a file.
 
     Args:
         lines: the file's first whole lines.
@@ -97,8 +115,10 @@ def guessed(lines: Sequence[str]) -> str:
     table = table_of(lines, ColumnsOptions())
     columns = _Columns(table)
     if len(columns.rows) < max(FEW_ROWS, (1 - MOST_BAD) * min(len(table.rows), MOST_ROWS)):
-        return ""
-    parts = {"time": _time(columns), "op": _op(columns)}
+        return NOTHING
+    parts, unclear = {"time": _time(columns), "op": _op(columns)}, ""
+    if not parts["op"]:
+        unclear, parts["op"] = _unclear_op(columns)
     size = columns.take(tuple(SIZES), columns.whole)
     offset = columns.take(tuple(OFFSETS), columns.whole)
     volume = columns.take(VOLUMES, lambda _: True)
@@ -106,15 +126,15 @@ def guessed(lines: Sequence[str]) -> str:
         # One column alone, as in traces of a cache's keys, holds pages; of several, the one of most values.
         wide = [place for place in columns.free if columns.whole(place)]
         if not wide:
-            return ""
+            return NOTHING
         offset = max(wide, key=lambda place: len(set(columns.values(place)))), ""
     unit = OFFSETS.get(offset[1], PAGE_BYTES if table.width == 1 else 1)
     parts["offset"] = f"{columns.said(offset[0])}:{unit}"
     parts["size"] = f"{PAGE_BYTES}B" if size is None else f"{columns.said(size[0])}:{SIZES[size[1]]}"
-    found = {role: parts[role] for role in ("time", "offset", "size", "op")}
+    found = {role: parts[role] for role in ("time", "offset", "size", "op") if parts[role]}
     if volume is not None:
         found["volume"] = columns.said(volume[0])
-    return ",".join(f"{role}={part}" for role, part in found.items())
+    return Guess(",".join(f"{role}={part}" for role, part in found.items()), unclear if table.width > 1 else "")
 
 
 def _time(columns: _Columns) -> str:
@@ -138,7 +158,7 @@ def _unit(values: Sequence[str]) -> str:
 
 
 def _op(columns: _Columns) -> str:
-    """A column that says read or write; else all are reads."""
+    """A column that says read or write; empty where none does."""
     if flag := columns.take(tuple(FLAGS), lambda place: set(columns.values(place)) <= {"0", "1"}):
         return f"{columns.said(flag[0])}:{FLAGS[flag[1]]}"
     spells = [place for place in columns.free if all(map(spelled, set(columns.values(place))))]
@@ -147,4 +167,24 @@ def _op(columns: _Columns) -> str:
     if spells:
         columns.free.remove(spells[0])
         return columns.said(spells[0])
-    return "read"
+    return ""
+
+
+def _unclear_op(columns: _Columns) -> tuple[str, str]:
+    """What to say of an op that no column spells, and the guess: none where a column may hold it in words of its own.
+
+    A column called one of `OPS` may, with a few values; else one of two words, such as L and S.
+    """
+    values = {place: sorted(set(columns.values(place))) for place in columns.free}
+    found = columns.take(OPS, lambda place: 2 <= len(values[place]) <= MOST_OPS)
+    words = [place for place in columns.free if len(values[place]) == 2 and not columns.are(place, "float")]
+    words = [place for place in words if not set(columns.words(place)) & set(VOLUMES)]
+    if found is None and not words:
+        return "op=read takes every request for a read", "read"
+    place = found[0] if found else words[0]
+    name, (first, *_, last) = columns.said(place), values[place]
+    listed = f"{', '.join(values[place][:-1])} and {last}"
+    return (
+        f"column {name} holds {listed}: say which is a read and which a write, op={name}:{first}/{last} or "
+        f"op={name}:{last}/{first}, or op=read where all are reads"
+    ), ""

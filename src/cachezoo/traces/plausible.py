@@ -23,12 +23,16 @@ def warnings_of(glance: Glance, meta: TraceMeta) -> list[str]:
     else:
         options = tuple(entry.options.model_fields)
         doubts = glance.doubts(entry.in_sectors(meta.extra), entry.clock and clean, entry.large)
+        doubts += [] if entry.large else glance.askew()
     return [f"{doubt.said}: {_fix(doubt.hint, options)}" for doubt in doubts if doubt.weight >= LEAST_WEIGHT]
 
 
 def _fix(hint: str, options: tuple[str, ...]) -> str:
     if hint == "bytes" and "unit_bytes" in options:
         return "where the file counts bytes, read it with --option unit_bytes=1"
+    if hint == "sectors":
+        way = "--option unit_bytes=512" if "unit_bytes" in options else "--columns offset=…:512"
+        return f"where offsets count sectors, read the file with {way}"
     if hint == "time" and "time_unit" in options:
         return "check the unit of time (--option time_unit=…)"
     if hint == "address" and "ids" in options:

@@ -53,8 +53,9 @@ def counts_of(values: I64) -> I32:
 
 
 def bytes_of(units: I64, width: int) -> I64:
-    """Units of `width` bytes in bytes; what would overflow becomes larger than any offset or size may be."""
-    return np.clip(units, -1, 2**62 // width + 1) * width
+    """Units of `width` bytes in bytes; what would overflow goes beyond what any offset or size may be."""
+    most = 2**62 // width + 1
+    return np.clip(units, -most, most) * width
 
 
 @dataclass(frozen=True)

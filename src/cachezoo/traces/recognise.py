@@ -333,6 +333,21 @@ def readings(source: Source) -> list[Candidate]:
     return [first, *(other for other in others if other.doubt < ABSURD)]
 
 
+def by_columns(source: Source, options: Mapping[str, str]) -> Candidate:
+    """A delimited file read by named columns, to see what its beginning then means.
+
+    Args:
+        source: the file.
+        options: as `cachezoo.traces.formats.columns.parsed` gives them.
+
+    Raises:
+        TraceError: the file cannot be read, is empty, or an option is none.
+    """
+    entry = FORMATS["columns"]
+    options_of(entry, dict(options))
+    return Candidate(entry, dict(options), Way({}), False, _beginning(source, head_of(source)))
+
+
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
     """The first of those that mean the same."""
     first: dict[tuple[object, ...], Candidate] = {}

@@ -16,7 +16,7 @@ from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
-from cachezoo.style import LINE_COLOURS, LINES
+from cachezoo.style import LINE_COLOURS, LINES, SKY
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row
@@ -123,3 +123,9 @@ def test_of_twenty_lines_a_model_s_has_a_colour_of_its_own_and_no_two_look_alike
     styles = _styles(policies)
     assert len(set(styles.values())) == 22
     assert styles["mine"] == (LINE_COLOURS[0], LINES[0], ".")
+
+
+def test_lru_has_one_colour_whatever_is_beside_it():
+    for others in ([], [("arc", "classic")], [(f"m{k}", "model") for k in range(12)]):
+        styles = _styles([*others, ("lru", "classic")])
+        assert styles["lru"] == (SKY, LINES[0], ".") and len(set(styles.values())) == len(styles)

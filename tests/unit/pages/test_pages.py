@@ -99,6 +99,14 @@ def test_a_term_within_another_name_is_left_alone(text: str) -> None:
     assert Marker(TERMS)(text) == text and "<a" in Marker(TERMS)(f"{text}. SSD.")
 
 
+def test_an_option_stays_on_one_line() -> None:
+    said = Marker({})("Times are a model's; --device takes yours, --skip-bad-rows N -- not --.")
+    assert said.count('<code class="option">') == 2
+    assert '<code class="option">--device</code> takes' in said
+    assert '<code class="option">--skip-bad-rows</code> N' in said
+    assert '<code class="option">--by</code>' in Marker(TERMS)("An SSD: --by SSD")
+
+
 def test_the_index_names_every_section(text: str) -> None:
     nav = text[text.index("<nav") : text.index("</nav>")]
     assert re.findall(r'href="#(\w+)">([^<]+)<', nav) == [("x", "First"), ("y", "Second"), ("words", "Words")]

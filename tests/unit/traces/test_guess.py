@@ -4,7 +4,7 @@ import pytest
 
 from cachezoo.errors import TraceError
 from cachezoo.traces.formats.columns import parsed
-from cachezoo.traces.guess import guessed
+from cachezoo.traces.guess import NOTHING, guessed
 from cachezoo.traces.read import TraceFiles, read_files
 from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
@@ -38,7 +38,7 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_names_and_values_tell_roles_and_units_and_the_guess_reads_the_file(name, tmp_path):
     header, rows, guess = FILES[name]
-    assert guessed([*header.splitlines(), *rows]) == guess
+    assert guessed([*header.splitlines(), *rows]).columns == guess
     path = tmp_path / "t.txt"
     path.write_text(header + "\n".join(rows) + "\n")
     assert len(read_files(TraceFiles([path], "columns", options=parsed(guess)))) == len(rows)
@@ -54,7 +54,7 @@ def test_names_and_values_tell_roles_and_units_and_the_guess_reads_the_file(name
     ],
 )
 def test_what_has_no_addresses_is_not_guessed_at(lines):
-    assert guessed(lines) == ""
+    assert guessed(lines) == NOTHING
 
 
 def test_a_refusal_quotes_the_first_row_and_has_the_guess_ready_to_paste(tmp_path):
@@ -70,3 +70,31 @@ def test_a_refusal_quotes_the_first_row_and_has_the_guess_ready_to_paste(tmp_pat
     path.write_text("\n".join(FILES["one"][1]) + "\n")
     with pytest.raises(TraceError, match=r"has one.*--columns 'time=row:us,offset=#1:4096,size=4096B,op=read'$"):
         choose(Source(path), "auto", {})
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        ("Kind;Bytes;When_ms;Queue;StartSector", "{op};8192;{k}.5;7;{at}",
+         "column Kind holds L and S: say which is a read and which a write, op=Kind:L/S or op=Kind:S/L, or"),
+        ("when;lba;len;what", "{k};{at};8;{op}", "column what holds L and S: say which is a read and which a write"),
+    ],
+)  # fmt: skip
+def test_ops_in_words_of_its_own_are_asked_for_and_not_taken_for_reads(tmp_path, header, row, said):
+    rows = [row.format(op="LS"[k % 3 == 0], k=k, at=k * 7919 % 997) for k in range(40)]
+    found = guessed([header, *rows])
+    assert "op=" not in found.columns and "time=" in found.columns and said in found.op
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([header, *rows]))
+    with pytest.raises(TraceError, match=r"column (Kind|what) holds L and S"):
+        choose(Source(path), "auto", {})
+
+
+def test_reads_that_are_only_assumed_are_said():
+    header, rows, _ = FILES["twice"]
+    assert guessed([*header.splitlines(), *rows]).op == "op=read takes every request for a read"
+
+
+def test_names_of_two_disks_are_no_ops():
+    rows = [f"{k},{'ab'[k % 2]},{k * 7919 % 997},8" for k in range(40)]
+    assert guessed(["ts,dev,lba,blocks", *rows]).columns.endswith("op=read,volume=dev")

@@ -275,3 +275,14 @@ def test_an_unknown_option_names_every_format_that_the_file_may_be(tmp_path):
         choose(Source(path), "auto", {"bogus": "1"})
     with pytest.raises(TraceError, match="format mqsim: option bogus: no such option"):
         choose(Source(path), "mqsim", {"bogus": "1"})
+
+
+@pytest.mark.parametrize(("size", "warned"), [("4096", True), ("700", False)])
+def test_numbers_of_sectors_taken_for_bytes_are_warned_of(tmp_path, size, warned):
+    path = tmp_path / "t.csv"
+    path.write_text("ts,op,at,size\n" + "".join(f"{k},R,{8 * (k * 7919 % 99_991)},{size}\n" for k in range(1000)))
+    asked = {"time": "ts:ms", "op": "op", "offset": "at:1", "size": "size:1"}
+    found = describe_files(TraceFiles([path], "columns", options=asked))["warnings"]
+    said = "hardly any offset is a multiple of 512 bytes, although every size is: where offsets count sectors, read "
+    assert found == ([f"{said}the file with --columns offset=…:512"] if warned else [])
+    assert describe_files(TraceFiles([path], "columns", options=asked | {"offset": "at:512"}))["warnings"] == []

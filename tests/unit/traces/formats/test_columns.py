@@ -164,3 +164,11 @@ def test_damaged_rows_are_named_or_skipped(tmp_path):
     with pytest.raises(TraceError, match=r"t\.tsv: row 8: offset is 'x', not a whole number"):
         columns(path, "time=#1:s,offset=#2:512,size=#3:512,op=#4")
     assert len(columns(path, "time=#1:s,offset=#2:512,size=#3:512,op=#4", skip_bad_rows=1)) == 29
+
+
+@pytest.mark.parametrize(("unit", "value"), [("1", -4096), ("512", -4096 * 512)])
+def test_a_size_below_0_is_named_as_it_is(tmp_path, unit, value):
+    path = tmp_path / "t.csv"
+    path.write_text("op,len,ts,lba\nR,4096,0,8\nW,-4096,1,8\n")
+    with pytest.raises(TraceError, match=f"row 2: size is {value}; a request has at least one byte"):
+        columns(path, f"time=ts:us,offset=lba:512,size=len:{unit},op=op")
