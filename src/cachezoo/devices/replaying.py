@@ -1,5 +1,8 @@
 """Response times of a trace from whatever `device` names: models, emulated disks, or the user's own devices."""
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from cachezoo.devices.responses import COLUMNS
 from cachezoo.errors import DeviceError
 from cachezoo.io import dump_json, table_of, write_json, write_table
 from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.private import cache_root, make_closed
 from cachezoo.settings.device import AnalyticDevice, Device, EmulatedDevice
 from cachezoo.traces.table import Trace
 
@@ -73,8 +77,18 @@ def respond(trace: Trace, device: Device) -> tuple[F64, F64, dict[str, Any]]:
         folded = int(np.count_nonzero(trace.offset >= device.hdd.capacity_bytes))
         record["hdd"] = {"rows_changed": {"folded": folded}}
         return t_hdd_us(trace, device.hdd), t_ssd_us(trace, device.ssd), record
-    hdd, ssd = emulate(trace, device) if isinstance(device, EmulatedDevice) else measure_real(trace, device)
+    with _alone():
+        hdd, ssd = emulate(trace, device) if isinstance(device, EmulatedDevice) else measure_real(trace, device)
     return hdd.times_us, ssd.times_us, {**record, "hdd": recorded(hdd), "ssd": recorded(ssd)}
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other stage measures: two run at a time, and on one device they would measure each other."""
+    make_closed(cache_root())
+    with (cache_root() / "measuring.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _device_facts(record: dict[str, Any]) -> dict[str, str]:

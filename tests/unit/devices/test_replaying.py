@@ -1,11 +1,15 @@
 import fcntl
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from cachezoo.config.load import load_params
+from cachezoo.devices import replaying
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.devices.fio.replay import replay
 from cachezoo.devices.replaying import respond, write_responses
@@ -54,6 +58,26 @@ def test_both_targets_are_looked_at_before_one_is_replayed_on(missing, tmp_path)
     with pytest.raises(DeviceError, match=rf"{missing}\.scratch"):
         respond(make([0], [4096], [0]), device)
     assert sorted(tmp_path.iterdir()) == [there]
+
+
+def test_of_two_replays_one_measures_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("CACHEZOO_CACHE_DIR", str(tmp_path))
+    measuring, most = [], []
+
+    def measure(trace, device):
+        measuring.append(trace)
+        most.append(len(measuring))
+        time.sleep(0.1)
+        measuring.pop()
+        return (SimpleNamespace(times_us=np.ones(1)),) * 2
+
+    monkeypatch.setattr(replaying, "measure_real", measure)
+    monkeypatch.setattr(replaying, "recorded", lambda measured: {})
+    targets = {kind: {"path": str(tmp_path / kind), "name": kind} for kind in ("hdd", "ssd")}
+    device = RealDevice.model_validate({"source": "real", **targets})
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda offset: respond(make([offset], [4096], [0]), device), (0, 4096)))
+    assert most == [1, 1]
 
 
 def test_times_of_several_traces_come_from_one_device(tmp_path):
