@@ -114,7 +114,7 @@ def test_a_batch_column_is_passed_over_and_blanks_may_run(tmp_path):
     [
         (b"9000.1 0 8 8 q", "op is 'q'"),
         (b"9000.1 0 8 0 1", "size is 0"),
-        (b"9000.1 0 -8 8 1", "offset is -512"),
+        (b"9000.1 0 -8 8 1", "offset is -4096"),
         (b"soon 0 8 8 1", "time is 'soon', not a number"),
         (b"9000.1 0 8 8", "has 4 fields, not 5"),
     ],
