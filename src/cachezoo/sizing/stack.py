@@ -6,7 +6,7 @@ both sizes is the SSD's, and the disk has the rest. A transient buffer passes pa
 one this does not hold.
 
 Source: Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970; of two levels
-that are exclusive, Wong and Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002, Sec. 3.
+that are exclusive, Wong and Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002.
 """
 
 from dataclasses import dataclass
