@@ -2,21 +2,21 @@
 
 A source counts by what it says to Python: comments, docstrings, layout and the meanings of fields and columns
 (`cachezoo.meanings`) do not count. Left out is what no output's bytes can hang on: the settings, whose values stand in
-params.yaml and are `params:` of the stages; errors, progress and the look at the folder of caches, which end a run or
-are seen by people. The registry of systems is left out too, so that a new system concerns no stage of another. A stage
-whose own file imports one of these means it.
+params.yaml and are `params:` of the stages; errors and progress, which end a run or are seen by people; the look at the
+folder of caches, and at the syntax by which compiled kernels are found there. The registry of systems is left out too,
+so that a new system concerns no stage of another. A stage whose own file imports one of these means it.
 """
 
 import ast
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_dir, write_json
 from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.syntax import imported, said
 
 PACKAGE = "cachezoo"
 LOCK = "requirements.lock"
@@ -27,11 +27,10 @@ LEFT_OUT = tuple(
     re.compile(f"src/{PACKAGE}/{pattern}")
     for pattern in (
         r"((config|settings)/.*|systems/\w+/settings\.py|yaml_file\.py)",
-        r"(errors|console|meanings|private)\.py",
+        r"(errors|console|meanings|private|syntax)\.py",
         r"systems/registry\.py",
     )
 )
-MEANINGS = {"Means", "Each"}
 SOURCES = Table(
     Each("one script of pipelines/", "script", text="what a stage depends on in place of its sources and libraries"),
     {
@@ -93,14 +92,8 @@ class Project:
         return self.imports[file]
 
     def _imports(self, tree: ast.Module) -> Imports:
-        names: set[str] = set()
-        for node in _walk(tree):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        packages = {".".join(name.split(".")[:n]) for name in names for n in range(1, name.count(".") + 2)}
-        own = {self.module_file(name) for name in packages if name.split(".")[0] == PACKAGE}
+        names = imported(tree)
+        own = {self.module_file(name) for name in names if name.split(".")[0] == PACKAGE}
         libraries = {name.split(".")[0] for name in names} - {PACKAGE}
         return Imports({found for found in own if found is not None}, libraries)
 
@@ -109,26 +102,6 @@ class Project:
         if file not in self.hashes:
             self.hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest()
         return self.hashes[file]
-
-
-def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those under `if TYPE_CHECKING:`, which never run."""
-    yield node
-    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _walk(child)
-
-
-def said(tree: ast.Module) -> str:
-    """sha256 of a parsed source without docstrings and meanings; comments and layout are not in it to begin with."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MEANINGS:
-            node.args, node.keywords = [], []
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def _left_out(project: Project, script: Path) -> list[re.Pattern[str]]:

@@ -6,7 +6,7 @@ falls at once.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -126,7 +126,4 @@ def make_ranked(name: str, of: Rank) -> tuple[Callable[..., Any], Callable[..., 
 
 
 def _bind(template: Callable[..., Any], name: str, of: Rank) -> Callable[..., Any]:
-    """A copy of the template that counts as the user's own: in the package's disk cache its edits would go unseen."""
-    bound = uncounted(specialise(template, name, rank=of))
-    cast(Any, getattr(bound, "py_func", bound)).__module__ = cast(Any, getattr(of, "py_func", of)).__module__
-    return bound
+    return uncounted(specialise(template, name, rank=of))
