@@ -14,28 +14,34 @@ SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 CHECKED = {"OPTIMISE": "-O1", "EXTRA_CFLAGS": " ".join(("-g", *SANITIZED))}  # variables of the Makefile
 
 
-def build(program: Path, sources: list[str], more: tuple[str, ...] = SANITIZED) -> Path:
-    """Compile sources, named from runtimes/c, to a program."""
-    paths = [str(LIBRARY / source) for source in sources]
-    command = ["gcc", *FLAGS, *more, f"-I{LIBRARY}/include", f"-I{LIBRARY}/src", "-o", str(program), *paths, "-lm"]
+def build(program: Path, sources: list[str], more: tuple[str, ...] = SANITIZED, library: Path = LIBRARY) -> Path:
+    """Compile sources, named from runtimes/c or a copy of it, to a program."""
+    paths = [str(library / source) for source in sources]
+    command = ["gcc", *FLAGS, *more, f"-I{library}/include", f"-I{library}/src", "-o", str(program), *paths, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return program
 
 
+def make_in(folder: Path, *targets: str, library: Path = LIBRARY, **variables: str) -> None:
+    """Make targets of the Makefile in a build folder; those with a slash or dot in it are named from that folder."""
+    given = [f"{name}={value}" for name, value in sorted(variables.items())]
+    named = [str(folder / target) if {"/", "."} & set(target) else target for target in targets]
+    command = ["make", "-s", "-j2", "-C", str(library), f"BUILD={folder}", *given, *named]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def make(temporary: pytest.TempPathFactory, *targets: str, **variables: str) -> Path:
-    """The Makefile's build folder with some targets made, those with a slash or dot in it named from that folder.
+    """The Makefile's build folder with some targets made, see `make_in`.
 
     Tests of a run, in all its processes, share a folder for each set of variables: what one has built is there.
     """
     own = temporary.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    given = [f"{name}={value}" for name, value in sorted(variables.items())]
-    folder = shared / f"libcachezoo-{hashlib.sha256(' '.join(given).encode()).hexdigest()[:8]}"
-    named = [str(folder / target) if {"/", "."} & set(target) else target for target in targets]
+    given = " ".join(f"{name}={value}" for name, value in sorted(variables.items()))
+    folder = shared / f"libcachezoo-{hashlib.sha256(given.encode()).hexdigest()[:8]}"
     with (shared / "libcachezoo.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        command = ["make", "-s", "-j2", "-C", str(LIBRARY), f"BUILD={folder}", *given, *named]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+        make_in(folder, *targets, **variables)
     return folder

@@ -1,35 +1,69 @@
-"""Bundles' documents, completed with what the tiny stored models do not have."""
+"""Bundles with the synthetic golden sets that export writes today, of the tiny stored models.
+
+    python -m tests.mutants.sets FOLDER
+
+writes one of each kind to FOLDER/<kind>.
+"""
 
 import copy
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-WINDOW_INPUTS = (
-    "window.slog_delta", "window.log2_nearest", "window.slog_place", "window.run", "window.continues", "window.repeats",
-    "window.age", "window.log1p_gap", "size.log2_bytes", "request.op",
-)  # fmt: skip
+import numpy as np
+
+from cachezoo.bundles.protocol import ACTS, MANIFEST, SEAL, SYNTHETIC, seal
+from cachezoo.bundles.reader import Bundle, load
+from cachezoo.bundles.writer import _documents, _synthetic
+from cachezoo.serving.requests import to_csv
+from cachezoo.serving.synthetic import SyntheticSet
+from cachezoo.systems.registry import bundling_of
+
+STORED = Path(__file__).parents[1] / "golden" / "protocol2"
+KINDS = ("admission", "prefetch", "caching", "workload", "reuse", "streams", "virtual")
 
 
-def completed(kind: str, manifest: Any) -> dict[str, Any]:
-    """A manifest with ranges, a mode of prefetching, or what is known, where its model states none."""
+def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest with ranges of its inputs, where its model states none."""
     found: dict[str, Any] = copy.deepcopy(dict(manifest))
-    if kind == "admission":
-        found["calibration"].setdefault("with_prefetch", {"mode": "next(16)", "threshold": 0.0})
     if kind == "caching":
         found["policy"].setdefault("ranges", {entry["name"]: [-1.0, 3.0] for entry in found["features"]})
-    if kind == "workload":
-        _windowed(found)
     return found
 
 
-def _windowed(found: dict[str, Any]) -> None:
-    """Inputs of windows, three classes, and two traces that are known; all outputs of its sets are given."""
-    found["features"] = [
-        {"name": name, "formula": name, "unit": "", "encoding": "number", "mean": 1.0, "scale": 2.0}
-        for name in WINDOW_INPUTS
-    ]
-    moments = 2 * len(WINDOW_INPUTS)
-    whitening = [[0.1 * (j + 1) if j < k else 1.0 for j in range(k + 1)] for k in range(moments)]
-    found["calibration"]["known"] = [
-        {"trace": f"trace_{place}", "mean": [place * 0.25] * moments, "whitening": whitening} for place in (0, 3)
-    ]
-    found["policy"] |= {"classes": ["a", "b", "c"], "unknown_above": {"window": 2.0, "vote": 2.0}}
+def _are_stored(sets: Sequence[SyntheticSet], bundle: Bundle) -> bool:
+    _, *stored = bundle.golden_sets()
+    if [one.name for one in sets] != [one.stated["name"] for one in stored]:
+        return False
+    return all(
+        to_csv(one.requests) == to_csv(other.requests)
+        and dict(one.changes) == dict(other.changes)
+        and dict(one.context) == dict(other.stated["context"])
+        and (one.given is None or np.array_equal(one.given, other.outputs))
+        for one, other in zip(sets, stored, strict=True)
+    )
+
+
+def write_sets(kind: str, folder: Path) -> None:
+    """Write a bundle of a kind; only the sets that differ from the stored bundle's are computed."""
+    (path,) = STORED.glob(f"{kind}.*")
+    bundle, own = load(path), bundling_of(kind).kind.load()
+    manifest = completed(kind, bundle.manifest)
+    sets = own.synthetic(manifest, lambda values: own.serve(values, bundle.engine))
+    if manifest == bundle.manifest and _are_stored(sets, bundle):
+        shutil.copytree(path, folder)
+        return
+    manifest["golden"]["synthetic"] = []
+    files = {name: data for name, data in bundle.files.items() if name != ACTS and not name.startswith(SYNTHETIC)}
+    files |= _synthetic(manifest, bundle.engine)
+    text, digest = _documents(manifest, files, manifest["id"])
+    for name, data in {**files, MANIFEST: text, SEAL: seal(digest)}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    for each in KINDS:
+        write_sets(each, Path(sys.argv[1]) / each)

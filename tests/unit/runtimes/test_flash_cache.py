@@ -11,13 +11,12 @@ from cachezoo.kernels.flash import FlashRun, Prefetch, simulate_flash, simulate_
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.store import read_trace
-from tests.c_library import build
+from tests.c_library import CHECKED, make
 
 CAPTURED = Path(__file__).parents[3] / "data/raw/captured"
 BY_VERDICT = -1
 MISSES = 1 << 20
 COLUMNS = ("hits", "written", "prefetched", "io_segments", "evicted")
-SOURCES = ["tests/flash_run.c", "src/flash.c", "src/index.c", "src/modes.c", "src/error.c"]
 
 
 class Requests:
@@ -43,7 +42,7 @@ class Requests:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("flash") / "flash_run", SOURCES)
+    return make(tmp_path_factory, "tests/flash_run", **CHECKED) / "tests/flash_run"
 
 
 def run(program, requests, capacity, *, window=BY_VERDICT, admit=None, prefetch=None, misses=MISSES):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cachezoo.seeds import derive_seed
-from tests.c_library import SANITIZED, build
+from tests.c_library import CHECKED, SANITIZED, build, make
 
 STORED = Path(__file__).parents[2] / "golden/protocol2"
 SOURCES = ["tests/forest_main.c", "src/forest.c", "src/forest_text.c", "src/error.c", "src/number.c"]
@@ -19,8 +19,9 @@ FEATURES = 12
 
 @pytest.fixture(scope="module", params=["as the CPU has it", "portable"])
 def program(tmp_path_factory, request):
-    more = SANITIZED if request.param != "portable" else (*SANITIZED, "-DCZ_PORTABLE")
-    return build(tmp_path_factory.mktemp("forest") / "forest_main", SOURCES, more)
+    if request.param == "portable":
+        return build(tmp_path_factory.mktemp("forest") / "forest_main", SOURCES, (*SANITIZED, "-DCZ_PORTABLE"))
+    return make(tmp_path_factory, "tests/forest_main", **CHECKED) / "tests/forest_main"
 
 
 def rows_of(n, what, whole):

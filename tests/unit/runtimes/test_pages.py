@@ -13,12 +13,10 @@ from cachezoo.features.window import window_columns
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.store import read_trace
-from tests.c_library import build
+from tests.c_library import CHECKED, make
 from tests.oracles.manager import NaiveManager
 
 CAPTURED = Path(__file__).parents[3] / "data/raw/captured"
-SOURCES = ["tests/pages_run.c", *(f"src/{name}.c" for name in ("manager", "sequence", "sequence_state", "window"))]
-SOURCES += ["src/index.c", "src/error.c"]
 RULES = list(product((0, 1), repeat=3))  # fill, requeue, single
 RAW = 16
 MORE = 1 << 30  # pages: none is forgotten early
@@ -26,7 +24,7 @@ MORE = 1 << 30  # pages: none is forgotten early
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("pages") / "pages_run", SOURCES)
+    return make(tmp_path_factory, "tests/pages_run", **CHECKED) / "tests/pages_run"
 
 
 def run(program, what, header, rows):

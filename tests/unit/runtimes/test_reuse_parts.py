@@ -19,20 +19,14 @@ from cachezoo.policies.stream import Stream
 from cachezoo.seeds import derive_seed
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import PAGE_BYTES
-from tests.c_library import build
+from tests.c_library import CHECKED, make
 
 CLASSICS = ("azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu")
-PARTS = (*CLASSICS, "classic", "follow", "hazards", "memory", "own", "past", "table", "trees", "worth")
-SOURCES = [
-    "tests/drive_reuse_parts.c",
-    "src/reuse_check.c",
-    *(f"src/reuse_{name}.c" for name in PARTS),
-]
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("reuse") / "drive_reuse_parts", SOURCES)
+    return make(tmp_path_factory, "tests/drive_reuse_parts", **CHECKED) / "tests/drive_reuse_parts"
 
 
 def run(program: Path, asked: bytes, *values: object) -> bytes:
@@ -82,11 +76,11 @@ def test_the_forests_cache_does_in_c_what_it_does_in_the_simulator(program, capa
     events = np.round(risks * rng.random(risks.shape), 3)
     seed = int(rng.integers(0, 2**31))
 
-    def make(stream, size, _):
+    def make_cache(stream, size, _):
         counts = hazards.make(stream.page_ids, classes, stream.n_pages, size, (events, risks))
         return worth.make(counts, size, candidates, seed)
 
-    cache = Composition(Eviction("worth", "", make, worth.has, worth.touch, worth.insert), ACCEPT_ALL)
+    cache = Composition(Eviction("worth", "", make_cache, worth.has, worth.touch, worth.insert), ACCEPT_ALL)
     expected = simulate(cache, stream_of(ids, np.zeros(len(ids), np.bool_)), capacity)
     asked = np.stack([ids, classes.astype(np.int32)], axis=1).astype(np.int32)
     made = run(program, events.tobytes() + risks.tobytes() + asked.tobytes(), "worth", capacity, candidates, seed, 12)
