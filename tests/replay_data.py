@@ -60,7 +60,7 @@ def loop_device(image: Path, *options: str):
         settle(lambda: not Path(f"/sys/block/{Path(device).name}/loop").exists())
 
 
-def settle(done, seconds=10.0):
+def settle(done, seconds=60.0):
     """Wait until something is so, and say whether it became so."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
