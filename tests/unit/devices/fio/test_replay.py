@@ -10,15 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.devices.fio.command import LATENCY_LOG
 from cachezoo.devices.fio.marker import HEADER_BYTES, write_marker
 from cachezoo.devices.fio.prepare import prepare
-from cachezoo.devices.fio.program import find_fio
 from cachezoo.devices.fio.replay import Settings, check_replay, replay
 from cachezoo.devices.fio.target import Use, open_target
 from cachezoo.errors import DeviceError
 from cachezoo.settings.device import RealDevice
-from tests.replay_data import MIB, false_fio, full_file, loop_device, make_trace, processes_with, random_trace, settle
+from tests.replay_data import (
+    MIB,
+    false_fio,
+    full_file,
+    loop_device,
+    make_trace,
+    processes_with,
+    random_trace,
+    retold_fio,
+    settle,
+)
 
 pytestmark = pytest.mark.needs("fio")
 ROOT = Path(__file__).parents[4]
@@ -124,16 +132,8 @@ def test_folding_is_counted_and_asked_for(scratch, tmp_path):
 
 @pytest.fixture
 def told(scratch, monkeypatch):
-    """The installed fio, whose log then has a time made of each line's own place and length.
-
-    So a row's time says whose it is, however busy the machine is. It calls itself new enough for the trace's own times;
-    an older one's latencies are wrong there, but its logs and their order are not.
-    """
-    place_of = "{ print $1, ($5 + $4) / 512, $3, $4, $5, $6 }"
-    run = f'{find_fio().path} "$@" || exit; [ -e {LATENCY_LOG} ] || exit 0'
-    tell = f"awk -F ', *' -v 'OFS=, ' '{place_of}' {LATENCY_LOG} > told && mv told {LATENCY_LOG}"
-    folder = false_fio(scratch.parent / "bin", f"{run}\n{tell}")
-    (folder / "fio").write_text((folder / "fio").read_text().replace("fio-3.33", "fio-3.36"))
+    """A fio whose log has a time made of each line's own place and length, so that a row's time says whose it is."""
+    folder = retold_fio(scratch.parent / "bin", "{ print $1, ($5 + $4) / 512, $3, $4, $5, $6 }")
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
