@@ -196,7 +196,9 @@ DISKS = {
 
 @pytest.mark.slow
 @pytest.mark.needs("public_traces")
-@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize(
+    "disk", [pytest.param(one, marks=pytest.mark.long if one != "cheetah9LP" else ()) for one in DISKS]
+)
 def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monkeypatch, capsys, disk):
     trace = Path(os.environ["CACHEZOO_PUBLIC_TRACES"], "hdd", f"{disk}.trace.gz")
     words = ("--trace", trace, "--kind", "hdd", "--base", BASE, "--out", tmp_path / "new.yaml", "--json")
