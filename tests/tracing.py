@@ -1,9 +1,25 @@
 """How far a recording of another process is, as the kernel tells it; and a clock that nobody waits for."""
 
+import subprocess
+from contextlib import contextmanager
+
 from cachezoo.capture.clock import Clock
 from cachezoo.capture.sandbox import PREFIX
 from cachezoo.capture.tracefs import MOUNT_POINT
 from tests.replay_data import settle
+
+
+@contextmanager
+def running(command, **options):
+    """A process that records; whatever the test does, it is told to end, undoes what it did, and is gone."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                settle(lambda: process.poll() is not None)
+            process.kill()
 
 
 def instance_of(process):
@@ -17,10 +33,10 @@ def events(process):
     try:
         if (folder / "tracing_on").read_text().strip() != "1":
             return -1
-        said = [line.split(":") for file in folder.glob("per_cpu/cpu*/stats") for line in file.open()]
+        said = [line.partition(":") for file in folder.glob("per_cpu/cpu*/stats") for line in file.open()]
     except OSError:
         return -1
-    return sum(int(value) for name, value in said if name in ("entries", "read events"))
+    return sum(int(value) for name, _, value in said if name in ("entries", "read events"))
 
 
 def wait_for_requests(process, least=50):

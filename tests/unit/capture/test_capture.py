@@ -25,7 +25,7 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from tests.command_line import run
 from tests.replay_data import settle
-from tests.tracing import instance_of, unwaited, wait_for_requests
+from tests.tracing import instance_of, running, unwaited, wait_for_requests
 
 ROOT = Path(__file__).resolve().parents[3]
 CONF = ROOT / "conf" / "capture"
@@ -265,19 +265,15 @@ def mounted(process):
 )
 def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, workload, loaded, number):
     """Once while the filesystem is filled, else under load; a mail server's programs are stopped for the most part."""
-    process = subprocess.Popen(
-        command(workload, tmp_path / "t.parquet", "--duration", "600"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    if loaded:
-        wait_for_requests(process)
-    else:
-        assert settle(lambda: process.poll() is not None or mounted(process))
-    process.send_signal(number)
-    out, errors = process.communicate(timeout=120)
+    begun = command(workload, tmp_path / "t.parquet", "--duration", "600")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with running(begun, env=environment(), **pipes) as process:
+        if loaded:
+            wait_for_requests(process)
+        else:
+            assert settle(lambda: process.poll() is not None or mounted(process))
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=120)
     assert process.returncode == (130 if number == signal.SIGINT else 1), errors
     assert out == ""
     lines = [line for line in errors.splitlines() if line.startswith("cachezoo: ")]
@@ -291,13 +287,10 @@ def test_a_signal_ends_in_one_line_and_leaves_nothing(tmp_path, workload, loaded
 @pytest.mark.parametrize("workload", ["web", *(pytest.param(one, marks=pytest.mark.long) for one in KILLED)])
 def test_the_next_capture_sweeps_what_a_killed_one_left(tmp_path, workload):
     """With everything that it can leave: images, loop devices, mounts, memory group, tracefs instance, programs."""
-    duration = ("--duration", "600")
-    process = subprocess.Popen(
-        command(workload, tmp_path / "t.parquet", *duration), stderr=subprocess.DEVNULL, env=environment()
-    )
-    wait_for_requests(process)
-    process.kill()
-    process.wait(60)
+    begun = command(workload, tmp_path / "t.parquet", "--duration", "600")
+    with running(begun, env=environment(), stderr=subprocess.DEVNULL) as process:
+        wait_for_requests(process)
+        process.kill()
     assert str(instance_of(process)) in leftovers()
     sweep()
     assert not [line for line in leftovers() if f"{PREFIX}{process.pid}" in line]

@@ -17,7 +17,7 @@ from cachezoo.capture.closed.web import NginxSite
 from cachezoo.errors import CaptureError
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
-from tests.tracing import wait_for_requests
+from tests.tracing import running, wait_for_requests
 from tests.unit.capture.test_capture import nothing_left, silent  # noqa: F401 - a fixture for every test here
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -190,17 +190,13 @@ def test_a_signal_under_load_ends_in_one_line_and_leaves_nothing(tmp_path, progr
     made = recipe(program, phases=[{**phase, "seconds": 300}], warmup_pages=0)
     (folder / f"{program}_x.yaml").write_text(json.dumps(made.model_dump(mode="json")))
     code = "from cachezoo.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "trace", "corpus"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
-    wait_for_requests(process)
-    process.send_signal(number)
-    out, errors = process.communicate(timeout=120)
+    begun = [sys.executable, "-c", code, "trace", "corpus"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with running(begun, cwd=tmp_path, env=environment, **pipes) as process:
+        wait_for_requests(process)
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=120)
     assert (process.returncode, out) == (130 if number == signal.SIGINT else 1, ""), errors
     lines = [line for line in errors.splitlines() if line.startswith("cachezoo: ")]
     more = " of the trace under way; the traces before it stay: the same command goes on"

@@ -25,7 +25,7 @@ from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.store import read_meta, read_trace
 from tests.command_line import run
 from tests.trace_data import texts
-from tests.tracing import instance_of, wait_for_requests
+from tests.tracing import instance_of, running, wait_for_requests
 
 ROOT = Path(__file__).resolve().parents[3]
 MIB = 1 << 20
@@ -153,7 +153,7 @@ CODE = "from cachezoo.cli import main; main()"
 
 
 def begin(*words):
-    return subprocess.Popen(
+    return running(
         [sys.executable, "-c", CODE, "trace", "capture", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -166,9 +166,9 @@ def begin(*words):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_keeps_what_was_recorded_so_far(tmp_path, loop, number):
     out = tmp_path / "mine.parquet"
-    with load((loop, 0)) as clock:
+    words = ("--device", loop, "--seconds", 600, "-o", out, "--json")
+    with load((loop, 0)) as clock, begin(*words) as process:
         clock.now()
-        process = begin("--device", loop, "--seconds", 600, "-o", out, "--json")
         wait_for_requests(process)
         process.send_signal(number)
         said, errors = process.communicate(timeout=120)
@@ -183,10 +183,10 @@ def test_a_signal_keeps_what_was_recorded_so_far(tmp_path, loop, number):
 
 @needs
 def test_ctrl_c_before_anything_was_recorded_says_so(tmp_path, loop):
-    process = begin("--device", loop, "--seconds", 600, "-o", tmp_path / "mine.parquet")
-    wait_for_requests(process, least=0)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
+    with begin("--device", loop, "--seconds", 600, "-o", tmp_path / "mine.parquet") as process:
+        wait_for_requests(process, least=0)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "cachezoo: interrupted; nothing was recorded"
     assert [path.name for path in tmp_path.iterdir()] == ["image"]
@@ -240,11 +240,10 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, loop):
 
 @needs
 def test_the_next_recording_sweeps_what_a_killed_one_left(tmp_path, loop):
-    process = begin("--device", loop, "--seconds", 600, "-o", tmp_path / "killed.parquet")
-    wait_for_requests(process, least=0)
+    with begin("--device", loop, "--seconds", 600, "-o", tmp_path / "killed.parquet") as process:
+        wait_for_requests(process, least=0)
+        process.kill()
     instance = instance_of(process)
-    process.kill()
-    process.communicate()
     assert instance.exists()
     with load((loop, 0)) as clock:
         record_device(loop, 60, tmp_path / "mine.parquet", "mine", silent, clock)
