@@ -13,18 +13,18 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from cachezoo.seeds import derive_seed
 from tests.nbd_filter import LIBRARY, build_filter, build_plugin, serve
-from tests.nbd_kills import HALF, SECTOR, Half, read_everywhere
+from tests.nbd_kills import HALF, SECTOR, Half, read_everywhere, wait_for_requests
 
 HEAD = struct.Struct("<qqqq")
 WRITTEN, SYNC_BEGINS, SYNC_ENDED = range(3)
 STATES_OF_A_RUN = 20
+REQUESTS = (100, 300)  # of a run
 SSD, DISK = 0, 1
 
 
@@ -111,7 +111,7 @@ def record_a_run(setup: Setup, rng: random.Random) -> list[Record]:
         seeds = [random.Random(rng.getrandbits(64)) for _ in range(4)]
         work = [pool.submit(half.load, server, seeds.pop()) for half in halves]
         work += [pool.submit(read_everywhere, server, seeds.pop()) for _ in halves]
-        time.sleep(rng.uniform(0.1, 0.3))
+        wait_for_requests(halves, rng.randint(*REQUESTS), work)
         server.kill()
         for done in work:
             done.result()

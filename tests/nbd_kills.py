@@ -14,7 +14,7 @@ import struct
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ SECTOR = 512
 HALF = 2048  # sectors
 AT_ONCE = 64
 HOT = 200  # sectors: most requests begin below here
+REQUESTS = (5, 400)  # before a kill
 
 
 def stamp(sector: int, sequence: int) -> bytes:
@@ -133,13 +134,20 @@ class Setup:
         return serve(self.filter_file, self.folder, self.options, plugin)
 
 
+def wait_for_requests(halves: list[Half], count: int, work: list[Future]) -> None:
+    """Until the clients have done so many more, however long that takes on a busy machine, or one of them has ended."""
+    enough = sum(half.requests for half in halves) + count
+    while sum(half.requests for half in halves) < enough and not any(one.done() for one in work):
+        time.sleep(0.001)
+
+
 def one_kill(setup: Setup, halves: list[Half], rng: random.Random) -> None:
     """Load, a kill, a restart, and every byte checked."""
     with setup.serve(rng.choice((0, 300, 2000))) as server, ThreadPoolExecutor(2 * len(halves)) as pool:
         seeds = [random.Random(rng.getrandbits(64)) for _ in range(2 * len(halves))]
         work = [pool.submit(half.load, server, seeds.pop()) for half in halves]
         work += [pool.submit(read_everywhere, server, seeds.pop()) for _ in halves]
-        time.sleep(rng.uniform(0.02, 0.4))
+        wait_for_requests(halves, rng.randint(*REQUESTS), work)
         server.kill()
         for done in work:
             done.result()
@@ -162,7 +170,7 @@ def run(filter_file: Path, plugin: Path, folder: Path, kills: int, more: list[st
         folder: for the disk, its cache and the socket.
         kills: SIGKILLs.
         more: options of the filter beside its tier.
-        seed: of the requests and the times of the kills.
+        seed: of the requests, and of how many come before each kill.
 
     Returns:
         Counts: requests under load, units recovered after kills, hits while checking, corrupt units found by their CRC.

@@ -12,8 +12,9 @@ import pytest
 from cachezoo import cli
 from cachezoo.coded import Coded
 from cachezoo.devices.calibration import calibrate, times_of
-from cachezoo.devices.fio.replay import Settings
+from cachezoo.devices.fio.replay import LEAD_IN, Settings
 from cachezoo.devices.microbench import design, measure
+from cachezoo.devices.nbd.server import serving
 from cachezoo.devices.profile import read_device
 from cachezoo.devices.samples import Samples
 from cachezoo.errors import DeviceError
@@ -21,6 +22,7 @@ from cachezoo.settings.device import Hdd, Ssd
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import Trace, TraceMeta
 from tests.oracles.hdd import seek_us
+from tests.replay_data import retold_fio
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = str(ROOT / "conf/device/exosx20_990pro.yaml")
@@ -46,8 +48,8 @@ def run(monkeypatch, capsys, *words) -> tuple[int, str, str]:
     return int(left.value.code or 0), said.out, said.err
 
 
-def samples_of(model: Hdd | Ssd, count: int = 1200) -> Samples:
-    asked = design("hdd" if isinstance(model, Hdd) else "ssd", 10**12, count, isinstance(model, Ssd))
+def samples_of(model: Hdd | Ssd, count: int = 1200, capacity: int = 10**12) -> Samples:
+    asked = design("hdd" if isinstance(model, Hdd) else "ssd", capacity, count, isinstance(model, Ssd))
     bare = Samples(asked.offset, asked.size, asked.write, np.ones(count), np.full(count, 200.0))
     return Samples(bare.offset, bare.size, bare.write, times_of(bare, model), bare.think_us)
 
@@ -194,7 +196,9 @@ DISKS = {
 
 @pytest.mark.slow
 @pytest.mark.needs("public_traces")
-@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize(
+    "disk", [pytest.param(one, marks=pytest.mark.long if one != "cheetah9LP" else ()) for one in DISKS]
+)
 def test_real_disks_are_modelled_on_the_half_the_fit_has_not_seen(tmp_path, monkeypatch, capsys, disk):
     trace = Path(os.environ["CACHEZOO_PUBLIC_TRACES"], "hdd", f"{disk}.trace.gz")
     words = ("--trace", trace, "--kind", "hdd", "--base", BASE, "--out", tmp_path / "new.yaml", "--json")
@@ -263,11 +267,18 @@ def test_a_measurement_of_many_requests_has_more_time(tmp_path, monkeypatch, cap
     refused(monkeypatch, capsys, f"not within the time for --requests {requests} ({seconds:g} s)", *words)
 
 
-@pytest.mark.slow
-@pytest.mark.needs("fio", "nbdkit", "gcc")
-def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys):
-    from cachezoo.devices.nbd.server import serving
+def told(folder: Path, samples: Samples) -> str:
+    """A PATH with a fio whose log has these times, after those of the replay's own reads."""
+    times = folder / "times"
+    times.write_text("".join(f"{us * 1000:.0f}\n" for us in [*[1.0] * LEAD_IN, *samples.time_us]))
+    change = "NR == FNR { ns[FNR] = $1; next } { print $1, ns[FNR], $3, $4, $5, $6 }"
+    return f"{retold_fio(folder / 'bin', change, times)}:{os.environ['PATH']}"
 
+
+@pytest.mark.parametrize("its_own", [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.long])])
+@pytest.mark.needs("fio", "nbdkit", "gcc")
+def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys, its_own):
+    """By the emulated disk's own time, and by the times of its model."""
     truth = Hdd(
         capacity_bytes=8 << 30,
         rotation_us=4000.0,
@@ -281,7 +292,9 @@ def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys
         interface_mb_s=1000.0,
     )
     out = tmp_path / "new.yaml"
-    with serving(truth, truth.capacity_bytes) as target:
+    if not its_own:
+        monkeypatch.setenv("PATH", told(tmp_path, samples_of(truth, 600, truth.capacity_bytes)))
+    with serving(truth if its_own else DRIVE, truth.capacity_bytes) as target:
         monkeypatch.setattr("cachezoo.devices.fio.target.open_target", lambda *_: target)
         words = ("--target", "emulated", "--kind", "hdd", "--base", BASE, "--out", out, "--requests", 600, "--json")
         status, said, err = run(monkeypatch, capsys, *words)
@@ -298,14 +311,14 @@ def test_a_disk_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, capsys
         assert after.read_us + seek_us(after, distance) == pytest.approx(there, rel=0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("its_own", [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.long])])
 @pytest.mark.needs("fio", "nbdkit", "gcc")
-def test_an_ssd_emulated_behind_fio_is_found_again():
-    from cachezoo.devices.nbd.server import serving
-
+def test_an_ssd_emulated_behind_fio_is_found_again(tmp_path, monkeypatch, its_own):
     truth = Ssd(read_us=900, write_us=500, read_mb_s=100, write_mb_s=60)
-    with serving(truth, 1 << 30) as target:
-        samples, _ = measure(target, Settings(timeout_s=60.0), "ssd", 240, writes=True)
+    if not its_own:
+        monkeypatch.setenv("PATH", told(tmp_path, samples_of(truth, 240, 1 << 30)))
+    with serving(truth if its_own else DRIVE, 1 << 30) as target:
+        samples, _ = measure(target, Settings(timeout_s=600.0), "ssd", 240, writes=True)
     found = calibrate(samples, DRIVE, refit=True)
     for name, part in {"read_us": 0.25, "write_us": 0.4, "read_mb_s": 0.25, "write_mb_s": 0.25}.items():
         assert getattr(found.after, name) == pytest.approx(getattr(truth, name), rel=part), name

@@ -14,13 +14,13 @@ import signal
 import stat
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
+from cachezoo.capture.clock import MACHINE, Clock
 from cachezoo.capture.run import InterruptedCaptureError, build_trace
 from cachezoo.capture.sandbox import PREFIX, sweep
 from cachezoo.capture.tracefs import EVENTS, Recorder, mounted_tracefs
@@ -171,14 +171,16 @@ def _too_little(size: int, most_bytes: int, folder: Path) -> str | None:
     return None
 
 
-def _watch(recorder: Recorder, spool: Path, folder: Path, seconds: float, advance: Advance) -> tuple[float, str]:
+def _watch(
+    recorder: Recorder, spool: Path, folder: Path, seconds: float, advance: Advance, clock: Clock
+) -> tuple[float, str]:
     """Record for so long, or until there is a reason to end; the seconds that passed, and the reason."""
     most_bytes = memory_left() // EVENT_BYTES * LINE_BYTES
     stop, why = threading.Event(), dict[str, str]()
     with _stopped_by_signals(why, stop):
         recorder.start()
-        start = time.monotonic()
-        while (passed := time.monotonic() - start) < seconds and not stop.wait(min(LOOK_S, seconds - passed)):
+        start = clock.now()
+        while (passed := clock.now() - start) < seconds and not stop.wait(min(LOOK_S, seconds - passed)):
             recorder.check()
             size = spool.stat().st_size
             advance(min(passed, seconds), f"about {size // PROGRESS_BYTES:,} events")
@@ -186,7 +188,7 @@ def _watch(recorder: Recorder, spool: Path, folder: Path, seconds: float, advanc
             if little is not None:
                 why.setdefault("ended", little)
                 break
-        passed = min(time.monotonic() - start, seconds)
+        passed = min(clock.now() - start, seconds)
         if not why:
             stop.wait(SETTLE_S)  # for the completions of what was issued last
         advance(passed, JOINING)
@@ -208,7 +210,9 @@ def _events(spool: Path, device: Watched) -> tuple[Events, str]:
     return replace(found, sector=found.sector - device.first), digest.hexdigest()
 
 
-def record_device(path: Path, seconds: float, out: Path, category: str, advance: Advance) -> Live:
+def record_device(
+    path: Path, seconds: float, out: Path, category: str, advance: Advance, clock: Clock = MACHINE
+) -> Live:
     """Record a device's requests and write them as a trace.
 
     Args:
@@ -217,6 +221,7 @@ def record_device(path: Path, seconds: float, out: Path, category: str, advance:
         out: canonical Parquet file.
         category: of the trace.
         advance: progress in seconds.
+        clock: of the seconds.
 
     Raises:
         ConfigError: the path is no block device.
@@ -238,7 +243,7 @@ def record_device(path: Path, seconds: float, out: Path, category: str, advance:
             mounted_tracefs(name) as tracefs,
             Recorder(tracefs, name, [device.number], BUFFER_KIB, spool, events, device.within) as recorder,
         ):
-            passed, ended = _watch(recorder, spool, folder, seconds, advance)
+            passed, ended = _watch(recorder, spool, folder, seconds, advance, clock)
             lost = recorder.halt()
         found, digest = _events(spool, device)
     requests = match_requests(found, ISSUE if device.requests else QUEUE)

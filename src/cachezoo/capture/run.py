@@ -7,7 +7,6 @@ import platform
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.capture.clock import MACHINE, Clock
 from cachezoo.capture.events import parse_events
 from cachezoo.capture.joining import join_requests
 from cachezoo.capture.programs import version_line
@@ -118,32 +118,28 @@ class _Jobs:
             thread.join(timeout_s)
 
 
-def _sleep_until(moment: float) -> None:
-    time.sleep(max(0.0, moment - time.monotonic()))
-
-
-def _drive(workload: Workload, schedule: Schedule, advance: Advance) -> None:
+def _drive(workload: Workload, schedule: Schedule, advance: Advance, clock: Clock) -> None:
     """Play the schedule: each segment's program starts at its second, jobs at theirs."""
     jobs, waiting = _Jobs(workload), list(schedule.jobs)
     running: list[tuple[Segment, subprocess.Popen[bytes]]] = []
-    start = time.monotonic()
+    start = clock.now()
     for segment in schedule.segments:
         while waiting and waiting[0].start_s < segment.start_s:
             job = waiting.pop(0)
-            _sleep_until(start + job.start_s)
+            clock.sleep_until(start + job.start_s)
             jobs.start(job)
-        _sleep_until(start + segment.start_s)
+        clock.sleep_until(start + segment.start_s)
         jobs.check()
         running.append((segment, workload.segment(segment)))
         while len(running) > 2:
             workload.check(*running.pop(0))
         advance(segment.start_s, f"{segment.rate:.0f}/s")
     for job in waiting:
-        _sleep_until(start + job.start_s)
+        clock.sleep_until(start + job.start_s)
         jobs.start(job)
     for entry in running:
         workload.check(*entry)
-    _sleep_until(start + schedule.seconds)
+    clock.sleep_until(start + schedule.seconds)
     workload.box.closing.set()
     jobs.check()
     advance(schedule.seconds)
@@ -158,7 +154,7 @@ def _warm_up(workload: Workload, schedule: Schedule, seconds: int, rate: float) 
 
 
 def record(
-    recipe: Recipe, spool: Path, advance: Advance, work_root: Path = WORK_ROOT
+    recipe: Recipe, spool: Path, advance: Advance, work_root: Path = WORK_ROOT, clock: Clock = MACHINE
 ) -> tuple[JoinedRequests, dict[int, str], dict[str, Any]]:
     """Run the workload and return its requests, the names of their devices, and what the machine was.
 
@@ -167,6 +163,7 @@ def record(
         spool: file for the events' text.
         advance: progress in seconds of the schedule.
         work_root: folder on a disk for the loop device's image.
+        clock: of the schedule.
 
     Raises:
         CaptureError: rights, programs, kernel features or room are missing; the workload failed; events were lost.
@@ -187,8 +184,8 @@ def record(
             advance(0, "warming up")
             _warm_up(workload, schedule, recipe.warmup_s, recipe.schedule.rate)
             recorder.start()
-            _drive(workload, schedule, advance)
-            time.sleep(SETTLE_S)
+            _drive(workload, schedule, advance, clock)
+            clock.sleep(SETTLE_S)
             recorder.stop()
         workload.stop()
     requests = match_requests(parse_events(Source(spool).lines(), volumes))
@@ -291,7 +288,7 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(message)
 
 
-def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_ROOT) -> Report:
+def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_ROOT, clock: Clock = MACHINE) -> Report:
     """Run a recipe and write the trace.
 
     Args:
@@ -299,6 +296,7 @@ def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_
         out: canonical Parquet file.
         advance: progress in seconds of the schedule.
         work_root: folder on a disk for the loop device's image.
+        clock: of the schedule.
 
     Raises:
         CaptureError: as `record` says, or a request failed; nothing is written then.
@@ -312,7 +310,7 @@ def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_
     spool = out.parent / f".{out.name}.{os.getpid()}.events"
     try:
         with orderly_signals():
-            requests, volumes, machine = record(recipe, spool, advance, work_root)
+            requests, volumes, machine = record(recipe, spool, advance, work_root, clock)
         digest = hashlib.sha256(spool.read_bytes()).hexdigest()
     finally:
         spool.unlink(missing_ok=True)

@@ -9,23 +9,27 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cachezoo.capture import live
+from cachezoo.capture.clock import Clock
 from cachezoo.capture.live import _events, record_device, watched
 from cachezoo.capture.sandbox import PREFIX
 from cachezoo.capture.tracefs import MOUNT_POINT, tracefs_sources
 from cachezoo.cli import main
 from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.traces.store import read_meta, read_trace
+from tests.command_line import run
 from tests.trace_data import texts
+from tests.tracing import instance_of, running, wait_for_requests
 
 ROOT = Path(__file__).resolve().parents[3]
 MIB = 1 << 20
+SIZE = 8192  # of a read
 PARTITION = (8192, 40960)  # first sector and how many
 needs = pytest.mark.needs("root", "tracefs", "loop")
 ZRAM = Path("/sys/class/zram-control")
@@ -61,25 +65,37 @@ def loop(tmp_path):
 
 
 @contextlib.contextmanager
-def load(path, *offsets, size=8192, wait_s=0.3):
-    """Read these places past the page cache, over and over, from a moment after it is entered."""
-    stop = threading.Event()
+def load(*reads, rounds=3):
+    """Read places of devices past the page cache, over and over, from the first look at a clock that this gives.
 
-    def read():
+    A recording looks first as it begins. The time is up once each has been read some times, however long that takes.
+    """
+    begun, stop, done = threading.Event(), threading.Event(), [0] * len(reads)
+
+    def read(number, path, *offsets):
         handle = os.open(path, os.O_RDONLY | os.O_DIRECT)
-        buffer = mmap.mmap(-1, size)
-        while not stop.wait(wait_s):
+        buffer = mmap.mmap(-1, SIZE)
+        begun.wait()
+        while not stop.wait(0.01):
             for offset in offsets:
                 os.preadv(handle, [buffer], offset)
+            done[number] += 1
         os.close(handle)
 
-    reader = threading.Thread(target=read)
-    reader.start()
+    def now():
+        begun.set()
+        return 1e6 if min(done) >= rounds else 0.0
+
+    readers = [threading.Thread(target=read, args=(number, *one)) for number, one in enumerate(reads)]
+    for reader in readers:
+        reader.start()
     try:
-        yield
+        yield Clock(now)
     finally:
+        begun.set()
         stop.set()
-        reader.join()
+        for reader in readers:
+            reader.join()
 
 
 def silent(done, note=""):
@@ -89,13 +105,13 @@ def silent(done, note=""):
 @needs
 def test_what_a_device_is_asked_is_its_trace(tmp_path, loop):
     out = tmp_path / "mine.parquet"
-    with load(loop, 0, 32 * MIB):
-        found = record_device(loop, 1.5, out, "mine", silent)
+    with load((loop, 0, 32 * MIB)) as clock:
+        found = record_device(loop, 1.5, out, "mine", silent, clock)
     trace = read_trace(out)
     assert (found.requests, found.ended, found.lost_events) == (len(trace), "time", 0)
     assert set(trace.offset.tolist()) == {0, 32 * MIB} and set(trace.size.tolist()) == {8192}
     assert set(trace.op.tolist()) == {0} and (trace.latency_us >= 0).all()
-    assert trace.time_us[0] == 0 and 0.2e6 < trace.time_us[-1] < 1.6e6
+    assert trace.time_us[0] == 0 < trace.time_us[-1] and found.seconds == 1.5
     assert set(texts(trace.volume)) == {loop.name}
     meta = read_meta(out)
     assert (meta.trace_id, meta.category, meta.source_format) == ("mine", "mine", "capture")
@@ -108,8 +124,8 @@ def test_what_a_device_is_asked_is_its_trace(tmp_path, loop):
 def test_of_a_partition_its_own_requests_count_from_its_beginning(tmp_path, loop):
     partition, out = Path(f"{loop}p1"), tmp_path / "mine.parquet"
     assert watched(partition).within == (8192, 8192 + 40960)
-    with load(loop, 0, 40 * MIB), load(partition, 0, 5 * MIB, 16 * MIB):
-        record_device(partition, 1.2, out, "mine", silent)
+    with load((loop, 0, 40 * MIB), (partition, 0, 5 * MIB, 16 * MIB)) as clock:
+        record_device(partition, 60, out, "mine", silent, clock)
     trace = read_trace(out)
     assert set(trace.offset.tolist()) == {0, 5 * MIB, 16 * MIB}
     assert set(texts(trace.volume)) == {partition.name}
@@ -119,8 +135,8 @@ def test_of_a_partition_its_own_requests_count_from_its_beginning(tmp_path, loop
 def test_the_device_is_not_written_to(tmp_path, loop):
     before = (tmp_path / "image").read_bytes()
     counters = Path(f"/sys/block/{loop.name}/stat").read_text().split()
-    with load(loop, MIB):
-        record_device(loop, 0.8, tmp_path / "mine.parquet", "mine", silent)
+    with load((loop, MIB)) as clock:
+        record_device(loop, 60, tmp_path / "mine.parquet", "mine", silent, clock)
     after = Path(f"/sys/block/{loop.name}/stat").read_text().split()
     assert after[4:8] == counters[4:8]  # writes
     assert (tmp_path / "image").read_bytes() == before
@@ -137,7 +153,7 @@ CODE = "from cachezoo.cli import main; main()"
 
 
 def begin(*words):
-    return subprocess.Popen(
+    return running(
         [sys.executable, "-c", CODE, "trace", "capture", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -146,41 +162,31 @@ def begin(*words):
     )
 
 
-def wait_for_instance(process):
-    instance = MOUNT_POINT / "instances" / f"{PREFIX}{process.pid}"
-    deadline = time.monotonic() + 30
-    while not instance.exists() and time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    return instance
-
-
 @needs
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_keeps_what_was_recorded_so_far(tmp_path, loop, number):
     out = tmp_path / "mine.parquet"
-    with load(loop, 0, wait_s=0.05):
-        process = begin("--device", loop, "--seconds", 600, "-o", out, "--json")
-        instance = wait_for_instance(process)
-        time.sleep(1.0)
+    words = ("--device", loop, "--seconds", 600, "-o", out, "--json")
+    with load((loop, 0)) as clock, begin(*words) as process:
+        clock.now()
+        wait_for_requests(process)
         process.send_signal(number)
-        said, errors = process.communicate(timeout=30)
+        said, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     found = json.loads(said)
     assert found["ended"] == ("Ctrl-C" if number == signal.SIGINT else "SIGTERM")
     assert found["requests"] == len(read_trace(out)) > 2
-    assert found["seconds"] < 30
-    assert not instance.exists()
+    assert found["seconds"] < 600
+    assert not instance_of(process).exists()
     assert "Traceback" not in errors
 
 
 @needs
 def test_ctrl_c_before_anything_was_recorded_says_so(tmp_path, loop):
-    process = begin("--device", loop, "--seconds", 600, "-o", tmp_path / "mine.parquet")
-    wait_for_instance(process)
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with begin("--device", loop, "--seconds", 600, "-o", tmp_path / "mine.parquet") as process:
+        wait_for_requests(process, least=0)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "cachezoo: interrupted; nothing was recorded"
     assert [path.name for path in tmp_path.iterdir()] == ["image"]
@@ -226,22 +232,21 @@ def test_whoever_is_not_root_is_told_that_first(tmp_path, monkeypatch, capsys):
 
 @needs
 def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path, loop):
-    for words in (("--device", loop, "--seconds", 600), ("web",)):
-        process = begin(*words, "-o", tmp_path / "nodir/x.parquet")
-        _, errors = process.communicate(timeout=60)
-        assert process.returncode == 1 and f"({tmp_path}/nodir: no such folder); make it" in errors
+    for words in (("--device", loop, "--seconds", 600), ("web", "--recipe", ROOT / "conf/capture/web_tiny.yaml")):
+        done = run("trace", "capture", *words, "-o", tmp_path / "nodir/x.parquet", ok=False)
+        assert done.returncode == 1 and f"({tmp_path}/nodir: no such folder); make it" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["image"]
 
 
 @needs
 def test_the_next_recording_sweeps_what_a_killed_one_left(tmp_path, loop):
-    process = begin("--device", loop, "--seconds", 600, "-o", tmp_path / "killed.parquet")
-    instance = wait_for_instance(process)
-    process.kill()
-    process.communicate()
+    with begin("--device", loop, "--seconds", 600, "-o", tmp_path / "killed.parquet") as process:
+        wait_for_requests(process, least=0)
+        process.kill()
+    instance = instance_of(process)
     assert instance.exists()
-    with load(loop, 0):
-        record_device(loop, 0.8, tmp_path / "mine.parquet", "mine", silent)
+    with load((loop, 0)) as clock:
+        record_device(loop, 60, tmp_path / "mine.parquet", "mine", silent, clock)
     assert not instance.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["image", "mine.parquet"]
 
@@ -249,15 +254,17 @@ def test_the_next_recording_sweeps_what_a_killed_one_left(tmp_path, loop):
 @needs
 @pytest.mark.parametrize("what", ["memory", "room"])
 def test_too_little_of_anything_ends_it_with_what_there_is(tmp_path, loop, monkeypatch, what):
-    if what == "memory":
-        monkeypatch.setattr("cachezoo.capture.live.memory_left", lambda: 800)
-    else:
-        monkeypatch.setattr("cachezoo.capture.live.LEAST_FREE", 1 << 60)
-    with load(loop, 0, wait_s=0.02):
-        found = record_device(loop, 60, tmp_path / "mine.parquet", "mine", silent)
+    with load((loop, 0)) as clock:
+        if what == "memory":
+            monkeypatch.setattr("cachezoo.capture.live.memory_left", lambda: 800)
+        else:  # once something has been read
+            free = {True: SimpleNamespace(free=1 << 60), False: SimpleNamespace(free=0)}
+            monkeypatch.setattr(live.shutil, "disk_usage", lambda _: free[clock.now() == 0])
+        clock.now()
+        found = record_device(loop, 600, tmp_path / "mine.parquet", "mine", silent)
     assert found.ended.startswith(f"too little {what}")
     assert found.requests == len(read_trace(tmp_path / "mine.parquet")) > 0
-    assert found.seconds < 30
+    assert found.seconds < 600
 
 
 @pytest.fixture
@@ -283,8 +290,8 @@ def ram():
 @pytest.mark.needs("root", "tracefs", "zram")
 def test_a_device_without_requests_is_recorded_by_its_bios(tmp_path, ram):
     assert not watched(ram).requests
-    with load(ram, 0, 4 * MIB):
-        found = record_device(ram, 1.2, tmp_path / "mine.parquet", "mine", silent)
+    with load((ram, 0, 4 * MIB)) as clock:
+        found = record_device(ram, 60, tmp_path / "mine.parquet", "mine", silent, clock)
     trace = read_trace(tmp_path / "mine.parquet")
     assert found.requests == len(trace)
     assert set(trace.offset.tolist()) == {0, 4 * MIB} and set(trace.size.tolist()) == {8192}
@@ -323,13 +330,11 @@ def test_what_is_no_device_is_said(tmp_path, name, said):
     ],
 )
 def test_words_that_do_not_go_together_are_refused(tmp_path, words, said):
-    process = begin("-o", tmp_path / "x.parquet", *words)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1 and said in errors and errors.count("\n") == 1
+    done = run("trace", "capture", "-o", tmp_path / "x.parquet", *words, ok=False)
+    assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
 
 
 @needs
 def test_how_long_has_to_be_said(tmp_path, loop):
-    process = begin("--device", loop, "-o", tmp_path / "x.parquet")
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1 and "say with --seconds how long" in errors
+    done = run("trace", "capture", "--device", loop, "-o", tmp_path / "x.parquet", ok=False)
+    assert done.returncode == 1 and "say with --seconds how long" in done.stderr

@@ -1,5 +1,6 @@
 """Visits of the mail workload, and the pacer on programs that only read."""
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from cachezoo.capture.schedule import Segment, build_schedule
 from cachezoo.capture.workloads import pacer
 from cachezoo.capture.workloads.mail import PACER, shares, visits_of
 from cachezoo.capture.workloads.postmark import domains_of
+from tests.replay_data import settle
+from tests.tracing import unwaited
 
 CONF = Path(__file__).resolve().parents[3] / "conf" / "capture"
 RECIPE = load_recipe(CONF / "mail_tiny.yaml")
@@ -82,15 +85,20 @@ def test_calls_of_the_segments_follow_the_schedule():
     assert due.max() / due.mean() >= 1.8
 
 
+def state_of(process):
+    return Path("/proc", str(process.pid), "stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
 @pytest.fixture
 def readers():
     """Two programs that read a byte every half a millisecond, stopped."""
     with Path("/dev/zero").open("rb") as zero:
         made = [subprocess.Popen([sys.executable, "-c", READER], stdin=zero) for _ in range(2)]
-    time.sleep(0.3)
     for process in made:
+        first = pacer.calls_made(process.pid)
+        assert settle(lambda process=process, first=first: pacer.calls_made(process.pid) > first + 200)
         process.send_signal(pacer.signal.SIGSTOP)
-    time.sleep(0.05)
+    assert all(stopped(process) for process in made)
     yield made
     for process in made:
         process.kill()
@@ -99,63 +107,87 @@ def readers():
 
 def stopped(process):
     """A signal takes a moment to be heard."""
-    for _ in range(200):
-        if Path("/proc", str(process.pid), "stat").read_text().rsplit(")", 1)[1].split()[0] == "T":
-            return True
-        time.sleep(0.01)
-    return False
+    return settle(lambda: state_of(process) == "T")
 
 
-def play(tmp_path, processes, visits, seconds=1.0):
-    plan = {"state": str(tmp_path / "state"), "pids": [p.pid for p in processes], "seconds": seconds, "visits": visits}
-    (tmp_path / "plan").write_text(json.dumps(plan))
-    done = subprocess.run(
-        [sys.executable, "-I", str(PACER), str(tmp_path / "plan")],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def play(processes, visits, allowed, seconds=1.0):
+    """Play visits by a clock that goes on only while no program runs, so that all of them make their calls."""
+    moment = [0.0]
+
+    def sleep(wanted):
+        if wanted == pacer.IDLE_S:
+            moment[0] += wanted
+        else:
+            time.sleep(wanted)
+
+    plan = {"pids": [process.pid for process in processes], "seconds": seconds, "visits": visits}
+    return pacer.pace(plan, allowed, seconds, lambda: moment[0], sleep)
 
 
-def test_programs_make_the_calls_they_are_allowed_and_no_more(tmp_path, readers):
-    (tmp_path / "state").write_text("[]")
+def test_programs_make_the_calls_they_are_allowed(readers):
     before = [pacer.calls_made(process.pid) for process in readers]
-    report = play(tmp_path, readers, [[0.05, 0, 60], [0.2, 1, 10], [0.3, 0, 60]])
-    made = [pacer.calls_made(process.pid) - first for process, first in zip(readers, before, strict=True)]
-    assert report["due"] == 130 and report["owed"] == 0
-    assert report["made"] == sum(made)
-    assert 120 <= made[0] <= 180 and 10 <= made[1] <= 60
+    played, report = play(readers, [[0.05, 0, 60], [0.2, 1, 10], [0.3, 0, 60]], [])
     assert all(stopped(process) for process in readers)
+    made = [calls - first for calls, first in zip(played.made, before, strict=True)]
+    assert report == {"due": 130, "made": sum(made), "owed": 0}
+    assert made[0] >= 120 and made[1] >= 10
     # What was made too much is taken from the next visit: it asks for no more than was made already.
-    state = json.loads((tmp_path / "state").read_text())
-    assert state == [before[0] + 120, before[1] + 10]
-    (tmp_path / "state").write_text(json.dumps([state[0], state[1] - 1000]))
-    assert play(tmp_path, readers, [[0.0, 1, 500]], 0.3) == {"due": 500, "made": 0, "owed": 0}
+    assert played.allowed == [before[0] + 120, before[1] + 10]
+    behind = [pacer.calls_made(readers[0].pid), played.allowed[1] - 1000]
+    assert play(readers, [[0.0, 1, 500]], behind)[1] == {"due": 500, "made": 0, "owed": 0}
 
 
-def test_what_is_not_made_in_time_is_owed(tmp_path, readers):
-    (tmp_path / "state").write_text("[]")
-    report = play(tmp_path, readers, [[0.0, 0, 100_000]], 0.3)
+def test_a_program_runs_from_its_visit_to_the_first_look_after_its_calls(monkeypatch):
+    """Programs of the test's own: each makes three calls between two looks, if it runs."""
+    made, running, sent = {1: 100, 2: 200}, {1: False, 2: False}, []
+
+    def calls_made(pid):
+        made[pid] += 3 * running[pid]
+        return made[pid]
+
+    def kill(pid, number):
+        running[pid] = number == pacer.signal.SIGCONT
+        sent.append((pid, number, made[pid]))
+
+    monkeypatch.setattr(pacer, "calls_made", calls_made)
+    monkeypatch.setattr(pacer.os, "kill", kill)
+    clock = unwaited()
+    plan = {"pids": [1, 2], "seconds": 10.0, "visits": [[1.0, 0, 7], [2.0, 1, 3], [3.0, 0, 3]]}
+    played, report = pacer.pace(plan, [], 10.0, clock.now, clock.sleep)
+    go, halt = pacer.signal.SIGCONT, pacer.signal.SIGSTOP
+    # Nine for seven, so that one is left of three, for which it makes three more.
+    assert sent == [(1, go, 100), (1, halt, 109), (2, go, 200), (2, halt, 203), (1, go, 109), (1, halt, 112)]
+    assert (played.allowed, played.made) == ([110, 203], [112, 203])
+    assert report == {"due": 13, "made": 15, "owed": 0}
+    assert clock.now() == pytest.approx(10, abs=0.01)
+
+
+def test_what_is_not_made_in_time_is_owed(readers):
+    plan = {"pids": [process.pid for process in readers], "seconds": 1.0, "visits": [[0.0, 0, 100_000]]}
+    clock = unwaited()
+    _, report = pacer.pace(plan, [], 1.0, clock.now, clock.sleep)
     assert report["owed"] == 100_000 - report["made"] > 0
     assert all(stopped(process) for process in readers)
 
 
 def test_one_pacer_after_the_other(tmp_path, readers):
-    """The second waits for the first, so that they do not continue what the other stops."""
-    (tmp_path / "state").write_text("[]")
-    plan = {"state": str(tmp_path / "state"), "pids": [process.pid for process in readers], "seconds": 0.6}
-    pacers = []
-    for number, program in enumerate((0, 1)):
-        path = tmp_path / f"plan{number}"
-        path.write_text(json.dumps(plan | {"visits": [[0.0, program, 50]]}))
-        pacers.append(subprocess.Popen([sys.executable, "-I", str(PACER), str(path)], stdout=subprocess.PIPE))
-        time.sleep(0.3)
-    reports = [json.loads(process.communicate(timeout=20)[0]) for process in pacers]
-    assert [report["due"] for report in reports] == [50, 50]
-    assert all(report["made"] >= 50 and report["owed"] == 0 for report in reports)
+    """The second waits for the first, so that they do not continue what the other stops, and goes on from its state."""
+    state, plan = tmp_path / "state", tmp_path / "plan"
+    state.write_text("[]")
+    pids = [process.pid for process in readers]
+    made = [pacer.calls_made(pid) for pid in pids]
+    plan.write_text(json.dumps({"state": str(state), "pids": pids, "seconds": 0.2, "visits": [[0.0, 1, 50]]}))
+    with state.open("r+") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        second = subprocess.Popen([sys.executable, "-I", str(PACER), str(plan)], stdout=subprocess.PIPE)
+        inode = f":{state.stat().st_ino} "
+        assert settle(lambda: any("->" in line and inode in line for line in Path("/proc/locks").open()))
+        assert all(state_of(process) == "T" for process in readers)
+        json.dump([count + 7 for count in made], first)
+    report = json.loads(second.communicate(timeout=120)[0])
+    assert set(report) == {"due", "made", "owed"}
+    due = 50 if report["due"] else 0  # none, where its time was over by then
+    assert json.loads(state.read_text()) == [made[0] + 7, made[1] + 7 + due]
     assert all(stopped(process) for process in readers)
 
 

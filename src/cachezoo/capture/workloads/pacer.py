@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +73,32 @@ class Pacer:
         self._running.clear()
 
 
-def pace(plan: dict[str, Any], allowed: list[int], end: float) -> tuple[Pacer, dict[str, int]]:
-    """Play a plan's visits until `end` of the monotonic clock; the pacer, and calls due, made and owed."""
+def pace(
+    plan: dict[str, Any],
+    allowed: list[int],
+    end: float,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[Pacer, dict[str, int]]:
+    """Play a plan's visits until a clock says `end`; the pacer, and calls due, made and owed.
+
+    Args:
+        plan: as above.
+        allowed: calls that each program may have made since its start.
+        end: of the clock.
+        now: the clock.
+        sleep: what lets so many of its seconds pass.
+    """
     pacer = Pacer(plan["pids"], allowed)
     before, due = sum(pacer.made), 0
     visits, start = plan["visits"][::-1], end - plan["seconds"]
     try:
-        while (now := time.monotonic()) < end:
-            while visits and visits[-1][0] <= now - start:
+        while (moment := now()) < end:
+            while visits and visits[-1][0] <= moment - start:
                 _, program, calls = visits.pop()
                 pacer.visit(program, calls)
                 due += calls
-            time.sleep(POLL_S if pacer.poll() else IDLE_S)
+            sleep(POLL_S if pacer.poll() else IDLE_S)
     finally:
         pacer.stop()
     owed = sum(max(0, may - made) for may, made in zip(pacer.allowed, pacer.made, strict=True))

@@ -90,12 +90,12 @@ def test_whoever_ends_it_finds_no_new_file(tmp_path, end):
         assert settle((fio / "fio.pid").exists)
         assert path.exists()
         child.send_signal(end)
-        child.wait(10)
+        child.wait(60)
         assert not path.exists()
         assert os.listdir(tmp_path) == ["bin"]
     finally:
         child.kill()
-        child.wait(10)
+        child.wait(60)
 
 
 @pytest.mark.needs("root", "loop")
