@@ -1,7 +1,7 @@
 """What tests cost: seconds by folder at the end of a run, and no test that takes longer than its marks say.
 
 The limit is on processor time, of the test process and of those that it has waited for, so that a busy machine fails
-nothing. Set-up counts, but for session-wide fixtures, which many tests share.
+nothing. Set-up counts, but for what many tests share: session-wide fixtures, and kernels that are not compiled yet.
 """
 
 import math
@@ -12,9 +12,11 @@ from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import settings
+from numba.core import event
 
 LIMIT_S = 20.0
 LISTED_S = 5.0
+COMPILING = "numba:compile"
 PHASES = ("setup", "call", "teardown")
 OVER = "took {:.0f} s of processor time; a test may take {:g} s, or as many as it is marked for: slow(seconds=...)"
 
@@ -31,12 +33,24 @@ def limit(item: pytest.Item) -> float:
     return max([LIMIT_S, *(marker.kwargs.get("seconds", 0.0) for marker in item.iter_markers("slow"))])
 
 
-class Meter:
+class Meter(event.Listener):
     """Writes processor seconds into every report, and fails a test that took too many."""
 
     def __init__(self) -> None:
         self.clock, self.since, self.own = processor, 0.0, 0.0
-        self.shared: float | None = None  # processor time when the session-wide fixture under way began
+        self.shared, self.depth = 0.0, 0  # when what is nobody's own began, and how many such are under way
+
+    def on_start(self, event: event.Event | None = None) -> None:
+        """What is nobody's own begins: a kernel is compiled, maybe for another one."""
+        if self.depth == 0:
+            self.shared = self.clock()
+        self.depth += 1
+
+    def on_end(self, event: event.Event | None = None) -> None:
+        """It has ended."""
+        self.depth -= 1
+        if self.depth == 0:
+            self.own -= self.clock() - self.shared
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
@@ -46,15 +60,14 @@ class Meter:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
-        """What a session-wide fixture takes, those that it asks for included, is nobody's own."""
-        if fixturedef.scope != "session" or self.shared is not None:
+        """A session-wide fixture is nobody's own."""
+        if fixturedef.scope != "session":
             return (yield)
-        self.shared = self.clock()
+        self.on_start()
         try:
             return (yield)
         finally:
-            self.own -= self.clock() - self.shared
-            self.shared = None
+            self.on_end()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -76,7 +89,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Every process measures; the one that has all reports prints."""
-    config.pluginmanager.register(Meter())
+    meter = Meter()
+    config.pluginmanager.register(meter)
+    event.register(COMPILING, meter)
+    config.add_cleanup(lambda: event.unregister(COMPILING, meter))
 
 
 def folder(nodeid: str) -> str:

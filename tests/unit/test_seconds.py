@@ -57,6 +57,13 @@ def test_set_up_counts_where_it_is_not_for_all_tests(ran, scope, failed):
     done.assert_outcomes(passed=2 - failed, failed=failed)
 
 
+def test_compiling_a_kernel_is_no_tests_own(ran):
+    kernel = "    with event.trigger_event(seconds.COMPILING):\n        take({})\n"
+    text = f"from numba.core import event\n\ndef test_it():\n{kernel.format(30)}    take({{}})\n"
+    done = ran(text.format(20) + "\n" + text.format(21).replace("test_it", "test_other"))
+    done.assert_outcomes(passed=1, failed=1)
+
+
 def test_what_ends_after_a_test_is_not_the_next_ones(ran):
     fixture = "@pytest.fixture\ndef made():\n    yield\n    take(50)\n"
     ran(f"{fixture}\ndef test_it(made):\n    pass\n\ndef test_next():\n    pass\n").assert_outcomes(passed=2)
