@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -64,7 +64,6 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.sampled_from(COMBINATIONS))
-@settings(deadline=None)
 def test_with_enough_streams_each_distinct_point_is_one_the_longest_lived_first(rows, combination):
     bits, life, pages = zip(*rows, strict=True)
     labels = labels_of(bits, life, pages)
