@@ -133,7 +133,7 @@ def test_coverage_is_read_from_the_log(tmp_path) -> None:
     assert (run.covered, run.executions, run.spent) == ((215, 223), 9, 3.0)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_a_campaign_ends_with_a_table_and_says_how_to_repeat_a_finding(tmp_path, capsys) -> None:
     given = ["--minutes", "0.01", "--jobs", "1", "--target", "weights-forest", "--folder", str(tmp_path)]
     assert campaign.main(given) == 0

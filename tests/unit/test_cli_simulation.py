@@ -325,7 +325,7 @@ def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     assert "no room for" in text
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_an_interrupted_sweep_ends_at_once_in_one_line(trace):
     """Interrupted when the first of its jobs is done: by then its processes are at work."""
     code = "from cachezoo import cli, console; console.PLAIN_INTERVAL_S = 0.0; cli.main()"

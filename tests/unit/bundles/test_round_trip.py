@@ -151,7 +151,7 @@ for bundle in bundles:
 PURE = "reuse"  # whose kernels take half a minute in pure Python
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize(
     ("mode", "kinds"),
     [

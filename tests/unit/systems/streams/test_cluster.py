@@ -172,7 +172,7 @@ print(hashlib.sha256(b"".join(one.tobytes() for one in found)).hexdigest())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_the_same_streams_on_any_number_of_threads():
     found = {
         subprocess.run(
