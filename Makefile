@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results. `make` alone is `make help`.
-.PHONY: help install repro figures corpus release retrain runtime wheel demo test test-fast fuzz ui lint bench
+.PHONY: help install repro figures corpus release retrain runtime wheel demo dev test test-fast test-long fuzz ui lint bench
 RUN := scripts/run.sh
 DEV := $(RUN) scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
@@ -50,14 +50,21 @@ demo: ## a mounted cache before a slow disk, policy by policy
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(MAKE) -s -C runtimes/c all filter demo
 
-test: ## every test
+dev: ## install what the tests need as well; then: .venv/bin/python -m pytest PATH
 	@$(DEV)
-	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS)
 
-# All but the tests marked slow: about three minutes on two cores.
-test-fast: ## a selection of about three minutes
+test: ## every test but the long ones: ten minutes on two cores
 	@$(DEV)
-	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not slow"
+	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not long"
+
+test-fast: ## every test but the slow ones: two minutes
+	@$(DEV)
+	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not slow and not long"
+
+# What is marked long, and every property again on 400 random examples; a campaign of fuzzing is `make fuzz`.
+test-long: ## the long tests, and 400 examples for every property
+	@$(DEV)
+	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "long or hypothesis" --hypothesis-profile=long
 
 # Every reader on damaged inputs: make fuzz MINUTES=60, in all; TARGET=msr for one reader. docs/fuzzing.md
 MINUTES ?= 60

@@ -125,14 +125,24 @@ def model_id(folder: Path) -> str:
     return str(json.loads((folder / "train.json").read_text())["model_id"])
 
 
-@pytest.fixture(scope="session")
-def bundle_dir(trained: tuple[Path, RequestBatch], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle of each kind; tests copy it before they damage it."""
-    folder, requests = trained
+def _bundle(pair: tuple[Path, RequestBatch], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, requests = pair
     if folder not in _bundles:
         _bundles[folder] = tmp_path_factory.mktemp("bundle") / model_id(folder)
         write_bundle(folder, requests, metrics(model_id(folder)), EXPORT, _bundles[folder])
     return _bundles[folder]
+
+
+@pytest.fixture(scope="session")
+def bundle_dir(trained: tuple[Path, RequestBatch], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of each kind; tests copy it before they damage it."""
+    return _bundle(trained, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def bundle_dirs(trained_of: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The bundle of each kind."""
+    return {kind: _bundle(trained_of(kind), tmp_path_factory) for kind in sorted(TRAINERS)}
 
 
 def documents(folder: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 
@@ -21,6 +22,8 @@ def run(*args, ok=True):
         pytest.raises(SystemExit) as left,
     ):
         patch.setattr(sys, "argv", ["cachezoo", *map(str, args)])
+        # Where nothing is said of processes, none begin: each would take seconds for what takes this one none.
+        patch.setattr(os, "cpu_count", lambda: 1)
         cli.main()
     _no_consoles()
     done = subprocess.CompletedProcess(args, left.value.code, out.getvalue(), err.getvalue())

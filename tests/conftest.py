@@ -6,8 +6,17 @@ import re
 import signal
 
 import pytest
+from hypothesis import settings
 
+from tests import seconds
 from tests.capabilities import CAPABILITIES, advice, there
+
+# Hypothesis: a run says the same each time it is repeated; `make test-long` (--hypothesis-profile=long) looks for more.
+# A test that names no number of examples of its own takes it from here.
+settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile("long", max_examples=400, deadline=None)
+if settings.get_current_profile_name() != "long":  # where a test runs this file once more
+    settings.load_profile("ci")
 
 # As for stages: where another process wants the cores too, threads that spin while they wait slow everything down.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -21,7 +30,6 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LACKS = "needs {}, which this machine lacks"
-LONGEST = "test_pipeline.py"
 SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
 # Files of tests that need these: one process has them all, as two would wait for each other (see `alone`); and one that
 # runs every stage of the tiny pipeline in one process, as test_full_disk.py does, so that this is done once.
@@ -30,6 +38,11 @@ SYSTEM_FILES = (
     "tests/unit/devices/fio/", "tests/unit/devices/nbd/", "tests/unit/devices/test_emulated.py",
     "tests/unit/test_cli_calibrate.py",
 )  # fmt: skip
+
+
+def pytest_addoption(pluginmanager):
+    """Options are asked for as soon as a plugin with some is there."""
+    pluginmanager.register(seconds, "seconds")
 
 
 def pytest_sessionstart(session):
@@ -56,12 +69,11 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(config, items):
     """Of two test processes neither should wait for the other: what takes long begins first, file by file."""
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist
-        slow = {item.path for item in items if item.get_closest_marker("slow")}
-        items.sort(
-            key=lambda item: (
-                item.path.name != LONGEST, not item.nodeid.startswith(SYSTEM_FILES), item.path not in slow
-            )
-        )  # fmt: skip
+        longest = {}
+        for item in items:
+            cost = (seconds.limit(item), item.get_closest_marker("slow") is not None)
+            longest[item.path] = max(cost, longest.get(item.path, cost))
+        items.sort(key=lambda item: (item.nodeid.startswith(SYSTEM_FILES), longest[item.path]), reverse=True)
 
 
 def needed(item):

@@ -32,7 +32,7 @@ OPTIONAL = {
     ("requirements.lock", "truncated"),
 }
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=300)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ SIZE_MIB = 96
 FILLER = "filler"
 ROOM = 16 * 1024
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("root", "loop")]
+pytestmark = [pytest.mark.slow(seconds=300), pytest.mark.needs("root", "loop")]
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tests import placement_data
 from tests.metrics_data import page_metrics, page_model, row, workload_metrics, write
 from tests.report_data import ADMISSION, CACHING, add_model, make_project, trained
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
+pytestmark = [pytest.mark.slow(seconds=120), pytest.mark.needs("chromium")]
 START_S, BROWSER_S, RENDER_MS = 60, 90, 15_000
 WIDTHS = (1200, 390)
 CLASSIFIER = "workload.lstm8"

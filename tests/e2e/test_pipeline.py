@@ -41,7 +41,7 @@ KILLS = 12
 STAGE = re.compile(r"pipelines/(\w+)\.py")
 BEGUN = re.compile(r"Running stage '([^']+)'")
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("git")]
+pytestmark = [pytest.mark.slow(seconds=600), pytest.mark.needs("git")]
 
 
 def clone(folder: Path, origin: Path = ROOT) -> Path:

@@ -13,7 +13,7 @@ from cachezoo.io import read_table
 from cachezoo.traces.store import read_trace
 from tests.e2e.test_pipeline import cachezoo, clone, dvc, rerun
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "fio")]
+pytestmark = [pytest.mark.slow(seconds=300), pytest.mark.needs("git", "fio")]
 
 SIZE = 80 << 20
 # From the trace to the bundle that its measured response times lead to.

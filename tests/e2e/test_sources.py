@@ -34,7 +34,7 @@ except SystemExit as left:
     assert not left.code, left.code
 print("loaded", *(m.__file__ for n, m in list(sys.modules.items()) if n.startswith("cachezoo")))
 """
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=300)
 
 
 @pytest.mark.parametrize("script", REGISTERED)

@@ -20,7 +20,7 @@ from cachezoo.systems.base import studied_of
 from cachezoo.systems.registry import SYSTEMS
 from tests.e2e.workspace import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=300)
 STUDIES = Path(".cache/study")
 LEFT_OUT = ("mlflow*", ".dvc", ".cache", "report", "bundles")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 SECONDS = 10.0
+WAITED = 6  # times so many seconds of wall time, for what waits and does not compute
 MORE_BYTES = 1 << 30
 
 
@@ -25,24 +26,33 @@ def limited(seconds: float = SECONDS, more_bytes: int = MORE_BYTES) -> Iterator[
     """Bound the time and the memory that a block takes.
 
     Args:
-        seconds: after which `Hang` is raised, as soon as Python runs; native code is not interrupted.
+        seconds: of processor time, as other work beside it makes no reader hang; beyond them `Hang` is raised, as soon
+            as Python runs: native code is not interrupted.
         more_bytes: by which the process's address space may grow; beyond it allocations fail.
 
     Raises:
         Hang: the block took longer.
     """
+    timers = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, WAITED * seconds))
+
+    def disarm() -> None:
+        for _, timer, _ in timers:
+            signal.setitimer(timer, 0)
 
     def expired(number: int, frame: FrameType | None) -> None:
+        disarm()
         message = f"took longer than {seconds:g} s"
         raise Hang(message)
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = signal.signal(signal.SIGALRM, expired)
+    before = [signal.signal(number, expired) for number, _, _ in timers]
     resource.setrlimit(resource.RLIMIT_AS, (_address_space() + more_bytes, hard))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    for _, timer, most in timers:
+        signal.setitimer(timer, most)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        disarm()
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-        signal.signal(signal.SIGALRM, before)
+        for (number, _, _), handler in zip(timers, before, strict=True):
+            signal.signal(number, handler)

@@ -1,10 +1,13 @@
 """The harness itself: what it calls a finding, and that nothing gets past it."""
 
+import itertools
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,6 +33,10 @@ def forever(data: bytes, folder: Path) -> None:
         pass
 
 
+def waiting(data: bytes, folder: Path) -> None:
+    time.sleep(600)
+
+
 def greedy(data: bytes, folder: Path) -> None:
     np.ones(1 << 34, np.uint8)
 
@@ -42,9 +49,10 @@ def fails(data: bytes, folder: Path) -> None:
     read_files(TraceFiles([], "msr"))
 
 
-def test_a_hang_is_ended() -> None:
+@pytest.mark.parametrize("hang", [forever, waiting])
+def test_a_hang_is_ended(hang) -> None:
     with pytest.raises(Hang, match=r"longer than 0\.05 s"), limited(seconds=0.05):
-        forever(b"", Path())
+        hang(b"", Path())
 
 
 @pytest.mark.parametrize(
@@ -71,7 +79,9 @@ def test_findings_of_one_place_are_one_and_the_shortest_input_is_kept(tmp_path) 
     assert session.executions == 3
 
 
-def test_without_coverage_inputs_are_tried_until_time_is_up(tmp_path) -> None:
+def test_without_coverage_inputs_are_tried_until_time_is_up(tmp_path, monkeypatch) -> None:
+    ticks = itertools.count(1000.0, 0.01)
+    monkeypatch.setattr("tests.fuzz.worker.time", SimpleNamespace(monotonic=lambda: next(ticks)))
     session = Session(planted(lambda data, folder: None), tmp_path)
     unguided(session, 0.05, Random(0))
     assert json.loads((tmp_path / "status.json").read_text())["executions"] == session.executions > 1
@@ -123,12 +133,12 @@ def test_coverage_is_read_from_the_log(tmp_path) -> None:
     assert (run.covered, run.executions, run.spent) == ((215, 223), 9, 3.0)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_a_campaign_ends_with_a_table_and_says_how_to_repeat_a_finding(tmp_path, capsys) -> None:
-    given = ["--minutes", "0.1", "--jobs", "1", "--target", "weights-forest", "--folder", str(tmp_path)]
+    given = ["--minutes", "0.01", "--jobs", "1", "--target", "weights-forest", "--folder", str(tmp_path)]
     assert campaign.main(given) == 0
     table = capsys.readouterr().out
-    assert re.search(r"weights-forest +│ +[1-9][\d,]* │ +\d+ │ .*\(\+\d+\) +│ +0 │", table)
+    assert re.search(r"weights-forest +│ +[1-9][\d,]* │ +\d[\d,]* │ .*\(\+\d+\) +│ +0 │", table)
     assert any((tmp_path / "weights-forest" / "corpus").iterdir())
 
 

@@ -125,10 +125,11 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
 BUILD = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n[project]\nname = "tiny"\n'
 
 
-@pytest.fixture
-def tiny(tmp_path):
-    """A clone of a tiny project, with an environment that bootstrap has made; its one command prints its sources."""
-    clone = tmp_path / "tiny clone"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A clone of a tiny project, with an environment that bootstrap has made, and a copy of it all."""
+    place = tmp_path_factory.mktemp("tiny") / "place"
+    clone = place / "tiny clone"
     (clone / "scripts").mkdir(parents=True)
     for name in ("bootstrap.sh", "settle.py"):
         shutil.copy(ROOT / "scripts" / name, clone / "scripts")
@@ -137,10 +138,19 @@ def tiny(tmp_path):
     (clone / "backend.py").write_text(BACKEND)
     (clone / "src").mkdir()
     (clone / "src/tiny.py").write_text("import sys\ndef main():\n    print(__file__, sys.prefix, sep='\\n')\n")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/python3.11").symlink_to(sys.executable)
+    (place / "bin").mkdir()
+    (place / "bin/python3.11").symlink_to(sys.executable)
     installed(clone)
+    subprocess.run(["cp", "-a", place, place.with_name("kept")], check=True)
     return clone
+
+
+@pytest.fixture
+def tiny(made):
+    """The clone, as and where it was when it was installed; its one command prints its sources."""
+    shutil.rmtree(made.parent)
+    subprocess.run(["cp", "-a", made.parent.with_name("kept"), made.parent], check=True)
+    return made
 
 
 def installed(clone, status=0):
@@ -172,6 +182,7 @@ def site_cache(clone):
     return (clone / ".dvc/config.local").read_text()
 
 
+@pytest.mark.slow
 def test_a_moved_clone_runs_its_own_code(tiny):
     assert runs(tiny) == own(tiny)
     assert f"site_cache_dir = {tiny}/.cache/dvc" in site_cache(tiny)
@@ -184,6 +195,7 @@ def test_a_moved_clone_runs_its_own_code(tiny):
     assert installed(moved) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copy", [["cp", "-a"], ["cp", "-al"]])
 def test_a_copied_clone_runs_its_own_code_and_leaves_the_old_one_its(tiny, copy):
     deep = tiny.parent / ("deep" * 40)
@@ -194,6 +206,7 @@ def test_a_copied_clone_runs_its_own_code_and_leaves_the_old_one_its(tiny, copy)
     assert installed(tiny) == ""
 
 
+@pytest.mark.slow
 def test_a_move_that_was_cut_short_is_gone_on_with(tiny):
     moved = tiny.rename(tiny.parent / "moved")
     (moved / "backend.py").rename(moved / "away")
@@ -203,6 +216,7 @@ def test_a_move_that_was_cut_short_is_gone_on_with(tiny):
     assert runs(moved) == own(moved)
 
 
+@pytest.mark.slow
 def test_settings_of_dvc_that_a_user_made_stay(tiny):
     (tiny / ".dvc/config.local").write_text(f"{site_cache(tiny)}['remote \"mine\"']\n    url = /mnt/mine\n")
     moved = tiny.rename(tiny.parent / "moved")
@@ -211,6 +225,7 @@ def test_settings_of_dvc_that_a_user_made_stay(tiny):
     assert f"site_cache_dir = {moved}/.cache/dvc" in site_cache(moved)
 
 
+@pytest.mark.slow
 def test_a_stamp_of_before_it_named_the_clone_installs_nothing(tiny):
     stamp = next((tiny / ".venv").glob(".installed-*"))
     stamp.write_text("")
@@ -219,6 +234,7 @@ def test_a_stamp_of_before_it_named_the_clone_installs_nothing(tiny):
     assert stamp.read_text() == f"{tiny}\n"
 
 
+@pytest.mark.slow
 def test_a_link_to_another_clones_environment_is_refused(tiny):
     other = tiny.parent / "other"
     subprocess.run(["cp", "-a", tiny, other], check=True)
@@ -230,6 +246,7 @@ def test_a_link_to_another_clones_environment_is_refused(tiny):
     assert runs(tiny) == own(tiny)
 
 
+@pytest.mark.slow
 def test_an_environment_without_a_python_is_made_anew(tiny):
     (tiny / ".venv/bin/python").unlink()
     (tiny / ".venv/bin/python").symlink_to("/nowhere/python3.11")

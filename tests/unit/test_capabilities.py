@@ -10,11 +10,11 @@ import pytest
 
 from cachezoo.capture.disk import call
 from tests.capabilities import CAPABILITIES, ESSENTIAL, LOOP, TRACES, advice, captured_programs, there
-from tests.conftest import LONGEST
 
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[2]
+MARKS = "    needs: x\n    slow: x\n"
 TWO = """
 import pytest
 
@@ -140,20 +140,18 @@ def test_ci_requires_what_the_tests_need_and_installs_what_brings_it():
 
 @pytest.mark.parametrize(("worker", "order"), [(False, "abpz"), (True, "pbza")])
 def test_what_takes_long_begins_first_where_there_are_two_processes(pytester, worker, order):
-    """The longest file, then those with a slow test, each in one piece; without pytest-xdist all stay as they are."""
-    assert (ROOT / "tests/e2e" / LONGEST).is_file()
-    conftest = (ROOT / "tests/conftest.py").read_text()
+    """Files by what their longest test may take, each in one piece; without pytest-xdist all stay as they are."""
     as_worker = "\n\ndef pytest_configure(config):\n    config.workerinput = {}\n"
-    pytester.makeconftest(conftest + as_worker * worker)
-    pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider\nmarkers =\n    needs: x\n    slow: x\n")
-    quick, slow = "def test_{}():\n    pass\n", "import pytest\n@pytest.mark.slow\ndef test_{}():\n    pass\n"
-    files = {"test_a": quick, "test_b": quick + "\n" + slow, LONGEST: slow, "test_z": slow}
-    for name, text in files.items():
-        (pytester.path / Path(name).with_suffix(".py")).write_text(text.format("one", "two"))
+    pytester.makeconftest((ROOT / "tests/conftest.py").read_text() + as_worker * worker)
+    pytester.makeini(f"[pytest]\naddopts = --strict-markers -p no:cacheprovider\nmarkers =\n{MARKS}")
+    text = "import pytest\n\ndef test_one():\n    pass\n\n{}\ndef test_two():\n    pass\n"
+    slow, slower = "@pytest.mark.slow", "@pytest.mark.slow(seconds=60)"
+    files = {"test_a": "", "test_b": slow, "test_p": slower, "test_z": slow}
+    pytester.makepyfile(**{name: text.format(mark) for name, mark in files.items()})
     done = pytester.runpytest_inprocess("-v")
-    done.assert_outcomes(passed=5)
+    done.assert_outcomes(passed=8)
     ran = re.findall(r"^test_(\w)\w*\.py::test_\w+ PASSED", done.stdout.str(), re.MULTILINE)
-    assert len(ran) == 5 and "".join(dict.fromkeys(ran)) == order
+    assert len(ran) == 8 and "".join(dict.fromkeys(ran)) == order
 
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -326,15 +325,17 @@ def test_tables_cut_no_cell_at_any_width(width, trace, monkeypatch, capsys):
     assert "no room for" in text
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_an_interrupted_sweep_ends_at_once_in_one_line(trace):
-    command = [sys.executable, "-c", "from cachezoo.cli import main; main()", "sweep", *[str(trace)] * 40,
-               "--workers", "2"]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as sweep:
-        time.sleep(2.5)
+    """Interrupted when the first of its jobs is done: by then its processes are at work."""
+    code = "from cachezoo import cli, console; console.PLAIN_INTERVAL_S = 0.0; cli.main()"
+    command = [sys.executable, "-c", code, "sweep", *[str(trace)] * 100, "--workers", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as sweep:
+        assert re.fullmatch(r"\d+ policies on 100 traces: 0 %.*\n", sweep.stderr.readline())
         os.killpg(sweep.pid, signal.SIGINT)
-        _, said = sweep.communicate(timeout=20)
-    assert (sweep.returncode, said.decode().splitlines()) == (130, ["cachezoo: interrupted"])
+        *more, last = sweep.communicate(timeout=600)[1].splitlines()
+    assert (sweep.returncode, last) == (130, "cachezoo: interrupted")
+    assert all(re.search(r" traces: \d\d? %", line) for line in more)
 
 
 def test_bounds(trace):

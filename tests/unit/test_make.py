@@ -53,7 +53,7 @@ def interrupted(folder, status):
     assert process.stdout is not None
     assert process.stdout.readline() == "asleep\n"
     os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=30)
+    said, _ = process.communicate(timeout=300)
     return process.returncode, said
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from google.protobuf.message import DecodeError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
@@ -310,13 +310,11 @@ def models(draw: st.DrawFn) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid(draw(names_of), draw(st.integers(0, 99)))])
 
 
-@settings(deadline=None)
 @given(model=models())
 def test_a_model_is_read_as_onnx_reads_it(model: onnx.ModelProto) -> None:
     assert ours(read_model(model.SerializeToString())) == naive(model)
 
 
-@settings(deadline=None, max_examples=300)
 @given(model=models(), data=st.data())
 def test_what_is_taken_of_damaged_bytes_is_what_onnx_takes(model: onnx.ModelProto, data: st.DataObject) -> None:
     raw = bytearray(model.SerializeToString())

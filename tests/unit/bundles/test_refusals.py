@@ -245,7 +245,7 @@ def test_golden_requests_unreadable(copy: Path, text: bytes) -> None:
     refused(copy, "not golden requests", verify)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_flipped_byte_is_refused(bundle_dir: Path, tmp_path: Path, data: st.DataObject) -> None:
     names = sorted(str(p.relative_to(bundle_dir)) for p in bundle_dir.rglob("*") if p.is_file())
@@ -264,7 +264,7 @@ def _flip(path: Path, data: st.DataObject) -> None:
     path.write_bytes(raw)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_flipped_byte_of_an_archive_is_refused(bundle_dir: Path, tmp_path: Path, data: st.DataObject) -> None:
     whole = tmp_path / "whole.zip"

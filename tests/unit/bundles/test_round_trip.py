@@ -17,7 +17,7 @@ from cachezoo.bundles.writer import build_bundle, write_archive, write_bundle
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.registry import bundling_of
-from tests.bundle_data import EXPORT, documents, metrics, model_id
+from tests.bundle_data import EXPORT, TRAINERS, documents, metrics, model_id
 
 ROOT = Path(__file__).parents[3]
 Trained = tuple[Path, RequestBatch]
@@ -130,8 +130,9 @@ def test_failed_export_leaves_the_old_bundle(trained: Trained, bundle_dir: Path,
 HEAVY = "torch lightning mlflow pydantic pyarrow pandas lightgbm onnx jsonschema rich safetensors".split()
 CODE = """
 import importlib.metadata, sys
-heavy = sys.argv[3].split(",")
-if sys.argv[2] == "bare":
+mode, heavy, *bundles = sys.argv[1:]
+heavy = heavy.split(",")
+if mode == "bare":
     real = importlib.metadata.version
     def version(name):
         if name == "numba":
@@ -141,15 +142,30 @@ if sys.argv[2] == "bare":
     for name in [*heavy, "numba"]:
         sys.modules[name] = None
 from cachezoo.bundles import verify
-print(verify(sys.argv[1])["digest"])
-assert not [name for name in heavy if sys.modules.get(name)]
+for bundle in bundles:
+    print(verify(bundle)["digest"])
+    assert not [name for name in heavy if sys.modules.get(name)], bundle
 """
 
 
-@pytest.mark.parametrize("mode", ["whole", "bare"])
-def test_runtime_needs_numpy_and_onnxruntime_alone(bundle_dir: Path, mode: str) -> None:
+PURE = "reuse"  # whose kernels take half a minute in pure Python
+
+
+@pytest.mark.slow(seconds=60)
+@pytest.mark.parametrize(
+    ("mode", "kinds"),
+    [
+        ("whole", sorted(TRAINERS)),
+        ("bare", sorted(set(TRAINERS) - {PURE})),
+        pytest.param("bare", [PURE], marks=pytest.mark.long),
+    ],
+)
+def test_runtime_needs_numpy_and_onnxruntime_alone(
+    bundle_dirs: dict[str, Path], mode: str, kinds: list[str]
+) -> None:
+    folders = [bundle_dirs[kind] for kind in kinds]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", CODE, str(bundle_dir), mode, ",".join(HEAVY)]
+    command = [sys.executable, "-c", CODE, mode, ",".join(HEAVY), *map(str, folders)]
     run = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.strip() == verify(bundle_dir)["digest"]
+    assert run.stdout.split() == [verify(folder)["digest"] for folder in folders]

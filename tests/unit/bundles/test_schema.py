@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, READABLE
@@ -79,7 +79,6 @@ def test_manifests_of_protocol_1_keep_their_schema(path: Path) -> None:
             check_document(put(manifest, ("features", 0, "encoding"), word + "s"), name, "m")
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_own_checker_agrees_with_jsonschema(bundle_dir: Path, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([MANIFESTS[2], MODEL_SCHEMA]))
@@ -89,7 +88,6 @@ def test_own_checker_agrees_with_jsonschema(bundle_dir: Path, data: st.DataObjec
     assert (first_problem(damaged, schema(name), "$") is None) == VALIDATORS[name].is_valid(damaged)
 
 
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_own_checker_agrees_with_jsonschema_on_protocol_1(data: st.DataObject) -> None:
     value = json.loads(data.draw(st.sampled_from(OLD)).read_text())

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.characteristics.latency import latency
@@ -68,7 +68,6 @@ def test_long_requests_are_sequential():
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.integers(1, 3)), min_size=1, max_size=60))
-@settings(deadline=None)
 def test_runs_are_the_naive_ones(rows):
     codes, first, count = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     trace = made(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.characteristics.places import HEAT_COLUMNS, HEAT_ROWS, heat_map, working_set
@@ -70,7 +70,6 @@ def test_without_a_clock_windows_are_of_accesses():
 
 
 @given(page_requests(), st.integers(0, 9))
-@settings(deadline=None)
 def test_reuse_is_the_naive_one(requests, seed):
     pages = pages_of(requests)
     rng = np.random.default_rng(seed)

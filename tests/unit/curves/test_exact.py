@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.curves.curve import capacities_of
@@ -18,7 +18,6 @@ SIZES = st.lists(st.integers(1, 250), min_size=1, max_size=12)
 
 
 @given(trace=TRACES, capacities=SIZES, warmup=st.sampled_from([None, 0, 7]))
-@settings(deadline=None, max_examples=60)
 def test_lru_in_one_pass_is_lru_simulated_at_each_capacity_after_its_own_warmup(trace, capacities, warmup):
     pages = expand_pages(trace)
     found = lru_curve(pages, capacities, warmup)
@@ -39,7 +38,6 @@ def test_a_simulated_curve_is_a_simulation_at_each_capacity(policy_id):
 
 
 @given(trace=TRACES, capacities=SIZES)
-@settings(deadline=None, max_examples=60)
 def test_warmups_are_each_capacitys_own_and_rise(trace, capacities):
     pages = expand_pages(trace)
     ids, m = pages.page_ids.tolist(), len(pages.page_ids)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.curves.exact import lru_curve, simulated_curve
@@ -52,7 +52,6 @@ def places(pages):
     capacities=st.lists(st.integers(1, 120), min_size=1, max_size=4, unique=True),
     seed=st.integers(0, 30),
 )
-@settings(deadline=None, max_examples=20)
 def test_lrus_estimate_and_error_are_the_naive_ones(accesses, capacities, seed):
     pages = dense(accesses)
     try:

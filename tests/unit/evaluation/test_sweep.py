@@ -32,7 +32,7 @@ def timeless(rows):
     return [{name: value for name, value in row.items() if name != "requests_per_s"} for row in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_rows_come_in_the_order_asked_however_many_processes(files):
     steps = []
     asked = (files, ["lru", "coinflip(p=0.25)+fifo", "belady_bypass"], ["5%", "20p"], Asked())
@@ -71,7 +71,7 @@ def test_a_row_is_the_simulation(files):
     json.dumps(row, allow_nan=False)
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow(seconds=60))])
 def test_a_failing_run_ends_the_sweep_with_its_own_error(files, workers):
     with pytest.raises(ConfigError, match="warmup '99999'"):
         sweep(files, ["lru"], ["5%"], Asked(warmup="99999"), workers=workers)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -52,7 +52,6 @@ def keys(writes):
 
 
 @given(TRACES)
-@settings(deadline=None)
 def test_chunks_and_their_uses_are_the_naive_ones(rows):
     trace = trace_of(rows)
     writes = chunk_writes(trace)
@@ -65,7 +64,6 @@ def test_chunks_and_their_uses_are_the_naive_ones(rows):
 
 
 @given(TRACES)
-@settings(deadline=None)
 def test_bits_and_real_values_are_the_naive_ones(rows):
     trace = trace_of(rows)
     writes = chunk_writes(trace)
@@ -85,7 +83,6 @@ def test_bits_and_real_values_are_the_naive_ones(rows):
 
 
 @given(TRACES, st.sampled_from(list(WINDOWS)), st.booleans())
-@settings(deadline=None)
 def test_windows_are_the_naive_ones(rows, window, clock):
     trace = trace_of(rows, clock)
     writes = chunk_writes(trace)
@@ -102,7 +99,6 @@ def test_windows_are_the_naive_ones(rows, window, clock):
 
 @given(TRACES, st.integers(1, 4))
 @example([(1_000_000, 1, 0, 0, 8 * k, 512) for k in (0, 1, 0, 2, 0, 3, 0, 1)], 1)
-@settings(deadline=None)
 def test_a_short_history_finds_some_pairs_and_none_that_are_not_there(rows, history):
     writes = chunk_writes(trace_of(rows))
     short, long = shared_of(writes, "1s", history), shared_of(writes, "1s", len(rows))
@@ -126,7 +122,6 @@ def test_the_history_is_what_hides_a_friend_that_comes_back_late():
 
 
 @given(TRACES)
-@settings(deadline=None)
 def test_lifetimes_are_the_naive_ones(rows):
     trace = trace_of(rows)
     writes = chunk_writes(trace)

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -53,7 +53,6 @@ def test_static_features() -> None:
     assert WHOLE.dtype == np.float32 and (WHOLE == np.rint(WHOLE)).all()
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(0, len(TRACE)), max_size=8))
 def test_any_split_into_calls_gives_the_same_bits(cuts: list[int]) -> None:
     model, edges = fresh(), [0, *sorted(cuts), len(TRACE)]

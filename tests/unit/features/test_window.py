@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -39,7 +39,6 @@ def requests_of(batch: RequestBatch, first: int, end: int) -> list[tuple[int, in
     return list(zip(*columns, strict=True))[first:end]
 
 
-@settings(deadline=None)  # the first example compiles the kernel
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 40), length=st.integers(1, 15), volumes=st.integers(1, 3))
 def test_columns_agree_with_the_naive_ones(seed: int, n: int, length: int, volumes: int) -> None:
     batch = drawn(n, seed, volumes)

@@ -1,10 +1,9 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.flash.budget import meet_budget
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=200), st.integers(1, 3000), st.integers(-1, 250))
 def test_meets_the_budget_or_stays_below(steps: list[int], budget: int, guess: int) -> None:
     writes = [0]

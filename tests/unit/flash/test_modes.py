@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -37,7 +37,6 @@ def test_what_they_fetch() -> None:
             plain_prefetch(mode, last, 64)
 
 
-@settings(deadline=None, max_examples=200)
 @given(small_requests(), st.integers(1, 30), st.booleans(), st.integers(1, 5), st.integers(-1, 40), st.integers(0, 99))
 def test_read_ahead_matches_the_naive_loop(
     requests: Requests, capacity: int, lru: bool, count: int, window: int, seed: int

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
@@ -149,7 +149,6 @@ def settled_stays(requests: list[list[int]], rest: list[list[int]], teacher: str
     return float(sure.mean())
 
 
-@settings(deadline=None, max_examples=400)
 @given(
     page_requests(most=60, pages=8),
     page_requests(most=40, pages=12),

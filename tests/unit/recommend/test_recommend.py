@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as runs
 from hypothesis import strategies as st
 
 from cachezoo.bundles.reader import load
@@ -262,7 +261,6 @@ def test_a_budget_is_not_exceeded_and_not_spent_in_vain():
     assert "this is enough" in words.why_size(spare)
 
 
-@runs(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.lists(st.floats(0.01, 1.0), min_size=2, max_size=4))
 def test_a_higher_target_never_gets_a_smaller_cache(seed, targets):
     trace = seeded_trace(1500, 300, seed)
@@ -270,7 +268,6 @@ def test_a_higher_target_never_gets_a_smaller_cache(seed, targets):
     assert sizes == sorted(sizes)
 
 
-@runs(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.lists(st.floats(0.01, 20.0), min_size=2, max_size=4))
 def test_a_shorter_time_never_gets_a_smaller_cache(seed, targets):
     trace = seeded_trace(1500, 300, seed)

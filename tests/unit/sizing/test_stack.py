@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.sizing.stack import Stack, is_stack
@@ -22,7 +22,6 @@ def compared(stream, text, ram, ssd, first):
     )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(
     accesses=st.lists(st.tuples(st.integers(0, 11), st.booleans()), min_size=1, max_size=120),
     ram=st.integers(1, 9),

@@ -66,7 +66,7 @@ def held(rows):
         assert abs(rows[f"LRU hits at {share} %"].error) < CURVE, share
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize("name", ["web_test", "mail_test", "fileserver_test", "database_test"])
 def test_captured_traces_and_theirs_agree(name):
     _, rows = both(read_any(CAPTURED / f"{name}.parquet"))
@@ -75,7 +75,7 @@ def test_captured_traces_and_theirs_agree(name):
     assert abs(rows["top 1 % of pages"].error) < 0.03 and abs(rows["top 10 % of pages"].error) < POINTS
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_a_doublewrite_buffer_stays_hot():
     _, rows = both(read_any(CAPTURED / "database_mariadb.parquet"))
     assert abs(rows["top 1 % of pages"].error) < 0.08 and abs(rows["top 10 % of pages"].error) < 0.08

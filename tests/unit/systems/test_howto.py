@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs/howto-add-a-system.md"
 TINY = ROOT / "tests/e2e/tiny"
 FILE = re.compile(r"`((?:src|conf|pipelines)/[\w/.]+|dvc\.yaml)`")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=120)
 
 
 def blocks(page: Path = PAGE) -> list[tuple[str, str, str]]:

@@ -1,7 +1,7 @@
 """The text that names a hierarchy."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -55,7 +55,6 @@ def test_the_parts_are_read():
 
 @given(kind=st.sampled_from(["", "promotion: ", "inclusive: "]), ram=st.sampled_from(CACHES),
        ssd=st.sampled_from(CACHES), pages=st.integers(0, 300))  # fmt: skip
-@settings(deadline=None)
 def test_what_is_written_is_read_back(kind, ram, ssd, pages):
     buffer = f"tb={4 * pages}K | " if pages and not kind else ""
     found = parse_hierarchy(f"{kind}{ram} | {buffer}{ssd}")
@@ -112,7 +111,6 @@ WORDS = ("lru", "hcalfu", "bundle", "rejectx(x=2)", "hca", "l2arc", "promotion",
 
 
 @given(words=st.lists(st.sampled_from(WORDS), max_size=12))
-@settings(deadline=None, max_examples=500)
 def test_any_text_is_a_hierarchy_or_refused_in_one_line(words):
     try:
         found = parse_hierarchy("".join(words))

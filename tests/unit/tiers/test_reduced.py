@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
@@ -36,7 +36,6 @@ def ios(asked):
     return list(zip(asked.request.tolist(), (asked.trace.offset // PAGE).tolist(), asked.pages.tolist(), strict=True))
 
 
-@settings(deadline=None)
 @given(drawn, st.sampled_from(KINDS), st.integers(1, 5), st.integers(1, 9), st.floats(0, 0.9))
 def test_reduced_traces_are_the_oracles(requests, text, ram, ssd, share):
     ts = stream_of(requests)
@@ -70,7 +69,6 @@ def test_reduced_traces_are_the_oracles(requests, text, ram, ssd, share):
     assert found.first_request == row
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(3, 9), st.integers(1, 4), st.floats(0.1, 1e4)), max_size=30))
 def test_requests_wait_for_the_sum_and_the_slowest_of_their_ios(drawn_ios):
     request, pages, times = ([io[k] for io in drawn_ios] for k in range(3))

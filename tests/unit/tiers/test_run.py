@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -62,7 +62,6 @@ def text_of(kind, ram, ssd, room):
 @pytest.mark.parametrize("ssd", ON_SSD)
 @pytest.mark.parametrize("kind", KINDS)
 @given(ts=tier_streams(), data=st.data())
-@settings(deadline=None, max_examples=40)
 def test_a_hierarchy_is_its_naive_oracle(kind, ssd, ts, data):
     ram, ram_pages, ssd_pages = (
         data.draw(st.sampled_from(IN_RAM)),
@@ -89,7 +88,6 @@ def test_a_hierarchy_is_its_naive_oracle_on_a_long_trace(kind, ram, ssd):
 
 @given(ts=tier_streams(), ram=st.sampled_from(IN_RAM), ram_pages=st.integers(1, 6), room=st.integers(0, 5),
        kind=st.sampled_from(KINDS))  # fmt: skip
-@settings(deadline=None, max_examples=100)
 def test_the_questions_are_those_of_the_oracle(ts, ram, ram_pages, room, kind):
     room = room if kind == "exclusive" else 0
     hierarchy = parse_hierarchy(text_of(kind, ram, "lru", room))
@@ -106,7 +104,6 @@ def test_the_questions_are_those_of_the_oracle(ts, ram, ram_pages, room, kind):
 
 @given(ts=tier_streams(), ram_pages=st.integers(1, 8), ssd_pages=st.integers(1, 8), budget=st.integers(1, 6),
        headroom=st.sampled_from([1, 1.5, 3]), feed=st.sampled_from([1, 200]))  # fmt: skip
-@settings(deadline=None, max_examples=120)
 def test_l2arc_is_its_naive_oracle(ts, ram_pages, ssd_pages, budget, headroom, feed):
     rate = budget * 4096 * 1000 // feed
     run = run_tiers(parse_hierarchy(f"l2arc(rate={rate}, headroom={headroom}, feed={feed})"), ts, ram_pages, ssd_pages)

@@ -1,7 +1,7 @@
 """A trace as hierarchies see it."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from cachezoo.kernels.outcome import WRITE
 from cachezoo.tiers.stream import tier_stream
@@ -10,7 +10,6 @@ from tests.tier_data import trace_of
 
 
 @given(trace=traces())
-@settings(deadline=None)
 def test_addresses_and_times_are_those_of_the_requests(trace):
     ts = tier_stream(trace)
     begins, end = {}, 0

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -64,7 +64,6 @@ LINE = st.lists(FIELD, min_size=3, max_size=5).map(",".join) | st.sampled_from([
 LINES = st.lists(LINE, max_size=9)
 
 
-@settings(max_examples=300, deadline=None)
 @given(lines=LINES, last=st.booleans())
 def test_equals_the_loop_over_lines(tmp_path_factory, lines, last):
     text = ("1,2,first,4\n" + "\n".join(lines) + ("\n" if last else "")).encode()
@@ -215,7 +214,6 @@ BLANK_LINE = st.tuples(EDGES, BLANKS, BLANKS, EDGES, st.sampled_from(["\n", "\r\
 
 
 @given(st.lists(BLANK_LINE, min_size=1, max_size=8), EDGES)
-@settings(max_examples=60, deadline=None)
 def test_runs_of_blanks_part_fields_and_edges_are_bare(tmp_path_factory, lines, end):
     layout = Layout((Column("n", "int"), Column("x", "float"), Column("who", "text")), delimiter=" ")
     text = "".join(f"{a}{k}{b}{k}.5{c}w{k}{d}{e}" for k, (a, b, c, d, e) in enumerate(lines)) + end
@@ -240,7 +238,6 @@ SIGNS = st.text(st.sampled_from("+-.0123eEx_ naif\xa0\x0b\x1f\u2028\ufffd"), min
 
 
 @given(st.sampled_from(["int", "float", "hex", "text"]), SIGNS | st.sampled_from([b"\xff", b"a\xc3"]))
-@settings(max_examples=400, deadline=None)
 def test_a_row_is_judged_alike_whatever_stands_beside_it(tmp_path_factory, kind, value):
     """A block that is looked at line by line, for a bad row in it, keeps and refuses the rows that pyarrow would."""
     layout = Layout((Column("first", "text"), Column("n", kind), Column("unread", "skip"), Column("last", "text")))
@@ -254,7 +251,6 @@ def test_a_row_is_judged_alike_whatever_stands_beside_it(tmp_path_factory, kind,
 
 
 @given(st.text(st.sampled_from('",ab '), max_size=12), st.sampled_from([",", "\t"]))
-@settings(max_examples=300, deadline=None)
 def test_a_line_is_split_as_pyarrow_does(text, delimiter):
     line = text.replace(",", delimiter)
     fields, closed = split_line(line, delimiter)

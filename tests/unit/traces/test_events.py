@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -32,7 +32,6 @@ def events(rows):
 ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.sampled_from(["R", "W", "RA", "WS"])), max_size=60)
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_join_equals_the_naive_oracle(rows):
     made = events(

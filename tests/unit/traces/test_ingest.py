@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
@@ -87,7 +87,6 @@ def test_equals_the_trace_read_whole(tmp_path, rows, shuffled):
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["again.parquet", "deep", "o.parquet", "t.csv"]
 
 
-@settings(max_examples=40, deadline=None)
 @given(rows=st.integers(1, 350), part=st.tuples(st.floats(0, 1), st.floats(0, 1)), shuffled=st.booleans())
 def test_a_part_is_that_part_of_the_whole(tmp_path_factory, rows, part, shuffled):
     folder = tmp_path_factory.mktemp("p")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
@@ -109,7 +109,6 @@ JUNK = st.sampled_from(
 EDITS = st.lists(st.tuples(st.floats(0, 1), JUNK, st.integers(0, 3)), max_size=5)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(set(FORMATS) - {"blkparse", "tracefs", "tectonic"})), EDITS)
 def test_rows_bad_rows_and_records_left_out_are_as_many_as_lines(tmp_path_factory, fmt, edits):
     """Whatever stands in the lines; the first one, by which some formats tell their columns, is left alone."""

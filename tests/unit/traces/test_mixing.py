@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -66,14 +66,12 @@ def test_interleave_gives_each_stream_its_share_and_keeps_its_order(share, count
 
 
 @given(given=THREE)
-@settings(deadline=None, max_examples=80)
 def test_clocks_as_traced_equal_the_naive_merge(given):
     mixed = interleave(given, "m")
     assert requests_of(validate(mixed, "m")) == naive_merge([as_mixed(one, columns_of(given)) for one in given])
 
 
 @given(given=THREE, shares=st.tuples(*[st.floats(0.05, 1)] * 3))
-@settings(deadline=None, max_examples=80)
 def test_shares_hold_all_end_together_and_order_stays(given, shares):
     mixed = interleave(given, "m", shares)
     validate(mixed, "m")
@@ -128,7 +126,6 @@ def turns_of(draw, given):
 
 
 @given(given=TWO, data=st.data())
-@settings(deadline=None, max_examples=120)
 def test_turns_equal_the_naive_clock(given, data):
     asked = data.draw(turns_of(given))
     columns = columns_of(given)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
@@ -51,14 +51,12 @@ def chosen(path: Path, **given: str) -> tuple[str, str, str]:
     return found.format.id, found.options.get("time_unit", ""), found.options.get("unit_bytes", "512")
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(20, 20_000), st.sampled_from((1, 512)), st.integers(0, 99))
 def test_milliseconds_with_fractions_in_sectors_or_bytes(tmp_path_factory, rate, unit_bytes, seed):
     path = disksim(tmp_path_factory.mktemp("d") / "t", rate, "ms", unit_bytes, decimals=4, seed=seed)
     assert chosen(path) == ("disksim", "ms", str(unit_bytes))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(50, 50_000), st.sampled_from((1, 512)), st.integers(0, 99))
 def test_nanoseconds_of_mqsim_by_a_clock_of_microseconds(tmp_path_factory, rate, unit_bytes, seed):
     """As MQSim's own traces are written; read as microseconds, these would be a factor of a thousand wrong."""
@@ -66,7 +64,6 @@ def test_nanoseconds_of_mqsim_by_a_clock_of_microseconds(tmp_path_factory, rate,
     assert chosen(path) == ("mqsim", "ns", str(unit_bytes))
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.floats(30, 3000),
     st.sampled_from(("ms", "us", "ns")),

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -35,7 +35,6 @@ ROWS = st.lists(
 
 
 @given(rows=ROWS)
-@settings(deadline=None, max_examples=60)
 def test_pages_equal_the_naive_expansion(rows):
     trace = make(np.cumsum([r[0] for r in rows]), *([r[i] for r in rows] for i in (1, 2, 3)), [r[4] for r in rows])
     pages = expand_pages(trace)

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -41,7 +41,6 @@ def step(trace, name):
     first=st.none() | st.integers(0, 20),
     rows=st.none() | st.integers(1, 25),
 )
-@settings(deadline=None)
 def test_cut_equals_the_naive_one(trace, start, width, first, rows):
     if start is width is first is rows is None:
         return
@@ -88,7 +87,6 @@ def test_cuts_that_cannot_be_are_named():
 
 
 @given(trace=traces(), rate=RATES, seed=st.integers(0, 2**31), block_bytes=BLOCKS, piece=st.sampled_from([3, 1 << 22]))
-@settings(deadline=None, max_examples=150)
 def test_sample_equals_the_naive_one(trace, rate, seed, block_bytes, piece):
     requests = requests_of(trace)
     want = naive_sample(requests, rate, seed, block_bytes)
@@ -112,7 +110,6 @@ def test_sample_equals_the_naive_one(trace, rate, seed, block_bytes, piece):
 
 
 @given(trace=traces(), seed=st.integers(0, 99), low=RATES, high=RATES)
-@settings(deadline=None)
 def test_a_lower_rate_chooses_a_subset(trace, seed, low, high):
     def pages(rate):
         try:
@@ -218,7 +215,6 @@ def test_same_bytes(tmp_path):
 
 
 @given(trace=traces(), at=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=3, unique=True).map(sorted))
-@settings(deadline=None)
 def test_parts_in_time_laid_end_to_end_are_the_trace(trace, at):
     edges = [0, *(int(fraction * len(trace)) for fraction in at), len(trace)]
     if len(set(edges)) < len(edges):
@@ -250,7 +246,6 @@ def test_split_by_seconds_and_refusals():
 
 
 @given(trace=traces(), column=st.sampled_from(["volume", "user"]))
-@settings(deadline=None)
 def test_split_by_a_column_equals_the_naive_one(trace, column):
     if getattr(trace, column) is None:
         with pytest.raises(ConfigError, match=r"t: there is no column user to split by; the trace has volume$"):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError, TraceError
@@ -33,7 +33,6 @@ def simulator_of(n, pages, seed):
 
 
 @given(seed=st.integers(0, 1 << 20), capacity=st.integers(1, 30), name=st.sampled_from(POLICIES))
-@settings(deadline=None, max_examples=60)
 def test_slots_are_those_of_a_map_of_who_lies_where(seed, capacity, name):
     simulator, entry = simulator_of(120, 40, seed), policy(name)
     stream = simulator.stream(entry)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -65,7 +65,6 @@ def test_ranges_are_those_of_a_naive_loop(cases: list[tuple[int, int, float, flo
     assert (low >= 0).all() and (low <= first).all() and (high <= PER_BLOCK).all() and (low < high).all()
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1000), st.lists(st.integers(1, 300), max_size=6))
 def test_any_split_into_calls_prefetches_the_same_bit_for_bit(seed: int, cuts: list[int]) -> None:
     trace = make_trace(300, seed)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.bundles import load, verify
@@ -43,7 +43,6 @@ def bundle(tmp_path):
     return Path(shutil.copytree(STORED, tmp_path / STORED.name))
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_an_offset_has_the_stream_of_its_chunk(data):
     chunks = sorted(data.draw(st.sets(st.one_of(st.integers(0, 40), st.integers(0, MOST_CHUNKS - 1)), max_size=30)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -64,7 +64,6 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.sampled_from(COMBINATIONS))
-@settings(deadline=None)
 def test_with_enough_streams_each_distinct_point_is_one_the_longest_lived_first(rows, combination):
     bits, life, pages = zip(*rows, strict=True)
     labels = labels_of(bits, life, pages)
@@ -173,7 +172,7 @@ print(hashlib.sha256(b"".join(one.tobytes() for one in found)).hexdigest())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_the_same_streams_on_any_number_of_threads():
     found = {
         subprocess.run(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.systems.streams.compact import LEAST_RANGES, Evidence, compact, most_ranges
@@ -44,7 +44,6 @@ def cost_of(sid: Dictionary, found: Dictionary, evidence: Evidence) -> tuple[flo
     return float((evidence.pages * distance[before, after]).sum()), distance
 
 
-@settings(deadline=None)
 @given(learned(), st.integers(LEAST_RANGES, 20))
 def test_no_dictionary_of_as_few_ranges_is_less_wrong(made, most):
     sid, evidence = made
@@ -61,7 +60,6 @@ def test_no_dictionary_of_as_few_ranges_is_less_wrong(made, most):
     assert cost == pytest.approx(min(one for ranges, one in least.items() if ranges <= len(found)), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(learned(), st.integers(LEAST_RANGES, 20))
 def test_what_lies_behind_stays_and_neighbours_of_one_stream_are_one_range(made, most):
     sid, evidence = made
@@ -74,7 +72,6 @@ def test_what_lies_behind_stays_and_neighbours_of_one_stream_are_one_range(made,
     assert set(found.streams) <= set(sid.streams)
 
 
-@settings(deadline=None)
 @given(learned(zero=True))
 def test_gaps_are_given_up_before_any_chunk_that_was_learned(made):
     """As many ranges as the learned chunks make when nothing lies between them: all keep their stream."""

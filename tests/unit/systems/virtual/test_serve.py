@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import BundleError, ConfigError
@@ -25,7 +25,6 @@ def serving(queue="lru", start=COLD, rates=(), **more) -> VirtualServing:
     return VirtualServing(arch=arch, policy={"start": start}, profile=np.array(rates, np.float64))
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_positions_are_those_of_a_list_and_hits_those_of_the_mapping(data):
     ids = data.draw(st.lists(st.integers(0, 20), min_size=1, max_size=80))

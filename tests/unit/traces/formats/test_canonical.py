@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -31,7 +31,6 @@ def full(n: int, seed: int) -> Trace:
 
 
 @pytest.mark.parametrize("name", ["csv", "parquet"])
-@settings(max_examples=20, deadline=None)
 @given(n=st.integers(1, 200), seed=st.integers(0, 99), every=st.booleans())
 def test_round_trip(name: str, n: int, seed: int, every: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
     trace = full(n, seed) if every else seeded_trace(n, 50, seed)

@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import TraceError
@@ -38,7 +38,6 @@ def time_text(time_us: int, unit: str) -> str:
     return f"{time_us // 10**digits}.{time_us % 10**digits:0{digits}d}"
 
 
-@settings(max_examples=120, deadline=None)
 @given(REQUESTS, st.data())
 def test_a_written_table_reads_back_equal(tmp_path_factory, requests, data):
     draw = lambda options: data.draw(st.sampled_from(sorted(options)))  # noqa: E731
