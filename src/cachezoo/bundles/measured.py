@@ -89,17 +89,18 @@ def measured(trained: TrainedModel, metrics: Metrics) -> dict[str, Any]:
 
 
 def _comparisons(trained: TrainedModel, flash: FlashMetrics) -> dict[str, Comparison]:
-    """The model's in the flash cache by test trace: an admission by itself, a prefetch with its admission."""
-    if flash.model_id == trained.model_id:
-        return {name: trace.admission_alone for name, trace in flash.traces.items()}
+    """What a cache that runs the model does on each test trace: an admission with the prefetch that goes with it.
+
+    A prefetch model that was not promoted runs nowhere.
+    """
     if trained.model_id in flash.beside:
-        return {name: trace.admission_alone for name, trace in flash.beside[trained.model_id].traces.items()}
-    own = flash.prefetch.model_id == trained.model_id
-    return {name: trace.deployed for name, trace in flash.traces.items()} if own else {}
+        return {name: trace.deployed for name, trace in flash.beside[trained.model_id].traces.items()}
+    shipped = [flash.model_id, *([flash.prefetch.model_id] if flash.prefetch.promoted else [])]
+    return {name: trace.deployed for name, trace in flash.traces.items()} if trained.model_id in shipped else {}
 
 
 def _flash(comparison: Comparison) -> dict[str, Any]:
-    """Read disk-head time with the shipped threshold: the model's, and each other policy's at its writes.
+    """Read disk-head time as shipped: the model's, and each other policy's at its writes.
 
     What is saved stands flat against RejectX, and after `best_` against the best policy without a model.
     """
@@ -114,7 +115,7 @@ def _flash(comparison: Comparison) -> dict[str, Any]:
 
 
 def promotion(measured: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether a bundle may be `champion`, and why: what its judge said on validation; test figures decide nothing.
+    """Whether a bundle may take an empty seat, and why: what its judge said on validation; test figures decide nothing.
 
     The same as `cachezoo.models.trained.TrainedModel.promoted`, read from a manifest; a model that never trained has no
     bundle.

@@ -1,9 +1,10 @@
 """`make release`: bundles as archives with their checksums, and docs/zoo.md, which lists them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cachezoo.bundles.figures import headline
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
@@ -19,11 +20,13 @@ HEAD = """# The zoo
 What `make release` packs: one archive for each bundle, with `SHA256SUMS`. `sha256sum -c SHA256SUMS` checks them, and
 `cachezoo-bundle verify FILE.zip` recomputes their golden rows. Equal models give equal archives, byte for byte.
 
-*Profile* block: a block layer can run it; full: it also wants names of processes or namespaces. *Deploy*: it beat its
-baseline on validation, with the interval of the difference above 0.
+*Profile* block: a block layer can run it; full: it also wants names of processes or namespaces. *Promoted*: it beat its
+baseline on validation, with the interval of the difference above 0. *Headline*: of the test traces at home, as shipped;
+MLflow has the same figure by the same name ([tracking.md](tracking.md)). Who runs, the champion of each seat, is in
+`zoo.json`; `cachezoo zoo` prints it with this list.
 
-| model | version | what it does | profile | archive, KiB | deploy | model digest |
-|---|---|---|---|---|---|---|
+| model | version | what it does | profile | archive, KiB | promoted | headline | model digest |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -82,16 +85,22 @@ def release(folders: Sequence[Path], out: Path, key: Path | None = None) -> list
     return found
 
 
-def zoo_page(found: Sequence[Released]) -> str:
-    """Markdown of docs/zoo.md."""
-    return HEAD + "".join(f"| {' | '.join(_cells(one))} |\n" for one in found)
+def zoo_page(found: Sequence[Released], unseen: Collection[str] = ()) -> str:
+    """Markdown of docs/zoo.md.
+
+    Args:
+        found: the bundles.
+        unseen: test traces of programs that no train trace came from, which no headline counts.
+    """
+    return HEAD + "".join(f"| {' | '.join(_cells(one, unseen))} |\n" for one in found)
 
 
-def _cells(one: Released) -> list[str]:
+def _cells(one: Released, unseen: Collection[str]) -> list[str]:
     bundle = one.bundle
     good, _ = promotion(bundle.manifest["measured"])
-    kind = SYSTEMS[bundle.kind]
+    told = headline(bundle.manifest["measured"], bundle.kind, unseen)
     return [
-        f"`{bundle.id}`", bundle.version, kind.title, str(bundle.manifest.get("profile", "full")),
-        str(-(-one.size // 1024)), "yes" if good else "no", f"`{bundle.model_digest[:16]}`",
+        f"`{bundle.id}`", bundle.version, SYSTEMS[bundle.kind].title, str(bundle.manifest.get("profile", "full")),
+        str(-(-one.size // 1024)), "yes" if good else "no", "-" if told is None else f"{told[0]} {told[1]:.3f}",
+        f"`{bundle.model_digest[:16]}`",
     ]  # fmt: skip

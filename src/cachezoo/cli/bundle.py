@@ -58,14 +58,16 @@ def bundle_release(
     from rich.table import Table
 
     from cachezoo import paths
+    from cachezoo.bundles.figures import unseen_traces
     from cachezoo.bundles.release import bundles_below, release, zoo_page
     from cachezoo.console import out
     from cachezoo.io import atomic_file
 
-    found = release(bundles_below(project() / paths.BUNDLES), out_dir, key)
+    root = project()
+    found = release(bundles_below(root / paths.BUNDLES), out_dir, key)
     if page is not None:
         with atomic_file(page) as temporary:
-            temporary.write_text(zoo_page(found), encoding="utf-8")
+            temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8")
     if as_json:
         rows = [{"archive": str(one.archive), "bytes": one.size, "sha256": one.sha256} for one in found]
         typer.echo(json.dumps(rows))

@@ -1,5 +1,6 @@
 """`cachezoo zoo`, `promote`, `rollback`: which bundles run."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Annotated
@@ -59,15 +60,18 @@ def rollback(
 
 @app.command()
 def zoo(as_json: Json = False) -> None:
-    """Show which bundles run."""
+    """Show which bundles run, and every bundle of the project: those that MLflow and docs/zoo.md list."""
     from rich.table import Table
 
     from cachezoo.console import out
-    from cachezoo.tracking.zoo import read_zoo
+    from cachezoo.tracking.listed import listed
+    from cachezoo.tracking.seats import read_zoo
 
-    found = read_zoo(project())
+    root = project()
+    found, bundles = read_zoo(root), listed(root)
     if as_json:
-        typer.echo(json.dumps(found.model_dump(mode="json"), allow_nan=False))
+        rows = [dataclasses.asdict(one) for one in bundles]
+        typer.echo(json.dumps({**found.model_dump(mode="json"), "bundles": rows}, allow_nan=False))
         return
     table = Table("seat", "champion", "version", "model digest", "prefetch", "why", title="zoo.json")
     for name, seat in found.seats.items():
@@ -76,3 +80,12 @@ def zoo(as_json: Json = False) -> None:
             who = one.id if seat.champion else f"nobody ({one.id} challenges)"
             table.add_row(name, who, one.version, one.model_digest[:16], one.prefetch or "-", one.why)
     out().print(table if found.seats else "Nobody runs yet: cachezoo promote models/bundles/ID.")
+    if not bundles:
+        out().print("No bundles here: make repro exports them. docs/zoo.md lists those of the release.")
+        return
+    table = Table("bundle", "version", "seat", "is", "promoted", "headline", title="models/bundles")
+    for own in bundles:
+        told = "-" if own.headline is None else f"{own.headline[0]} {own.headline[1]:.3f}"
+        promoted = "yes" if own.promoted else "no"
+        table.add_row(own.id, own.version, own.seat or "-", own.standing or "-", promoted, told)
+    out().print(table)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.bundles.reader import Bundle
+from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
 from cachezoo.errors import ConfigError, no_trace
 from cachezoo.flash.geometry import label_of
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 F64 = npt.NDArray[np.float64]
 BLOCKS = 20
-PAGE, FLASH = "page", "flash"
-ROLES = {"caching": PAGE, "reuse": PAGE, "admission": FLASH}
 OPS = ("read", "write")
 UNITS = {PAGE: "hits per page access", FLASH: "read disk-head ms saved per request"}
 TIMED = 20_000
@@ -72,10 +71,11 @@ def role_of(bundle: Bundle) -> str:
     Raises:
         ConfigError: bundles of its kind run beside others, or decide nothing in a cache.
     """
-    if bundle.kind not in ROLES:
+    seat = seat_of(bundle.kind, bundle.manifest["category"])
+    if seat is None:
         message = f"{bundle.where}: a {bundle.kind} bundle does not run alone; promote one of {', '.join(ROLES)}"
         raise ConfigError(message)
-    return f"{ROLES[bundle.kind]}/{bundle.manifest['category'] or 'all'}"
+    return seat
 
 
 def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:

@@ -12,8 +12,8 @@ on validation. Three comparisons, since a threshold chosen on validation need no
 - `at_budget`: every policy's knob, the model's too, meets the configured budget on the test trace itself.
   Where RejectX cannot reach the budget, `at_rejectx_rate` repeats this at the writes RejectX does reach.
 
-The admission models beside the full one (`cachezoo.systems.admission.variants`) run by themselves, as shipped, in their
-plain mode, and at the budget: `FlashMetrics.beside`.
+The admission models beside the full one (`cachezoo.systems.admission.variants`) run as shipped, each in its plain mode
+and the others at its writes, and at the budget: `FlashMetrics.beside`.
 
 A rival is compared with at no more writes than it makes: where the model is ahead of it within the tolerance, its
 threshold is raised until it writes no more.
@@ -164,7 +164,6 @@ def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Set
     problem = flash_problem(trace, label, flash)
     opt = {mode: label_problem(problem, label, mode) for mode in OPT_MODES}
     bench = Bench(trace, problem, opt, models.decide(trace, problem), chosen, flash, settings.seed)
-    shipped = bench.shipped()
     at_budget = bench.compare(problem.budget, None)
     reference = at_budget.rows[REJECTX]
     short = not reference.reached and reference.segment_writes > 0
@@ -179,7 +178,7 @@ def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Set
             enough_reads=bench.windows.reads >= flash.window_min_reads,
         ),
         **bench.unbudgeted(),
-        deployed=bench.compare(float(max(1, shipped.run.segment_writes)), shipped),
+        deployed=bench.compare_shipped(),
         admission_alone=bench.compare_alone(),
         at_budget=at_budget,
         at_rejectx_rate=bench.compare(float(reference.segment_writes), None) if short else None,
@@ -205,12 +204,10 @@ def evaluate_beside(folder: Path, tests: Mapping[str, Trace], chosen: Baselines,
         serving, problem = load_admission(folder)[1], flash_problem(trace, settings.label, flash)
         scores, fetched = serving.scores(serve_trace(serving, trace)), beside(problem, mode)
         ours = Decisions(scores, float(setting["threshold"]), serving.threshold, mode, fetched)
-        opt = {NO_PREFETCH: label_problem(problem, settings.label, NO_PREFETCH)}
+        opt = {name: label_problem(problem, settings.label, name) for name in OPT_MODES}
         bench = Bench(trace, problem, opt, ours, chosen, flash, settings.seed)
         traces[key] = BesideTrace(
-            deployed=bench.row(bench.shipped(), mode),
-            at_budget=bench.row(learned(problem, scores, fetched), mode),
-            admission_alone=bench.compare_alone(),
+            deployed=bench.compare_shipped(), at_budget=bench.row(learned(problem, scores, fetched), mode)
         )
     return BesideModel(**dict(_verdict(trained)), mode=mode, traces=traces)
 

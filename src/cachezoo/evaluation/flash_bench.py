@@ -126,11 +126,6 @@ class Bench:
         ours = self._ours
         return Tuned(self.problem.run(ours.scores >= ours.threshold, ours.prefetch), ours.threshold, True)
 
-    def shipped_alone(self) -> Tuned:
-        """The admission as shipped, without prefetch."""
-        ours = self._ours
-        return Tuned(self.problem.run(ours.scores >= ours.alone), ours.alone, True)
-
     def opt(self, problem: FlashProblem, modes: tuple[OptMode, ...] = OPT_MODES) -> tuple[str, Tuned]:
         """OPT in the best of some modes on this very trace, as a bound may: the lowest mean load."""
         found: dict[str, Tuned] = {}
@@ -157,9 +152,14 @@ class Bench:
         named = with_mode | {name + WITHOUT: own for name, own in without.items()}
         return self._comparison(budget, named, self._ours.prefetch, self._chosen.best, REJECTX + WITHOUT)
 
+    def compare_shipped(self) -> Comparison:
+        """The models as shipped, and the others at their writes."""
+        ours = self.shipped()
+        return self.compare(float(max(1, ours.run.segment_writes)), ours)
+
     def compare_alone(self) -> Comparison:
         """The admission as shipped by itself, and the others at its writes, all without prefetch."""
-        ours = self.shipped_alone()
+        ours = Tuned(self.problem.run(self._ours.scores >= self._ours.alone), self._ours.alone, True)
         budget = float(max(1, ours.run.segment_writes))
         problem = replace(self.problem, budget=budget)
         named = self._rivals(problem, dict.fromkeys(BUDGETED, NONE), (NO_PREFETCH,)) | {MODEL: (NONE, ours)}

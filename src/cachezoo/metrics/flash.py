@@ -203,13 +203,15 @@ class BesideTrace(Document):
     """An admission model beside the full one on a test trace, in the plain prefetch mode that validation chose."""
 
     deployed: Annotated[
-        FlashRow, Each("an admission model beside the full one as shipped", "model and trace", like=OF_DEPLOYED)
+        Comparison, Each("a model beside the full one as shipped", "model and trace", like="the full one's")
     ]
     at_budget: Annotated[
-        FlashRow, Each("the same, its threshold at the write budget of the trace", "model and trace", like=OF_DEPLOYED)
-    ]
-    admission_alone: Annotated[
-        Comparison, Each("a model beside the full one by itself", "model and trace", like="the full one's")
+        FlashRow,
+        Each(
+            "a model beside the full one, its threshold at the write budget of the trace",
+            "model and trace",
+            like=OF_DEPLOYED,
+        ),
     ]
 
 

@@ -49,8 +49,8 @@ TERMS = {
         "the SSD at once. Any policies: each order with policies of this project in RAM and on the SSD."
     ),
     "promoted, champion": (
-        "A model that beat its baseline on validation with the interval of the difference above 0. Test traces "
-        "decide nothing."
+        "Promoted is a model that beat its baseline on validation with the interval of the difference above 0. Test "
+        "traces decide nothing. Such a model may be champion: the one that runs, as zoo.json says."
     ),
     "home, set-up": (
         "Where a test trace stands to what the cache for every workload was trained on: later days of the very "

@@ -1,37 +1,34 @@
 """What there is to track, read from stage outputs alone; MLflow is not needed for it."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from cachezoo import paths
+from cachezoo.bundles.figures import PER_TRACE, figures, unseen_traces
 from cachezoo.bundles.integrity import read_checked
 from cachezoo.bundles.measured import measured, read_metrics
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
-from cachezoo.errors import ConfigError
+from cachezoo.bundles.seats import PAGE, ROLES, seat_of
 from cachezoo.io import dump_json, read_refusal, sha256_file
 from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.metrics.files import read_category
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
 from cachezoo.plots import plots_of
 from cachezoo.systems.registry import SYSTEMS
-from cachezoo.yaml_file import read_yaml
 
-CHAMPION, CHALLENGER = "champion", "challenger"
-# What kinds are compared by; bare names, where MLflow folds what has a prefix into sections. A kind has its own alone.
-HEADLINES = tuple(dict.fromkeys(name for system in SYSTEMS.values() for name in system.headline))
 FIRST = tuple(dict.fromkeys(system.headline[0] for system in SYSTEMS.values()))  # one of each kind
-UNSEEN = "unseen"
-# Of a model of all categories: its median at home is its headline, as a mean over programs that it never saw is none.
-MEDIANS = {"home_gap_closed": "gap_closed", "program_gap_closed": f"{UNSEEN}/gap_closed"}
-PER_TRACE = ("hit_ratio", "gap_closed", "gap_points")
+AT_VERDICT = (*PER_TRACE, "best_classic_hit_ratio", "optimum_hit_ratio")
+COSTS = ("mean_response_us", "ssd_writes_per_100_io")  # of a page cache, beside its hits
 TRACK = Table(
     Each("one tracked model", "model", text="what MLflow was told"),
     {
         "<model>.digest": Column("text or null", Means("of its bundle; null without one")),
-        "<model>.alias": Column("text or null", Means("champion or challenger; null without a bundle")),
+        "<model>.verdict": Column("text", Means("better or no better than its baseline on validation, or untrained")),
     },
 )
 
@@ -43,19 +40,19 @@ class Record:
     Attributes:
         model_id: `kind[.category].arch`.
         digest: the bundle's, or where there is none the sha256 of REFUSED.json or of train.json.
-        alias: `champion` or `challenger`; None where there is no bundle.
+        model_digest: the bundle's, by which zoo.json names who runs; None where there is no bundle.
         bundle: the bundle's folder, or None.
         params: shape, seeds and the like, as text.
         metrics: figures by name; the same names in every family.
         curves: (training/NAME, step, value) of the training.
-        tags: kind, category, champion, verdict …
+        tags: kind, category, seat, verdict …
         card: Markdown for the run's page.
         plots: the report's plots that say something of the model, as far as they are drawn.
     """
 
     model_id: str
     digest: str
-    alias: str | None
+    model_digest: str | None
     bundle: Path | None
     params: dict[str, str]
     metrics: dict[str, float]
@@ -83,31 +80,13 @@ def gather(root: Path) -> list[Record]:
     return [_record(root, file.parent, unseen) for file in folders]
 
 
-def unseen_traces(root: Path) -> frozenset[str]:
-    """Test traces of programs that no train trace came from, as params.yaml names them; none without one.
-
-    Raises:
-        CachezooError: params.yaml is damaged.
-    """
-    if not (root / paths.PARAMS).exists():
-        return frozenset()
-    found = read_yaml(root / paths.PARAMS)
-    data = found.get("data") if isinstance(found, dict) else None
-    traces = data.get("traces") if isinstance(data, dict) else None
-    if not isinstance(traces, dict):
-        message = f"{root / paths.PARAMS}: holds no data.traces; run `dvc repro compose`"
-        raise ConfigError(message)
-    return frozenset(key for key, entry in traces.items() if entry.get("unseen"))
-
-
 def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
     trained = read_trained(folder)
     bundle_dir = root / paths.bundle(trained.model_id)
-    digest, alias, section, card, state = sha256_file(folder / FILE), None, None, trained.reason, "no bundle"
+    digest, acts, section, card, state = sha256_file(folder / FILE), None, None, trained.reason, "no bundle"
     if (bundle_dir / MANIFEST).exists():
         bundle = read_checked(bundle_dir)
-        digest, section = bundle.digest, bundle.manifest["measured"]
-        alias = CHAMPION if trained.promoted else CHALLENGER
+        digest, acts, section = bundle.digest, bundle.model_digest, bundle.manifest["measured"]
         card, state = bundle.files[CARD].decode("utf-8"), str(bundle.manifest["version"])
     elif (bundle_dir / REFUSED).exists():
         digest, state = sha256_file(bundle_dir / REFUSED), "refused"
@@ -123,15 +102,19 @@ def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
         "beats_baseline": str(trained.beats_baseline).lower(),
         "verdict": _verdict(trained),
         "why": trained.reason,
-        "champion": "yes" if alias == CHAMPION else "no",
+        "seat": seat_of(trained.kind, trained.category) or "none",
     }
     return Record(
         model_id=trained.model_id,
         digest=digest,
-        alias=alias,
-        bundle=bundle_dir if alias else None,
+        model_digest=acts,
+        bundle=bundle_dir if acts else None,
         params=_params(trained),
-        metrics={**figures(section, SYSTEMS[trained.kind].headline, unseen), **_at_verdict(section, trained)},
+        metrics={
+            **figures(section, SYSTEMS[trained.kind].headline, unseen),
+            **_in_page_caches(root, trained),
+            **_at_verdict(section, trained),
+        },
         curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES_FILE)],
         tags=tags,
         card=card,
@@ -140,16 +123,40 @@ def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
 
 
 def _at_verdict(section: Mapping[str, Any], trained: TrainedModel) -> dict[str, float]:
-    """Each trace's figures of a model that was run at several capacities: at that of its verdict."""
+    """Each trace's figures of a model that was run at several capacities: at that of its verdict.
+
+    Where several trainings were run, `hit_ratio` is that of the one that is kept, and mean and standard deviation of
+    all stand beside it.
+    """
     at = trained.calibration.get("capacity")
-    return {
-        f"{trace}/{name}": float(row[name])
-        for trace, rows in section["baselines"].items()
-        for row in rows
-        if row.get("policy") == trained.model_id and "capacity_fraction" in row and row["capacity_fraction"] == at
-        for name in PER_TRACE
-        if row.get(name) is not None
-    }
+    found: dict[str, float] = {}
+    for trace, rows in section["baselines"].items() if at is not None else ():
+        for row in rows:
+            if row.get("policy") != trained.model_id or row.get("capacity_fraction") != at:
+                continue
+            found |= {f"{trace}/{name}": float(row[name]) for name in AT_VERDICT if row.get(name) is not None}
+            if len(seeds := row.get("seed_hit_ratios", ())) > 1:
+                found |= {f"{trace}/hit_ratio_mean": fmean(seeds), f"{trace}/hit_ratio_sd": stdev(seeds)}
+    return found
+
+
+def _in_page_caches(root: Path, trained: TrainedModel) -> dict[str, float]:
+    """Each test trace's figures of a page cache, and those of the best classic and the optimum there."""
+    if ROLES.get(trained.kind) != PAGE:
+        return {}
+    found: dict[str, float] = {}
+    for file in sorted((root / paths.METRICS).glob("*.json")):
+        if file.stem in SYSTEMS or trained.category not in (None, file.stem):
+            continue
+        page = read_category(file)
+        own = page.models.get(trained.model_id)
+        for key, row in own.test.items() if own is not None else ():
+            best, optimum = page.traces[key].best(), page.traces[key].row(page.traces[key].optimum)
+            found |= {f"{key}/{name}": getattr(row, name) for name in COSTS}
+            found |= {f"{key}/best_classic_{name}": getattr(best, name) for name in ("hit_ratio", *COSTS)}
+            if optimum is not None:
+                found[f"{key}/optimum_hit_ratio"] = optimum.hit_ratio
+    return found
 
 
 def _verdict(trained: TrainedModel) -> str:
@@ -165,70 +172,9 @@ def _params(trained: TrainedModel) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
-def figures(
-    section: Mapping[str, Any], headline: Collection[str], unseen: Collection[str] = ()
-) -> dict[str, float]:  # fmt: skip
-    """Flat figures of a manifest's `measured`: the same name for the same thing in every kind.
-
-    Headlines keep their bare name (`hit_ratio`, `gap_closed` …): the mean over the test traces at home, those of
-    programs that train traces came from. The rest has a prefix: `unseen/` the mean of a headline over the other test
-    traces, `TRACE/` one trace's, `test/` other means over those at home, `flash/` other figures of the flash cache,
-    `validation/`. An interval becomes NAME_low and NAME_high.
-
-    Args:
-        section: the manifest's.
-        headline: of the model's system.
-        unseen: test traces of programs that no train trace came from.
-    """
-    evaluated = section["evaluated"]
-    validation = {**section["training"], **_scalars(evaluated.get("validation", {}))}
-    flat = _prefixed("validation", {**_scalars(evaluated), **validation})
-    test = evaluated.get("test", {})
-    medians = {to: test[name] for name, to in MEDIANS.items() if name in test}
-    # A mean over home and away is no headline: such a model has medians instead.
-    bare = [name for name in headline if not (medians and name in PER_TRACE)]
-    flat.update(_over_traces(test, "test", bare, unseen))
-    flat.update(_over_traces(evaluated.get("flash", {}), "flash", headline, unseen))
-    flat.update(medians)
-    return {name: float(value) for name, value in flat.items() if value is not None}
-
-
-def _prefixed(prefix: str, values: Mapping[str, Any], bare: Collection[str] = ()) -> dict[str, Any]:
-    return {name if name in bare else f"{prefix}/{name}": value for name, value in values.items()}
-
-
-def _scalars(values: Mapping[str, Any]) -> dict[str, float]:
-    """Numbers and intervals of a mapping; texts, truth values and nested parts are left out."""
-    out: dict[str, float] = {}
-    for name, value in values.items():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            out[name] = value
-        elif isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
-            stem = name.removesuffix("_interval")
-            out[f"{stem}_low"], out[f"{stem}_high"] = value
-    return out
-
-
-def _over_traces(
-    values: Mapping[str, Any], prefix: str, bare: Collection[str], unseen: Collection[str]
-) -> dict[str, float]:  # fmt: skip
-    """Figures given flat, or by trace: then the mean over those at home, that over the unseen, and each trace's own."""
-    by_trace = {name: _scalars(part) for name, part in values.items() if isinstance(part, Mapping)}
-    home = [part for trace, part in by_trace.items() if trace not in unseen]
-    out = _prefixed(prefix, {**_scalars(values), **_means(home)}, bare)
-    away = _means([part for trace, part in by_trace.items() if trace in unseen])
-    out.update({f"{UNSEEN}/{name}": value for name, value in away.items() if name in bare})
-    for trace, part in by_trace.items():
-        out.update(_prefixed(trace, part))
-    return out
-
-
-def _means(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Of each figure, over the parts that have it."""
-    found = {name: [part[name] for part in parts if name in part] for part in parts for name in part}
-    return {name: sum(values) / len(values) for name, values in sorted(found.items())}
-
-
 def track_table(records: list[Record]) -> dict[str, dict[str, str | None]]:
-    """What models/track.json holds: of each model the bundle's digest (null where there is none) and alias."""
-    return {r.model_id: {"digest": r.digest if r.bundle else None, "alias": r.alias} for r in records}
+    """What models/track.json holds: of each model the bundle's digest (null where there is none) and verdict.
+
+    Not who is champion: zoo.json says that, and changes by command.
+    """
+    return {r.model_id: {"digest": r.digest if r.bundle else None, "verdict": r.tags["verdict"]} for r in records}

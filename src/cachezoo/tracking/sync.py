@@ -21,10 +21,12 @@ from cachezoo.io import names_full_disk, write_json
 from cachezoo.systems.registry import bundling_of
 from cachezoo.tracking.artifacts import ARTIFACTS, BUNDLE, CARD, MODEL, PLOTS, clear, prune, seal
 from cachezoo.tracking.database import DATABASE, EXPERIMENT, opened, renew
-from cachezoo.tracking.records import CHALLENGER, CHAMPION, FIRST, Record, gather, track_table
+from cachezoo.tracking.records import FIRST, Record, gather, track_table
+from cachezoo.tracking.seats import CHALLENGER, CHAMPION, Zoo, read_zoo
 
-DIGEST, MODEL_ID, FINGERPRINT, SEAL, NOTE = (
+DIGEST, MODEL_DIGEST, MODEL_ID, FINGERPRINT, SEAL, NOTE = (
     "cachezoo.digest",
+    "cachezoo.model_digest",
     "cachezoo.model",
     "cachezoo.fingerprint",
     "cachezoo.files",
@@ -34,9 +36,9 @@ ABOUT = (
     "One run for each trained model. Bare names: means over test traces of programs it was trained on; unseen/NAME: of "
     "others; TRACE/NAME: of one."
 )
-# A shared view of the pages: the table of runs with verdict, champion and one figure a kind, the champions first.
+# A shared view of the pages: the table of runs with champion, verdict and one figure a kind, the champions first.
 VIEW = "headlines"
-TAGS = ("champion", "verdict", "kind", "category")
+TAGS = (CHAMPION, "verdict", "kind", "category")
 COLUMNS = [*(f"metrics.`{name}`" for name in FIRST), *(f"tags.`{name}`" for name in TAGS)]
 # MLflow opens its AI assistant where the address says localhost or 127.0.0.1, and has no setting against it. Browsers
 # resolve every name below .localhost to this machine by themselves.
@@ -44,7 +46,7 @@ NAME = "cachezoo.localhost"
 PAGES = {
     "mlflow.experimentKind": "custom_model_development",  # the pages guess GenAI otherwise
     f"mlflow.sharedViewState.{VIEW}": json.dumps(
-        {"selectedColumns": COLUMNS, "orderByKey": "tags.`champion`", "orderByAsc": False}
+        {"selectedColumns": COLUMNS, "orderByKey": f"tags.`{CHAMPION}`", "orderByAsc": False}
     ),
     NOTE: ABOUT,
 }
@@ -67,7 +69,7 @@ class SyncReport:
     Attributes:
         created, replaced, unchanged: runs.
         restored: runs whose files were missing or changed, and were logged again.
-        aliases: of the registered models.
+        aliases: of all registered models, by name: champion or challenger of its seat, None for neither.
         removed: folders of files that no run owned.
     """
 
@@ -157,6 +159,20 @@ def sync(root: Path) -> SyncReport:
     return _sync(root, gather(root))
 
 
+def follow(root: Path) -> None:
+    """Set the aliases of registered models, and the tag `champion` of their runs, as zoo.json says.
+
+    Raises:
+        CachezooError: zoo.json or the database cannot be used.
+    """
+    os.environ.update(QUIET)
+    from mlflow.tracking import MlflowClient
+
+    zoo, uri = read_zoo(root), tracking_uri(root)
+    with opened(root):
+        _follow(MlflowClient(tracking_uri=uri, registry_uri=uri), zoo)
+
+
 def _sync(root: Path, records: list[Record]) -> SyncReport:
     os.environ.update(QUIET)
     from mlflow.tracking import MlflowClient
@@ -170,9 +186,9 @@ def _sync(root: Path, records: list[Record]) -> SyncReport:
         _drop_default(client)
         for record in records:
             run = _upsert_run(client, root, experiment, record, report)
-            report.aliases[record.model_id] = record.alias
-            if record.alias is not None:
+            if record.bundle is not None:
                 _register(client, run, record)
+        report.aliases = _follow(client, read_zoo(root))
         report.removed = prune(root, lambda: _owners(client, experiment))
     return report
 
@@ -258,6 +274,7 @@ def _create_run(client: Any, root: Path, experiment: str, record: Record) -> str
 
     source = {"mlflow.source.name": f"pipelines/fit_{record.tags['kind']}.py", "mlflow.source.type": "LOCAL"}
     tags = {**record.tags, **source, MODEL_ID: record.model_id, DIGEST: record.digest, NOTE: _note(record.card)}
+    tags[CHAMPION] = "no"  # until the aliases follow zoo.json
     run = client.create_run(experiment, run_name=record.model_id, tags=tags)
     run_id, start = str(run.info.run_id), int(run.info.start_time)
     metrics = [Metric(name, value, start, 0) for name, value in sorted(record.metrics.items())]
@@ -303,22 +320,45 @@ def _log_model(client: Any, run_id: str, path: Path) -> None:  # noqa: ANN401 - 
 
 
 def _register(client: Any, run_id: str, record: Record) -> None:  # noqa: ANN401 - MlflowClient
-    """Register the bundle as a version of its model and set its alias.
-
-    A challenger leaves the champion that an earlier bundle may be; a champion stops being challenger.
-    """
+    """Register the bundle as a version of its model."""
     if not client.search_registered_models(f"name = '{record.model_id}'"):
-        kept = {name: record.tags[name] for name in ("kind", "category")}
+        kept = {name: record.tags[name] for name in ("kind", "category", "seat")}
         what = bundling_of(record.tags["kind"]).card.what
         client.create_registered_model(record.model_id, tags=kept, description=what)
     versions = client.search_model_versions(f"name = '{record.model_id}'")
-    mine = next((version for version in versions if version.run_id == run_id), None)
-    if mine is None:
-        tags = {DIGEST: record.digest, "bundle": record.tags["bundle"]}
+    if not any(version.run_id == run_id for version in versions):
+        tags = {DIGEST: record.digest, MODEL_DIGEST: record.model_digest, "bundle": record.tags["bundle"]}
         source, verdict = f"runs:/{run_id}/model", record.tags["why"]
-        mine = client.create_model_version(record.model_id, source, run_id, tags=tags, description=verdict)
-    aliases = client.get_registered_model(record.model_id).aliases
-    if str(aliases.get(record.alias)) != str(mine.version):
-        client.set_registered_model_alias(record.model_id, record.alias, mine.version)
-    if record.alias == CHAMPION and str(aliases.get(CHALLENGER)) == str(mine.version):
-        client.delete_registered_model_alias(record.model_id, CHALLENGER)
+        client.create_model_version(record.model_id, source, run_id, tags=tags, description=verdict)
+
+
+def _follow(client: Any, zoo: Zoo) -> dict[str, str | None]:  # noqa: ANN401 - MlflowClient
+    """Let aliases, and the tag `champion` of runs, be what zoo.json says; returns each registered model's alias.
+
+    The newest version of a bundle that acts alike has the alias. Models that no sync registered are left alone.
+    """
+    found: dict[str, str | None] = {}
+    for model in _all_pages(lambda token: client.search_registered_models(page_token=token)):
+        versions = [one for one in client.search_model_versions(f"name = '{model.name}'") if DIGEST in one.tags]
+        standing = {
+            zoo.standing(model.name, one.tags.get(MODEL_DIGEST)): str(one.version)
+            for one in sorted(versions, key=lambda one: int(one.version))
+        }
+        for alias in (CHAMPION, CHALLENGER) if versions else ():
+            now, wanted = model.aliases.get(alias), standing.get(alias)
+            if wanted is not None and str(now) != wanted:
+                client.set_registered_model_alias(model.name, alias, wanted)
+            elif wanted is None and now is not None:
+                client.delete_registered_model_alias(model.name, alias)
+        for one in versions:
+            _mark(client, one.run_id, "yes" if str(one.version) == standing.get(CHAMPION) else "no")
+        if versions:
+            found[model.name] = next((alias for alias in (CHAMPION, CHALLENGER) if alias in standing), None)
+    return found
+
+
+def _mark(client: Any, run_id: str, champion: str) -> None:  # noqa: ANN401 - MlflowClient
+    """Say on a run's page whether its bundle is champion; runs that were replaced have none."""
+    run = client.get_run(run_id)
+    if run.info.lifecycle_stage == "active" and run.data.tags.get(CHAMPION) != champion:
+        client.set_tag(run_id, CHAMPION, champion)

@@ -2,83 +2,31 @@
 
 A *seat* is what one bundle is run as: the page cache of a category or of all, the flash cache of a category. It has a
 champion, perhaps a challenger, and the champions before. Their archives lie in models/zoo, named by model digest, so
-that going back needs no training.
+that going back needs no training. MLflow's aliases follow.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from cachezoo import paths
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
+from cachezoo.bundles.seats import ALL, FLASH, PAGE
 from cachezoo.bundles.verification import verify
 from cachezoo.bundles.writer import write_archive
-from cachezoo.documents import Document, Interval
-from cachezoo.errors import BundleError, ConfigError
-from cachezoo.evaluation.contest import FLASH, PAGE, Contest, accepted, contest, flash_setting, role_of
-from cachezoo.io import atomic_file, held, read_json, write_json
-from cachezoo.meanings import Each, Means
+from cachezoo.console import err
+from cachezoo.errors import BundleError, CachezooError, ConfigError
+from cachezoo.evaluation.contest import Contest, accepted, contest, flash_setting, role_of
+from cachezoo.io import atomic_file, held, write_json
+from cachezoo.tracking.database import DATABASE
+from cachezoo.tracking.seats import FILE, NOBODY, Entry, Seat, Zoo, read_zoo
+from cachezoo.tracking.sync import follow
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
-FILE = Path("zoo.json")
 STORE = Path("models/zoo")
-ALL = "all"
-
-
-class Entry(Document):
-    """A bundle in a seat."""
-
-    id: Annotated[str, Means("model")]
-    version: Annotated[str, Means("of the bundle")]
-    model_digest: Annotated[str, Means("sha256 of what acts; names its archive in models/zoo")]
-    profile: Annotated[str, Means("block, or full where it wants names that no block layer sees")]
-    threshold: Annotated[float | None, Means("at or above which it admits; null where it has none")]
-    prefetch: Annotated[str | None, Means("prefetch mode that runs beside; null outside flash caches")]
-    why: Annotated[str, Means("what gave it its place")]
-    lead: Annotated[float | None, Means("over the champion of that time on validation; null without one")]
-    interval: Annotated[Interval | None, Means("90 % of the lead")]
-
-
-class Seat(Document):
-    """What one bundle is run as."""
-
-    champion: Annotated[Entry | None, Means("runs")]
-    challenger: Annotated[Entry | None, Means("the last one that was not shown to be better")]
-    previous: Annotated[list[Entry], Means("champions before, the latest last")]
-
-
-class Zoo(Document):
-    """zoo.json."""
-
-    seats: Annotated[dict[str, Seat], Each("one seat", "role and category")]
-    sets: Annotated[
-        dict[str, dict[Literal["page", "flash"], str | None]],
-        Means("by category, the champions that run together: its own, else that of all"),
-    ]
-
-
-NOBODY = Seat(champion=None, challenger=None, previous=[])
-
-
-def read_zoo(root: Path) -> Zoo:
-    """zoo.json of a project; empty where there is none.
-
-    Raises:
-        ConfigError: it holds something else.
-    """
-    path = root / FILE
-    if not path.exists():
-        return Zoo(seats={}, sets={})
-    try:
-        return Zoo(**read_json(path))
-    except (ValidationError, TypeError) as error:
-        message = f"{path}: is no zoo ({str(error).splitlines()[0]}); restore it from Git"
-        raise ConfigError(message) from error
 
 
 def archive(root: Path, digest: str) -> Path:
@@ -120,6 +68,7 @@ def _written(root: Path, params: "Params", zoo: Zoo, role: str, seat: Seat) -> Z
     }
     found = Zoo(seats=dict(sorted(seats.items())), sets=sets)
     write_json(root / FILE, found.model_dump(mode="json"))
+    _followed(root)
     return found
 
 
@@ -159,6 +108,17 @@ def promote(
             return False, why, _written(root, params, zoo, role, seat.model_copy(update={"challenger": entry}))
         before = [*seat.previous, *([seat.champion] if seat.champion else [])]
         return True, why, _written(root, params, zoo, role, Seat(champion=entry, challenger=None, previous=before))
+
+
+def _followed(root: Path) -> None:
+    """Let MLflow's aliases follow; it is a view, and the seat is given whatever becomes of it."""
+    if not (root / DATABASE).exists():
+        return
+    try:
+        follow(root)
+    except CachezooError as error:
+        text = f"note: MLflow's aliases did not follow ({error}); cachezoo track sync sets them"
+        err().print(text, soft_wrap=True, markup=False)
 
 
 def _judged(

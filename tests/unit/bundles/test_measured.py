@@ -18,18 +18,24 @@ TRACE = FLASH.traces["web_test"]
 @pytest.mark.parametrize(
     ("model", "own"),
     [
-        (ADMISSION, TRACE.admission_alone),
-        (SMALL, FLASH.beside[SMALL].traces["web_test"].admission_alone),
-        (PREFETCH, TRACE.deployed),
+        (ADMISSION, TRACE.deployed),
+        (SMALL, FLASH.beside[SMALL].traces["web_test"].deployed),
     ],
 )
-def test_a_model_of_the_flash_cache_states_its_own_figures(model: str, own: Comparison) -> None:
+def test_an_admission_states_what_it_does_as_shipped(model: str, own: Comparison) -> None:
     told = measured(trained(model), Metrics(flash=FLASH))["evaluated"]["flash"]["web_test"]
     assert (told["mean_dt"], told["rejectx_mean_dt"]) == (
         own.rows["baleen"].read_dt.mean,
         own.rows["rejectx"].read_dt.mean,
     )
     assert told["mean_dt_saved"] == own.gap.mean_dt_saved and told["best_policy"] == own.best_policy
+
+
+def test_a_prefetch_model_states_what_is_deployed_where_it_was_promoted() -> None:
+    assert "flash" not in measured(trained(PREFETCH), Metrics(flash=FLASH))["evaluated"]
+    ships = FLASH.model_copy(update={"prefetch": FLASH.prefetch.model_copy(update={"beats_baseline": True})})
+    told = measured(trained(PREFETCH), Metrics(flash=ships))["evaluated"]["flash"]["web_test"]
+    assert told["mean_dt"] == TRACE.deployed.rows["baleen"].read_dt.mean
 
 
 def test_what_the_folder_says_of_the_inputs_is_stated(tmp_path: Path) -> None:

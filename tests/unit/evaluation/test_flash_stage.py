@@ -71,9 +71,9 @@ def test_models_beside_the_full_one_are_measured_as_it_is(tmp_path: Path, monkey
         trained = read_trained(paths.trained(name))
         assert (one.model_id, one.reason, one.mode) == (name, trained.reason, "none")
         own = one.traces["test"]
-        assert own.deployed.knob == trained.calibration["with_prefetch"]["threshold"]
-        assert own.admission_alone.rows["baleen"].knob == trained.calibration["threshold"]
-        assert own.admission_alone.budget_writes == own.admission_alone.rows["baleen"].segment_writes
+        assert own.deployed.rows["baleen"].knob == trained.calibration["with_prefetch"]["threshold"]
+        assert own.deployed.budget_writes == own.deployed.rows["baleen"].segment_writes
+        assert own.deployed.best_policy == full.deployed.best_policy
         budget, written = full.at_budget.budget_writes, own.at_budget.segment_writes
         assert 0 < written <= (1 + LABEL.budget_tolerance) * budget
         assert own.at_budget.reached == (written >= (1 - LABEL.budget_tolerance) * budget)
@@ -89,9 +89,8 @@ def test_the_full_model_given_as_one_beside_it_has_its_own_figures(
     settings = Settings.of(PARAMS, "database")
     own = evaluate_beside(paths.trained("admission.database.lgbm"), tests, chosen, settings).traces["test"]
     full = result.traces["test"]
-    assert own.admission_alone == full.admission_alone
     assert own.at_budget == full.at_budget.rows["baleen"]
-    assert own.deployed == full.deployed.rows["baleen"]
+    assert own.deployed == full.deployed
 
 
 def test_segments_that_stand_alone_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,25 @@ from pathlib import Path
 import pytest
 
 from cachezoo import paths
+from cachezoo.bundles.figures import figures, unseen_traces
+from cachezoo.bundles.measured import measured, read_metrics
 from cachezoo.errors import CachezooError
+from cachezoo.metrics.files import read_flash
 from cachezoo.plots import CARRIED, CONFUSION
 from cachezoo.systems.registry import SYSTEMS
-from cachezoo.tracking.records import figures, gather, read_curves, unseen_traces
-from tests.metrics_data import reuse_metrics, workload_metrics, write
-from tests.report_data import add_model, trained
+from cachezoo.tracking.records import gather, read_curves
+from tests.metrics_data import (
+    beside_model,
+    flash_metrics,
+    page_metrics,
+    page_model,
+    page_trace,
+    reuse_metrics,
+    row,
+    workload_metrics,
+    write,
+)
+from tests.report_data import ADMISSION, ROOT, add_model, trained
 
 SECTION = {
     "beats_baseline": True,
@@ -100,7 +113,7 @@ def test_models_of_all_categories_have_their_headlines_and_plots(tmp_path: Path)
     for name, (_, plot) in made.items():
         headline = set(SYSTEMS[name.split(".")[0]].headline)
         assert headline - {"hit_ratio", "gap_points"} <= set(records[name].metrics)
-        assert records[name].tags["champion"] == "no"  # neither has a bundle
+        assert records[name].tags["seat"] == {"reuse.follow": "page/all"}.get(name, "none")
         assert [path.name for path in records[name].plots] == [plot]
     own = records["reuse.follow"].metrics
     assert own["home_gap_closed"] == pytest.approx(0.2) and own["program_gap_closed"] == pytest.approx(-0.1)
@@ -120,3 +133,71 @@ def test_curves(tmp_path: Path) -> None:
     path.write_text("epoch,train_loss\n1,low\n")
     with pytest.raises(CachezooError, match=r"curves\.csv: a cell is no number"):
         read_curves(path)
+
+
+def test_variants_are_ranked_by_what_is_deployed_of_them(tmp_path: Path) -> None:
+    """By themselves, without their prefetch, the small forest would look best and the full one worst."""
+    means = {"": 1.0, "_block": 1.5, "_small": 1.75}
+    full = flash_metrics(ADMISSION, saved=0.5)
+    names = [f"{ADMISSION}{end}" for end in means]
+    beside = {f"{ADMISSION}{end}": beside_model(f"{ADMISSION}{end}", mean) for end, mean in means.items() if end}
+    write(tmp_path / paths.flash_metrics("web"), full.model_copy(update={"beside": beside}))
+    for name in names:
+        add_model(tmp_path, trained(name), card=False)
+    told = {record.model_id: record.metrics for record in gather(tmp_path)}
+    assert sorted(names, key=lambda name: -told[name]["best_mean_dt_saved"]) == names
+    deployed = {ADMISSION: full.traces["web_test"], **{name: one.traces["web_test"] for name, one in beside.items()}}
+    for name, trace in deployed.items():
+        row = trace.deployed.rows["baleen"]
+        assert (told[name]["web_test/mean_dt"], told[name]["peak_dt"]) == (row.read_dt.mean, row.read_dt.peak)
+
+
+def test_released_variants_are_ranked_as_deployed() -> None:
+    """By committed metrics: on the file server and the web, whose models need names, the full one is best."""
+    for category in ("fileserver", "web"):
+        found = read_flash(ROOT / paths.flash_metrics(category))
+        for key, trace in found.traces.items():
+            runs = {name: one.traces[key].deployed for name, one in found.beside.items()}
+            runs[found.model_id] = trace.deployed
+            saved = {name: figures_of(name)[f"{key}/best_mean_dt_saved"] for name in runs}
+            by_mean = sorted(runs, key=lambda name: runs[name].rows["baleen"].read_dt.mean)
+            assert sorted(saved, key=lambda name: -saved[name]) == by_mean and by_mean[0] == found.model_id
+
+
+def figures_of(name: str) -> dict[str, float]:
+    """A released model's figures, from committed metrics alone."""
+    model = trained(name)
+    section = measured(model, read_metrics(ROOT, model, needed=True))
+    return figures(section, SYSTEMS[model.kind].headline, unseen_traces(ROOT))
+
+
+def test_a_page_cache_stands_beside_the_best_classic_and_the_optimum(tmp_path: Path) -> None:
+    own = row("caching.web.lstm8", "model", 0.4, 20.0, 1500.0)
+    best, optimum = row("fifo", "classic", 0.3, 60.0, 2000.0), row("belady", "bound", 0.6)
+    trace = page_trace("test", own).model_copy(update={"best_classic": "fifo", "optimum": "belady"})
+    trace = trace.model_copy(update={"rows": [optimum, own, best]})
+    model = page_model({"web_test": own})
+    write(tmp_path / paths.metrics("web"), page_metrics({"web_test": trace}, "fifo", {own.policy: model}))
+    add_model(tmp_path, trained(own.policy), card=False)
+    told = gather(tmp_path)[0].metrics
+    wanted = {
+        "hit_ratio": 0.4, "best_classic_hit_ratio": 0.3, "optimum_hit_ratio": 0.6, "mean_response_us": 1500.0,
+        "best_classic_mean_response_us": 2000.0, "ssd_writes_per_100_io": 20.0,
+        "best_classic_ssd_writes_per_100_io": 60.0,
+    }  # fmt: skip
+    assert {name: told[f"web_test/{name}"] for name in wanted} == wanted
+
+
+def test_several_trainings_have_their_mean_beside_the_one_that_is_kept(tmp_path: Path) -> None:
+    found = reuse_metrics("reuse.follow")
+    key, trace = next((key, trace) for key, trace in found.traces.items() if trace.where == "home")
+    own = next(one for one in trace.rows if one.capacity_fraction == found.capacity_fraction)
+    changed = own.model_copy(update={"hit_ratio": 0.5, "seed_hit_ratios": [0.5, 0.25, 0.75]})
+    rows = [changed if one is own else one for one in trace.rows]
+    traces = {**found.traces, key: trace.model_copy(update={"rows": rows})}
+    write(tmp_path / paths.metrics("reuse"), found.model_copy(update={"traces": traces}))
+    add_model(tmp_path, trained("reuse.follow", calibration={"capacity": found.capacity_fraction}), card=False)
+    told = gather(tmp_path)[0].metrics
+    names = ("hit_ratio", "hit_ratio_mean", "hit_ratio_sd", "gap_closed", "best_classic_hit_ratio", "optimum_hit_ratio")
+    wanted = (0.5, 0.5, 0.25, own.gap_closed, own.best_classic_hit_ratio, own.optimum_hit_ratio)
+    assert [told[f"{key}/{name}"] for name in names] == list(wanted)

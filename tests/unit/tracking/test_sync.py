@@ -6,26 +6,33 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cachezoo.bundles import load
+from cachezoo.bundles.release import release, zoo_page
 from cachezoo.bundles.writer import write_bundle
 from cachezoo.cli.track import track_sync
-from cachezoo.errors import BundleError, CachezooError
+from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
+from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.plots import model_plot, policies_plot
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.tracking.database import opened, renew
-from cachezoo.tracking.sync import DIGEST, FINGERPRINT, SEAL, sync, track, tracking_uri, ui_address, ui_command
+from cachezoo.tracking.listed import listed
+from cachezoo.tracking.sync import DIGEST, FINGERPRINT, SEAL, follow, sync, track, tracking_uri, ui_address, ui_command
+from cachezoo.tracking.zoo import promote
 from tests.bundle_data import EXPORT, metrics
 from tests.metrics_data import write
 from tests.unit.tracking.conftest import as_a_new_process
 
 Trained = tuple[Path, RequestBatch]
-CURVES = {"prefetch": "training/start_train_loss", "reuse": "training/seed0_train_loss"}
+
+
+one_kind = pytest.mark.parametrize("trained", ["admission"], indirect=True)
 
 
 @pytest.fixture
@@ -76,17 +83,18 @@ def state(root: Path) -> Any:
 def test_sync_is_idempotent_and_rebuilds(root: Path, bundle_dir: Path) -> None:
     name = bundle_dir.name
     first = track(root)
-    assert sorted(first.created) == sorted(first.aliases) and len(first.created) == 3
+    assert len(first.created) == 3 and list(first.aliases) == [name]
     before = state(root)
     second = sync(root)
     assert (second.created, second.replaced) == ([], []) and sorted(second.unchanged) == sorted(first.created)
     assert state(root) == before
     assert len(client(root).search_model_versions(f"name = '{name}'")) == 1
     table = read_json(root / "models/track.json")
-    alias = first.aliases[name]
-    assert table[name] == {"digest": load(bundle_dir).digest, "alias": alias}
-    assert alias in ("champion", "challenger") and before[1] == {name: [alias]}
-    assert [v for k, v in table.items() if k != name] == [{"digest": None, "alias": None}] * 2
+    assert table[name]["digest"] == load(bundle_dir).digest and table[name]["verdict"] in ("better", "no better")
+    assert before[1] == {name: []}
+    kind = name.split(".")[0]
+    assert table[f"{kind}.web.never"] == {"digest": None, "verdict": "untrained"}
+    assert table[f"{kind}.web.new"] == {"digest": None, "verdict": table[name]["verdict"]}
     track_json = (root / "models/track.json").read_bytes()
     forget(root)
     shutil.rmtree(root / "mlflow-artifacts")
@@ -100,17 +108,21 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
 
     if SYSTEMS[bundle_dir.name.split(".")[0]].bundling.onnx is None:
         pytest.skip(f"{bundle_dir.name}: its bundles hold no ONNX file")
-    alias = sync(root).aliases[bundle_dir.name]
+    crown(root, bundle_dir.name, load(bundle_dir).model_digest)
+    sync(root)
     mlflow.set_tracking_uri(tracking_uri(root))
-    model = mlflow.onnx.load_model(f"models:/{bundle_dir.name}@{alias}")
+    model = mlflow.onnx.load_model(f"models:/{bundle_dir.name}@champion")
     assert model.SerializeToString()
     api = client(root)
     runs = {r.info.run_name: r for r in api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])}
     run = runs[bundle_dir.name]
     page = "" if "hit_ratio" in SYSTEMS[bundle_dir.name.split(".")[0]].headline else "test/"
     assert run.data.metrics[f"{page}hit_ratio"] == 0.45 and run.data.metrics["validation/gap_closed"] == 0.25
-    curve = CURVES.get(bundle_dir.name.split(".")[0], "training/train_loss")
-    assert len(api.get_metric_history(run.info.run_id, curve)) >= 2
+    curves = read_curves(root / "models/trained" / bundle_dir.name / CURVES_FILE)
+    assert max(step for _, step, _ in curves) >= 2
+    for name in {name for name, _, _ in curves}:
+        points = [(point.step, point.value) for point in api.get_metric_history(run.info.run_id, f"training/{name}")]
+        assert points == [(step, value) for own, step, value in curves if own == name]
     names = {file.path for file in api.list_artifacts(run.info.run_id)}
     assert names == {"bundle", "model", "card.md", "plots"}
     kind = bundle_dir.name.split(".")[0]
@@ -133,9 +145,9 @@ def test_a_bundle_without_an_onnx_file_is_registered_without_a_model(root: Path,
     bundling = SYSTEMS[bundle_dir.name.split(".")[0]].bundling
     if bundling.onnx is not None:
         pytest.skip(f"{bundle_dir.name}: its bundles hold an ONNX file")
-    alias, api = sync(root).aliases[bundle_dir.name], client(root)
+    sync(root)
+    api = client(root)
     (version,) = api.search_model_versions(f"name = '{bundle_dir.name}'")
-    assert alias == "champion" and version.run_id
     names = {file.path for file in api.list_artifacts(version.run_id)}
     assert {"bundle", "card.md"} <= names and "model" not in names
     files = {file.path for file in api.list_artifacts(version.run_id, "bundle")}
@@ -159,29 +171,109 @@ def test_interrupted_run_is_completed(root: Path, bundle_dir: Path) -> None:
     assert report.replaced == [bundle_dir.name] and state(root) == before
 
 
-def test_aliases_follow_the_validation_verdict(root: Path, trained: Trained, bundle_dir: Path) -> None:
+def crown(root: Path, name: str, champion: str | None, challenger: str | None = None) -> None:
+    """Give the bundle's seat, by model digest, to others."""
+
+    def entry(digest: str | None) -> dict[str, Any] | None:
+        said = {"id": name, "version": "0.1.0", "profile": "full", "why": "w", "model_digest": digest}
+        return {**said, **dict.fromkeys(("threshold", "prefetch", "lead", "interval"))} if digest else None
+
+    seat = {"champion": entry(champion), "challenger": entry(challenger), "previous": []}
+    write_json(root / "zoo.json", {"seats": {"page/all": seat}, "sets": {}})
+
+
+def champions(root: Path) -> list[str]:
+    """Runs that the pages call champion."""
+    api = client(root)
+    runs = api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])
+    return [run.info.run_name for run in runs if run.data.tags["champion"] == "yes"]
+
+
+def test_aliases_follow_zoo_json_whatever_the_verdict(root: Path, bundle_dir: Path) -> None:
+    name, digest = bundle_dir.name, load(bundle_dir).model_digest
+
+    def told(*entries: str | None) -> tuple[str | None, list[str]]:
+        crown(root, name, *entries)
+        alias = sync(root).aliases[name]
+        assert sorted(client(root).get_registered_model(name).aliases) == ([alias] if alias else [])
+        return alias, champions(root)
+
+    assert sync(root).aliases == {name: None} and champions(root) == []
+    assert told(digest) == ("champion", [name])
+    assert told("another", digest) == ("challenger", [])
+    assert told("another") == (None, [])
+    crown(root, name, digest)
+    follow(root)
+    assert champions(root) == [name] and set(client(root).get_registered_model(name).aliases) == {"champion"}
+    assert len(sync(root).unchanged) == 3  # who is champion is no figure of a run
+
+
+@one_kind
+def test_the_newest_bundle_of_the_model_that_runs_has_the_alias(root: Path, trained: Trained, bundle_dir: Path) -> None:
     name, out = bundle_dir.name, root / "models/bundles" / bundle_dir.name
-    folder = root / "models/trained" / name
-    values = json.loads((folder / "train.json").read_text())
+    crown(root, name, load(bundle_dir).model_digest)
+    sync(root)
+    settings = EXPORT.__class__("0.2.0", 250, 1000, EXPORT.libraries, {})
+    write_bundle(trained[0], trained[1], metrics(name, 0.03), settings, out)  # the same model, measured again
+    assert sync(root).aliases[name] == "champion"
+    assert int(client(root).get_registered_model(name).aliases["champion"]) == 2
+    values = json.loads((trained[0] / "train.json").read_text())
+    moved = Path(shutil.copytree(trained[0], root / "other"))
+    write_json(moved / "train.json", {**values, "calibration": {**values["calibration"], "threshold": 0.123}})
+    write_bundle(moved, trained[1], metrics(name), settings, out)  # another model: the champion keeps the alias
+    assert sync(root).aliases[name] == "champion"
+    assert int(client(root).get_registered_model(name).aliases["champion"]) == 2 and champions(root) == [name]
 
-    def judged(version: str, beats: bool, low: float = 0.02) -> str | None:
-        """The alias of a bundle of that version, whose model won or lost on validation."""
-        reason = "won" if beats else "lost"
-        write_json(folder / "train.json", {**values, "beats_baseline": beats, "reason": reason})
-        settings = EXPORT.__class__(version, 250, 1000, EXPORT.libraries, {})
-        write_bundle(folder, trained[1], metrics(name, low), settings, out)
-        return sync(root).aliases[name]
 
-    assert judged("0.1.0", True) == "champion"
-    if name.startswith("prefetch."):
-        with pytest.raises(BundleError, match="not shown to beat prefetching without a model: lost"):
-            judged("0.2.0", False)
-        return
-    assert judged("0.2.0", False) == "challenger"
-    found = client(root).get_registered_model(name).aliases
-    assert set(found) == {"champion", "challenger"} and int(found["challenger"]) > int(found["champion"])
-    assert judged("0.3.0", True, low=-0.01) == "champion"  # what the metrics say decides nothing
-    assert int(client(root).get_registered_model(name).aliases["champion"]) == 3
+@one_kind
+def test_models_of_others_keep_their_aliases(root: Path) -> None:
+    sync(root)
+    api = client(root)
+    api.create_registered_model("mine")
+    api.create_model_version("mine", "runs:/0/model", None)
+    api.set_registered_model_alias("mine", "champion", "1")
+    assert "mine" not in sync(root).aliases and set(api.get_registered_model("mine").aliases) == {"champion"}
+
+
+@one_kind
+def test_a_seat_is_given_where_mlflow_cannot_follow(
+    root: Path, bundle_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params: Any = SimpleNamespace(data=SimpleNamespace(page_categories=["database"]))
+    sync(root)
+    as_a_new_process()
+    (root / "mlflow.db").write_bytes(b"no database")
+    _, _, zoo = promote(root, params, bundle_dir)
+    assert list(zoo.seats) == ["flash/database"]
+    said = capsys.readouterr().err
+    assert re.search(r"note: MLflow's aliases did not follow \(.*is damaged.*cachezoo track sync", said)
+
+
+@one_kind
+def test_promoting_and_going_back_move_the_alias(root: Path, bundle_dir: Path) -> None:
+    params: Any = SimpleNamespace(data=SimpleNamespace(page_categories=["database"]))
+    name = bundle_dir.name
+    sync(root)
+    good, _, _ = promote(root, params, root / "models/bundles" / name)
+    assert set(client(root).get_registered_model(name).aliases) == {"champion" if good else "challenger"}
+    assert [(one.id, one.seat, one.standing) for one in listed(root)] == [
+        (name, "flash/database", "champion" if good else "challenger")
+    ]
+
+
+def test_both_lists_have_every_bundle_and_the_same_headline(root: Path, bundle_dir: Path) -> None:
+    sync(root)
+    api = client(root)
+    runs = {r.info.run_name: r for r in api.search_runs([api.get_experiment_by_name("cachezoo").experiment_id])}
+    (page,) = release([bundle_dir], root / "release")
+    names = [model.name for model in api.search_registered_models()]
+    assert names == [one.id for one in listed(root)] == [bundle_dir.name]
+    told = listed(root)[0].headline
+    row = next(line for line in zoo_page([page]).splitlines() if line.startswith("| `"))
+    if told is None:
+        assert "| - |" in row
+    else:
+        assert runs[bundle_dir.name].data.metrics[told[0]] == told[1] and f"| {told[0]} {told[1]:.3f} |" in row
 
 
 def test_damaged_bundle_stops_the_sync(root: Path, bundle_dir: Path) -> None:
@@ -251,9 +343,6 @@ def test_only_tracking_imports_mlflow() -> None:
 def test_importing_the_room_is_cheap() -> None:
     code = "import sys, cachezoo.tracking.sync; assert 'mlflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-one_kind = pytest.mark.parametrize("trained", ["admission"], indirect=True)
 
 
 def one_line(root: Path, words: str, *uses: Any) -> None:

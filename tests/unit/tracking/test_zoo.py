@@ -11,8 +11,10 @@ from cachezoo.bundles import load
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.evaluation.contest import Contest
 from cachezoo.tracking import zoo
-from cachezoo.tracking.zoo import FILE, archive, promote, read_zoo, rollback
+from cachezoo.tracking.seats import FILE, read_zoo
+from cachezoo.tracking.zoo import archive, promote, rollback
 from tests.bundle_data import reseal
+from tests.command_line import run
 
 STORED = Path(__file__).parents[2] / "golden/protocol1/reuse.follow"
 SEAT = "page/all"
@@ -98,3 +100,19 @@ def test_a_damaged_zoo_is_refused(tmp_path):
     (tmp_path / FILE).write_text(json.dumps({"seats": [], "sets": {}}))
     with pytest.raises(ConfigError, match="is no zoo"):
         read_zoo(tmp_path)
+
+
+def test_the_command_lists_seats_and_every_bundle(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("conf").mkdir()
+    assert "make repro exports them" in " ".join(run("zoo").stdout.split())
+    shutil.copytree(STORED.with_name("workload.lstm8"), "models/bundles/workload.lstm8")
+    promote(Path(), PARAMS, judged(Path("models/bundles/reuse.follow"), True))
+    found = json.loads(run("zoo", "--json").stdout)
+    assert found["seats"][SEAT]["champion"]["model_digest"] == found["bundles"][0]["model_digest"]
+    assert [(one["id"], one["seat"], one["standing"], one["promoted"]) for one in found["bundles"]] == [
+        ("reuse.follow", SEAT, "champion", True),
+        ("workload.lstm8", None, None, True),
+    ]
+    shown = run("zoo").stdout
+    assert all(name in shown for name in ("page/all", "workload.lstm8", "promoted", "headline"))
