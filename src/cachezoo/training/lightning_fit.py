@@ -92,7 +92,8 @@ def _quiet() -> Iterator[None]:
 def fit(task: Task, train: DataLoader[Any], validation: DataLoader[Any] | None, options: LstmFit, title: str) -> None:
     """Train; afterwards `task.best` holds the best epoch's weights.
 
-    Results depend on the options' precision and threads and on the CPU's type, and on nothing else.
+    Results depend on the options' precision and threads alone where `cachezoo.pinned` holds, as in every stage; else on
+    the CPU's type too.
     """
     torch.set_num_threads(options.threads)
     with _quiet(), progress(title, options.max_epochs * len(train)) as advance:
