@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cachezoo.errors import CachezooError, ConfigError, os_message
+from cachezoo.pinned import PINNED
 from cachezoo.private import make_closed
 
 PR_SET_PDEATHSIG = 1
@@ -37,7 +38,7 @@ def heed_interrupts() -> None:
 
 
 def settle_environment(root: Path) -> None:
-    """Keep caches inside the clone and fix what would make bytes depend on the machine."""
+    """Keep caches inside the clone, and fix what would make bytes depend on the machine."""
     cache = root / ".cache"
     make_closed(cache)
     os.environ.setdefault("CACHEZOO_CACHE_DIR", str(cache))
@@ -46,12 +47,8 @@ def settle_environment(root: Path) -> None:
     os.environ.setdefault("XDG_CACHE_HOME", str(cache / "xdg"))
     os.environ.setdefault("XDG_CONFIG_HOME", str(cache / "xdg-config"))
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "2")
-    for name in ("OMP_DYNAMIC", "MKL_DYNAMIC"):
-        os.environ.setdefault(name, "FALSE")
-    # Threads that wait sleep: where another process wants the cores too, spinning makes training several times slower.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # All but what numpy read as it was imported: `scripts/python` sets these before the interpreter starts.
+    os.environ.update(PINNED)
 
 
 @contextmanager

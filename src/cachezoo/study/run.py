@@ -24,6 +24,7 @@ from cachezoo.console import Advance, err, progress
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.io import read_json, write_json
 from cachezoo.params import categories_of
+from cachezoo.pinned import PINNED
 from cachezoo.private import closed_folder
 from cachezoo.study.depends import Pipeline, Stage, value_at, within
 from cachezoo.study.grid import Setting
@@ -321,7 +322,7 @@ def _start(root: Path, training: Training) -> subprocess.Popen[bytes]:
     training.prepare()
     command = [sys.executable, "-m", "cachezoo.study.training", str(training.folder), str(root)]
     with (training.folder / LOG).open("wb") as log:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | PINNED)
 
 
 def _end(training: Training, process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,75 @@
+"""The environment of stages and of a study's trainings: there before numpy and torch are loaded, and heeded by them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cachezoo.pinned import PINNED
+from cachezoo.study import run
+from cachezoo.study.run import Training
+
+ROOT = Path(__file__).resolve().parents[2]
+# As the first line of a stage's script could.
+SCRIPT = """
+import json, os, sys
+before = {"variables": dict(os.environ), "loaded": sorted({"numpy", "scipy", "torch"} & set(sys.modules))}
+import numpy, scipy.linalg, torch
+from threadpoolctl import threadpool_info
+libraries = [one for one in threadpool_info() if one["internal_api"] == "openblas"]
+print(json.dumps(before | {
+    "blas": [[one["architecture"], one["num_threads"]] for one in libraries],
+    "numpy": numpy.show_config(mode="dicts")["SIMD Extensions"]["found"],
+    "torch": torch.backends.cpu.get_cpu_capability(),
+    "threads": torch.get_num_threads(),
+    "words": sys.argv[1:],
+    "source": __import__("cachezoo").__file__,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a stage's script sees that is started where the variables have other values; warnings are errors."""
+    script = tmp_path_factory.mktemp("stage") / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    others = dict.fromkeys(PINNED, "") | {"OMP_NUM_THREADS": "7", "CACHEZOO_PYTHON": sys.executable}
+    command = [ROOT / "scripts/python", "-W", "error", script, "a key", "-x"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | others, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def test_the_variables_are_there_before_numpy_and_torch_are_loaded(told: dict[str, Any]):
+    assert told["variables"] | PINNED == told["variables"]
+    assert told["loaded"] == []
+
+
+def test_libraries_take_the_code_that_every_cpu_with_avx2_has(told: dict[str, Any]):
+    assert told["blas"] == [["Haswell", 1]] * 2
+    assert told["numpy"] == ["X86_V3"]
+    assert (told["torch"], told["threads"]) == ("AVX2", 1)
+
+
+def test_a_script_gets_its_words_and_the_sources_of_the_clone(told: dict[str, Any]):
+    assert told["words"] == ["a key", "-x"]
+    assert told["source"] == str(ROOT / "src/cachezoo/__init__.py")
+
+
+def test_dvc_starts_every_stage_in_it():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    commands = {name: stage.get("do", stage)["cmd"] for name, stage in stages.items()}
+    assert {name for name, command in commands.items() if not command.startswith("scripts/python pipelines/")} == set()
+
+
+def test_a_training_of_a_study_starts_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    begun: list[dict[str, str]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, env, **__: begun.append(env))
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    run._start(tmp_path, Training(tmp_path / "one", {}, {}, {}, "fit of one"))
+    assert begun == [os.environ | PINNED]
