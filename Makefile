@@ -12,9 +12,9 @@ help: ## this list
 install: ## install the pinned packages into .venv
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 
-repro: ## install, run what is out of date, print the results; V=1: all of them
+repro: ## install, dvc repro, print the results; V=1: all of them
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/python scripts/repro.py $(if $(V),-v)
+	@$(RUN) .venv/bin/dvc repro
 	@$(RUN) .venv/bin/cachezoo results $(if $(V),-v)
 
 # Tables and plots that only people read, and the pipeline does not need: experiments/dvc.yaml

@@ -12,14 +12,14 @@ from cachezoo.stage import guarded
 from cachezoo.systems.reuse import carried, carried_plot, goals
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = ("compose", "ingest", "ingest_writes", "corpus", "evaluate", "evaluate_workload", "judge_reuse")
+INPUTS = ("ingest", "corpus", "evaluate", "evaluate_workload")
 
 
 def main() -> int:
     """Exit status: 0, or that of what failed."""
     os.chdir(ROOT)
     os.environ.setdefault("DVC_SITE_CACHE_DIR", str(ROOT / ".cache/dvc"))
-    for command in (["scripts/repro.py", *INPUTS], ["-m", "dvc", "--cd", "experiments", "repro"]):
+    for command in (["-m", "dvc", "repro", *INPUTS], ["-m", "dvc", "--cd", "experiments", "repro"]):
         status = subprocess.run([sys.executable, *command], check=False).returncode
         if status:
             return status

@@ -6,8 +6,8 @@ from cachezoo.figures.fios import FILE, PLOT
 from cachezoo.figures.fios_plot import draw
 from cachezoo.figures.fios_run import fios
 from cachezoo.io import write_json
+from cachezoo.jobs import processes, side_by_side
 from cachezoo.stage import stage
-from cachezoo.workers import workers
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def main(params: "Params") -> None:
     """Run the drives, write the table and its plot."""
-    with workers() as pool:
+    with processes(side_by_side(2)) as pool:
         found = fios(params, pool)
     draw(found, PLOT)
     write_json(FILE, found.model_dump(mode="json"))

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.io import write_json
+from cachezoo.jobs import processes, side_by_side
 from cachezoo.stage import stage
 from cachezoo.systems.reuse.goals import FILE
 from cachezoo.systems.reuse.goals_run import goals
-from cachezoo.workers import workers
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def main(params: "Params") -> None:
     """Run, and write the rows and their summary."""
-    with tempfile.TemporaryDirectory() as folder, workers() as pool:
+    with tempfile.TemporaryDirectory() as folder, processes(side_by_side(2)) as pool:
         found = goals(params, pool, Path(folder))
     write_json(FILE, found.model_dump(mode="json"))
 

@@ -6,8 +6,8 @@ from cachezoo.figures.hca import CURVES_PLOT, FILE, TABLES_PLOT
 from cachezoo.figures.hca_plot import draw_curves, draw_tables
 from cachezoo.figures.hca_run import hca
 from cachezoo.io import write_json
+from cachezoo.jobs import processes, side_by_side
 from cachezoo.stage import stage
-from cachezoo.workers import workers
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def main(params: "Params") -> None:
     """Run, write the tables and their plots."""
-    with workers() as pool:
+    with processes(side_by_side(2)) as pool:
         found = hca(params, pool)
     draw_tables(found, TABLES_PLOT)
     draw_curves(found, CURVES_PLOT)

@@ -6,8 +6,8 @@ from cachezoo.figures.virtual import FILE
 from cachezoo.figures.virtual_plot import PLOTS
 from cachezoo.figures.virtual_run import virtual
 from cachezoo.io import write_json
+from cachezoo.jobs import processes, side_by_side
 from cachezoo.stage import stage
-from cachezoo.workers import workers
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def main(params: "Params") -> None:
     """Run, write the figures and their plots."""
-    with workers() as pool:
+    with processes(side_by_side(2)) as pool:
         found = virtual(params, pool)
     for path, draw in PLOTS.items():
         draw(found, path)

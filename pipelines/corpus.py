@@ -1,18 +1,10 @@
-"""Stage corpus@category: the corpus's raw traces of one category to canonical requests with dense page ids."""
+"""Stage corpus: the corpus's raw traces to canonical requests with dense page ids."""
 
-from typing import TYPE_CHECKING
-
+from cachezoo.kept import Each, corpora
 from cachezoo.stage import stage
 from cachezoo.traces.corpus import ingest_corpus
 
-if TYPE_CHECKING:
-    from cachezoo.config.schema import Params
-
-
-def main(params: "Params", category: str) -> None:
-    """Ingest the corpus of `category`."""
-    ingest_corpus(params, category)
-
+EACH = Each(corpora, ["data.corpus.{key}"], ["{folder}"], ["data/corpus/{key}"])
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(ingest_corpus, EACH)()

@@ -1,10 +1,11 @@
-"""Stage evaluate@category: classics, bounds and models on the category's validation and test traces."""
+"""Stage evaluate: classics, bounds and models on each category's validation and test traces, in page caches."""
 
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.evaluation.category import evaluate_category
 from cachezoo.io import write_json
+from cachezoo.kept import Each, categories
 from cachezoo.stage import stage
 from cachezoo.systems.admission import evaluate as admission
 from cachezoo.systems.admission import record as admission_record
@@ -18,6 +19,29 @@ if TYPE_CHECKING:
 
 # The parts of systems that run in the page cache: the imports put them on the stage's list of sources.
 PARTS = (admission, admission_record, caching, caching_record, reuse, reuse_record)
+EACH = Each(
+    categories,
+    [
+        "seed",
+        "data.page_categories",
+        "data.roles.{category}",
+        "label.benefit",
+        "model.admission.arch",
+        "model.caching.arch",
+        "model.reuse.arch",
+        "policy.classics",
+        "evaluate",
+    ],
+    [
+        "data/requests/{category}",
+        "data/responses/{category}",
+        "data/labels/benefit/{category}",
+        "models/trained/admission/admission.{category}.{arch_admission}",
+        "models/trained/caching/caching.{category}.{arch_caching}",
+        "models/trained/reuse/reuse.{arch_reuse}",
+    ],
+    ["metrics/page/{category}.json"],
+)
 
 
 def main(params: "Params", category: str) -> None:
@@ -26,4 +50,4 @@ def main(params: "Params", category: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

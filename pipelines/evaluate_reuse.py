@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def main(params: "Params") -> None:
     """Evaluate the model."""
-    write_json(paths.metrics("reuse"), evaluate_reuse(params).model_dump(mode="json"))
+    write_json(paths.overall_metrics("reuse"), evaluate_reuse(params).model_dump(mode="json"))
 
 
 if __name__ == "__main__":

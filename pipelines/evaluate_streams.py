@@ -1,14 +1,28 @@
-"""Stage evaluate_streams@category: write amplification on the category's test cycle, by placement."""
+"""Stage evaluate_streams: write amplification on each category's test cycle, by placement."""
 
 from typing import TYPE_CHECKING
 
 from cachezoo.io import write_json
+from cachezoo.kept import Each, stream_categories
 from cachezoo.stage import stage
 from cachezoo.systems.streams.cycles import metrics_of
 from cachezoo.systems.streams.evaluate import evaluate_streams
+from cachezoo.systems.streams.judge import Settings
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+
+EACH = Each(
+    stream_categories,
+    Settings,
+    [
+        "{folder}/{category}",
+        "data/labels/streams/{category}",
+        "models/fitted/streams/streams.{category}.{arch_streams}",
+        "models/trained/streams/streams.{category}.{arch_streams}",
+    ],
+    ["metrics/streams/{category}.json"],
+)
 
 
 def main(params: "Params", category: str) -> None:
@@ -17,4 +31,4 @@ def main(params: "Params", category: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

@@ -1,14 +1,24 @@
-"""Stage evaluate_tiers@category: what the same money does as RAM alone or as RAM and an SSD, on the test traces."""
+"""Stage evaluate_tiers: what the same money does as RAM alone or as RAM and an SSD, on each category's test traces."""
 
 from typing import TYPE_CHECKING
 
-from cachezoo.evaluation.tiers.stage import evaluate_tiers
+from cachezoo.evaluation.tiers.stage import Settings, evaluate_tiers
 from cachezoo.io import write_json
+from cachezoo.kept import Each, page_categories
 from cachezoo.metrics.tiers import tiers_metrics
 from cachezoo.stage import stage
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+
+EACH = Each(
+    page_categories,
+    Settings,
+    [
+        "data/requests/{category}",
+    ],
+    ["metrics/tiers/{category}.json"],
+)
 
 
 def main(params: "Params", category: str) -> None:
@@ -17,4 +27,4 @@ def main(params: "Params", category: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

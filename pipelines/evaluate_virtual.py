@@ -1,14 +1,26 @@
-"""Stage evaluate_virtual@category: virtual caches beside the plain policies of their queues, on the test traces."""
+"""Stage evaluate_virtual: virtual caches beside the plain policies of their queues, on each category's test traces."""
 
 from typing import TYPE_CHECKING
 
 from cachezoo.io import write_json
+from cachezoo.kept import Each, page_categories
 from cachezoo.stage import stage
-from cachezoo.systems.virtual.evaluate import evaluate_virtual
+from cachezoo.systems.virtual.evaluate import Settings, evaluate_virtual
 from cachezoo.systems.virtual.metrics import metrics_of
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+
+EACH = Each(
+    page_categories,
+    Settings,
+    [
+        "data/requests/{category}",
+        "models/fitted/virtual/virtual.{category}.{arch_virtual}",
+        "models/trained/virtual/virtual.{category}.{arch_virtual}",
+    ],
+    ["metrics/virtual/{category}.json"],
+)
 
 
 def main(params: "Params", category: str) -> None:
@@ -17,4 +29,4 @@ def main(params: "Params", category: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def main(params: "Params") -> None:
     """Evaluate the classifier."""
     model_dir = paths.trained(f"workload.{params.model.workload.arch}")
-    write_json(paths.metrics("workload"), evaluate_workload(model_dir, params).model_dump(mode="json"))
+    write_json(paths.overall_metrics("workload"), evaluate_workload(model_dir, params).model_dump(mode="json"))
 
 
 if __name__ == "__main__":

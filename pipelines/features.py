@@ -1,15 +1,23 @@
-"""Stage features@trace: raw inputs of the two LSTMs for each request of one trace, from it and earlier ones."""
+"""Stage features: raw inputs of the two LSTMs for each request of a trace, from it and earlier ones."""
 
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.features.table import write_features
+from cachezoo.kept import Each, page_traces
 from cachezoo.params import entry_of
 from cachezoo.stage import stage
 from cachezoo.traces.store import read_pages, read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+
+EACH = Each(
+    page_traces,
+    ["data.traces.{key}.category", "features.sequence", "label.benefit.capacities"],
+    ["data/requests/{category}/{key}.parquet"],
+    ["data/features/{category}/{key}.parquet"],
+)
 
 
 def main(params: "Params", key: str) -> None:
@@ -23,4 +31,4 @@ def main(params: "Params", key: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

@@ -1,7 +1,20 @@
-"""Stage fit_streams@category: dictionaries from chunk to stream of one category."""
+"""Stage fit_streams: dictionaries from chunk to stream of a category, one for each combination of features."""
 
+from cachezoo.kept import Each, stream_categories
 from cachezoo.stage import stage
-from cachezoo.systems.streams.fit import fit_streams
+from cachezoo.systems.streams.fit import Settings, fit_streams
+
+EACH = Each(
+    stream_categories,
+    Settings,
+    [
+        "{folder}/{category}",
+        "data/labels/streams/{category}",
+    ],
+    [
+        "models/fitted/streams/streams.{category}.{arch_streams}",
+    ],
+)
 
 if __name__ == "__main__":
-    stage(fit_streams)()
+    stage(fit_streams, EACH)()

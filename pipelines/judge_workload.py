@@ -1,7 +1,20 @@
 """Stage judge_workload: that classifier beside a decision tree on validation."""
 
+from cachezoo.kept import Each, whole
 from cachezoo.stage import stage
-from cachezoo.systems.workload.judge import judge_workload
+from cachezoo.systems.workload.judge import Settings, judge_workload
+
+EACH = Each(
+    whole,
+    Settings,
+    [
+        "data/requests",
+        "models/fitted/workload/workload.{arch_workload}",
+    ],
+    [
+        "models/trained/workload/workload.{arch_workload}",
+    ],
+)
 
 if __name__ == "__main__":
-    stage(judge_workload)()
+    stage(judge_workload, EACH)()

@@ -1,9 +1,10 @@
-"""Stage label_benefit@trace: what the oracle caches did with each request of one trace, from that trace alone."""
+"""Stage label_benefit: what the oracle caches did with each request of a trace, from that trace alone."""
 
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.devices.responses import read_responses
+from cachezoo.kept import Each, page_traces
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.params import entry_of
 from cachezoo.stage import stage
@@ -11,6 +12,13 @@ from cachezoo.traces.store import read_pages, read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+
+EACH = Each(
+    page_traces,
+    ["data.traces.{key}.category", "label.benefit"],
+    ["data/requests/{category}/{key}.parquet", "data/responses/{category}/{key}.parquet"],
+    ["data/labels/benefit/{category}/{key}.parquet"],
+)
 
 
 def main(params: "Params", key: str) -> None:
@@ -25,4 +33,4 @@ def main(params: "Params", key: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

@@ -1,9 +1,10 @@
-"""Stage label_episodes@trace: Baleen's episodes and OPT labels of one trace, from that trace alone."""
+"""Stage label_episodes: Baleen's episodes and OPT labels of a trace, from that trace alone."""
 
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.flash.geometry import label_of
+from cachezoo.kept import Each, traces
 from cachezoo.labels.episode_file import write_episode_labels
 from cachezoo.params import entry_of
 from cachezoo.stage import stage
@@ -11,6 +12,13 @@ from cachezoo.traces.store import read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+
+EACH = Each(
+    traces,
+    ["data.traces.{key}.category", "label.episodes", "policy.flash"],
+    ["data/requests/{category}/{key}.parquet"],
+    ["data/labels/episodes/{category}/{key}.parquet"],
+)
 
 
 def main(params: "Params", key: str) -> None:
@@ -22,4 +30,4 @@ def main(params: "Params", key: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

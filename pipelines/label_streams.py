@@ -1,22 +1,28 @@
-"""Stages label_streams@trace and label_writes@trace: FIOS's features and the lifetimes of the chunks that it writes."""
+"""Stage label_streams: FIOS's features and the lifetimes of the chunks that a trace writes, from that trace alone."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
+from cachezoo.kept import Each, stream_traces
+from cachezoo.params import entry_of, requests_of
 from cachezoo.stage import stage
-from cachezoo.systems.streams.cycles import requests_of
 from cachezoo.systems.streams.labelling import label_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
+EACH = Each(
+    stream_traces,
+    ["data.{table}.{key}.category"],
+    ["{folder}/{category}/{key}.parquet"],
+    ["data/labels/streams/{category}/{key}.parquet"],
+)
+
 
 def main(params: "Params", key: str) -> None:
     """Label the chunks of trace `key`."""
-    requests = requests_of(params, key)
-    label_trace(requests, paths.labels("streams", Path(requests).parent.name, key))
+    label_trace(requests_of(params, key), paths.labels("streams", entry_of(params, key).category, key))
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

@@ -1,15 +1,23 @@
-"""Stage replay@trace: response times of each request on the HDD and the SSD."""
+"""Stage replay: response times of each request on the HDD and the SSD."""
 
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
 from cachezoo.devices.replaying import write_responses
+from cachezoo.kept import Each, traces
 from cachezoo.params import entry_of
 from cachezoo.stage import stage
 from cachezoo.traces.store import read_trace
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
+
+EACH = Each(
+    traces,
+    ["data.traces.{key}.category", "device"],
+    ["data/requests/{category}/{key}.parquet"],
+    ["data/responses/{category}/{key}.parquet", "data/replays/{category}/{key}.json"],
+)
 
 
 def main(params: "Params", key: str) -> None:
@@ -20,4 +28,4 @@ def main(params: "Params", key: str) -> None:
 
 
 if __name__ == "__main__":
-    stage(main)()
+    stage(main, EACH)()

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cachezoo import style, view
 from cachezoo.report.page import write_report
 from cachezoo.stage import stage
 from cachezoo.systems import registry
@@ -14,8 +15,8 @@ from cachezoo.systems.workload import report as workload
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
-# What it finds through the registry: the imports put that on the stage's list of sources.
-PARTS = (registry, reuse, streams, virtual, workload)
+# What it finds through the registry, and how it looks: the imports put that on the stage's list of sources.
+PARTS = (registry, reuse, streams, style, view, virtual, workload)
 
 
 def main(params: "Params") -> None:

@@ -6,7 +6,7 @@
 
 How rows are written: `<name>` stands for one name (of a file, a folder, a key), `a|b` for one of two keys, a final `**`
 for whatever is below, `[]` for each element of a list of objects. A file that some row names in full belongs to the
-rows that do so alone (metrics/workload.json is no metrics/<category>.json). A row without a column is of the file
+rows that do so alone (metrics/workload.json is no metrics/page/<category>.json). A row without a column is of the file
 itself. `presence` is `always` (in every such file) or `sometimes`.
 """
 
@@ -278,7 +278,7 @@ class Names:
         data = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))["data"]
         self.traces = {key: str(trace["category"]) for key, trace in {**data["traces"], **data["writes"]}.items()}
         self.categories = sorted({*data["roles"], *data["cycles"]})
-        models = [path.name for path in (folder / "models/trained").glob("*")]
+        models = [path.name for path in (folder / "models/trained").glob("*/*")]
         kinds = {"<trace>": self.traces, "<category>": self.categories, "<model>": models}
         self.kind = {name: kind for kind, names in kinds.items() for name in names}
 

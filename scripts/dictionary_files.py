@@ -18,7 +18,7 @@ from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.metrics.share import ShareMetrics, share_metrics
 from cachezoo.metrics.tiers import TiersMetrics, tiers_metrics
 from cachezoo.models.trained import FILE, FIT_FILE, FittedModel, TrainedModel
-from cachezoo.report import sharing, tiers
+from cachezoo.report import dvc_files, sharing, tiers
 from cachezoo.serving import requests
 from cachezoo.settings.data import WRITES
 from cachezoo.systems.base import Described, System
@@ -79,6 +79,9 @@ def _data() -> Iterator[File]:
     yield _table(paths.SOURCES / "<script>.json", closure.SOURCES)
     params = "conf/ resolved; what a section means stands beside its value in conf/"
     yield _alone(paths.PARAMS, Each("one document of all parameters", "section and name", text=params))
+    said = "which traces there are: what `data` of params.yaml holds"
+    traces = Table(Each("all traces", "section", text=said), {"**": Column("any", Means("as in params.yaml"))})
+    yield _table(paths.TRACES, traces)
     yield _table(paths.requests(C, T), store.REQUESTS)
     some = replace(
         store.REQUESTS, each=replace(store.REQUESTS.each, presence="sometimes")
@@ -115,7 +118,7 @@ def _of_system(system: System) -> str:
 def _models() -> Iterator[File]:
     fit = Each(*A_MODEL, text="what the fit found, for its judge; class cachezoo.models.trained.FittedModel")
     own = ("geometry", "learned", "figures")
-    yield File(str(paths.fitted(M) / FIT_FILE), fit, of_document(FittedModel, fit, without=own))
+    yield File(str(paths.FITTED / "<system>" / M / FIT_FILE), fit, of_document(FittedModel, fit, without=own))
     for system in SYSTEMS.values():
         described = _described(system)
         keys = {"geometry": described.geometry, "learned": described.learned, "figures": described.fitted}
@@ -129,7 +132,7 @@ def _models() -> Iterator[File]:
         "cachezoo.models.trained.TrainedModel",
     )
     own = ("geometry", "calibration", "validation")
-    yield File(str(paths.trained(M) / FILE), train, of_document(TrainedModel, train, without=own))
+    yield File(str(paths.TRAINED / "<system>" / M / FILE), train, of_document(TrainedModel, train, without=own))
     for system in SYSTEMS.values():
         described = _described(system)
         figures = {**described.validation, **described.fitted}
@@ -170,7 +173,7 @@ def _metrics() -> Iterator[File]:
             whole = system.scope == "all"
             one = (f"the {system.id} model", "the file") if whole else ("one category", "category")
             each = Each(*one, text=said[:1].lower() + said[1:])
-            path = paths.metrics(system.id) if whole else paths.METRICS / system.id / f"{C}.json"
+            path = paths.overall_metrics(system.id) if whole else paths.METRICS / system.id / f"{C}.json"
             yield File(str(path), each, of_document(model, each))
 
 
@@ -208,6 +211,9 @@ def _bundles() -> Iterator[File]:
 def _report() -> Iterator[File]:
     text = "which model to deploy for which workload, from metrics, traces and models; opens without a server"
     yield _alone(paths.REPORT / plots.PAGE, Each("one section", "heading", text=text))
+    yield _table(paths.SUMMARY, dvc_files.SUMMARY)
+    yield _table(paths.REPORT / dvc_files.HIT_RATIO, dvc_files.HIT_RATIOS)
+    yield _table(paths.REPORT / dvc_files.TRAINING, dvc_files.LOSSES)
     one, some = ("one trace", "trace"), {"presence": "sometimes"}
     load = Each(*one, text="load over time and hit ratio by capacity")
     yield _alone(paths.REPORT / plots.trace_plot(T), load)

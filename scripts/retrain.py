@@ -1,4 +1,4 @@
-"""`make retrain TRACES="a.csv b.csv" CATEGORY=database`: see src/cachezoo/repro/retrain.py."""
+"""`make retrain TRACES="a.csv b.csv" CATEGORY=database`: see src/cachezoo/retrain.py."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ if __name__ == "__main__":
         from cachezoo.errors import interrupts_as_such
 
         with interrupts_as_such():
-            from cachezoo.repro.retrain import main  # DVC takes a second, and Ctrl-C may come in it
+            from cachezoo.retrain import main  # DVC takes a second, and Ctrl-C may come in it
 
             status = main(sys.argv[1:])
     except KeyboardInterrupt:

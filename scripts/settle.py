@@ -2,7 +2,7 @@
 
 An environment knows the folder it was made in: its programs begin with the path of its Python, its editable install
 names the sources. After the clone was moved or copied both are those of the old place, whose code would run. DVC's
-local settings name the folder of its own caches.
+local settings name the folder of its own caches. Folders that stages write are made, empty.
 """
 
 import os
@@ -16,6 +16,7 @@ SHEBANG_BYTES = 127  # longer ones, and those with a space, no kernel takes; pip
 PYTHON = rb"(?P<place>/[^\n\"]*?)/\.venv/bin/(?P<name>python[0-9.]*)"
 PLAIN = re.compile(rb"#!" + PYTHON + rb"[ \t]*\n")
 BY_SHELL = re.compile(rb"#!/bin/sh\n'''exec' \"?" + PYTHON + rb"\"? \"\$0\" \"\$@\"\n' '''\n")
+SOURCES = Path("data/sources")
 SITE = re.compile(r"^(\s*site_cache_dir\s*=).*$", re.MULTILINE)
 
 
@@ -94,6 +95,30 @@ def settle_dvc(local: Path, cache: Path) -> None:
         _write(local, after.encode())
 
 
+def make_outputs(root: Path) -> None:
+    """Make the folders that stages write, empty but for the lists of sources.
+
+    `dvc repro --dry` and `dvc status` fall over an input that is not there, as in a clone where nothing has run.
+
+    Args:
+        root: the clone; one without dvc.yaml has no stages.
+    """
+    if not (root / "dvc.yaml").exists():
+        return
+    import yaml
+
+    for stage in yaml.safe_load((root / "dvc.yaml").read_text(encoding="utf-8"))["stages"].values():
+        for out in stage["outs"]:
+            name = out if isinstance(out, str) else next(iter(out))
+            if not Path(name).suffix:
+                (root / name).mkdir(parents=True, exist_ok=True)
+    if not any((root / SOURCES).iterdir()):
+        sys.path.insert(0, str(root / "src"))
+        from cachezoo.closure import write_sources
+
+        write_sources(root, root / SOURCES)
+
+
 def main(words: list[str]) -> int:
     """`settle.py`: settle all of it. `settle.py place`: print where the environment is settled, if not here."""
     here, there = Path.cwd().resolve(), place(ENVIRONMENT)
@@ -105,6 +130,7 @@ def main(words: list[str]) -> int:
     if there is not None and moved:
         settle_environment(ENVIRONMENT, there, here)
     settle_dvc(LOCAL, here / ".cache/dvc")
+    make_outputs(here)
     return 0
 
 

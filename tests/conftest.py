@@ -20,6 +20,8 @@ if settings.get_current_profile_name() != "long":  # where a test runs this file
 
 # As for stages: where another process wants the cores too, threads that spin while they wait slow everything down.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# On small traces a process takes longer to start than its job.
+os.environ.setdefault("CACHEZOO_JOBS", "1")
 # `su` without a login leaves a root's PATH without the folders where losetup and mkfs are.
 os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*os.get_exec_path(), "/usr/sbin", "/sbin"]))
 # Tables are as wide as COLUMNS says, which a parallel run sets, and make speaks otherwise below another make.
@@ -31,13 +33,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 LACKS = "needs {}, which this machine lacks"
 SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
-# Files of tests that need these: one process has them all, as two would wait for each other (see `alone`); and one that
-# runs every stage of the tiny pipeline in one process, as test_full_disk.py does, so that this is done once.
+# Files of tests that need these: one process has them all, as two would wait for each other (see `alone`).
 SYSTEM_FILES = (
-    "tests/e2e/test_bad_input.py", "tests/e2e/test_full_disk.py", "tests/e2e/test_nbd_", "tests/unit/capture/",
-    "tests/unit/devices/fio/", "tests/unit/devices/nbd/", "tests/unit/devices/test_emulated.py",
-    "tests/unit/test_cli_calibrate.py",
+    "tests/e2e/test_nbd_", "tests/unit/capture/", "tests/unit/devices/fio/", "tests/unit/devices/nbd/",
+    "tests/unit/devices/test_emulated.py", "tests/unit/test_cli_calibrate.py",
 )  # fmt: skip
+# The file that begins by running the tiny pipeline, and those that then take a copy of it.
+PIPELINE = "tests/e2e/test_pipeline.py"
+COPIES = tuple(f"tests/e2e/test_{name}.py" for name in ("bad_input", "full_disk", "real_device", "sources", "study"))
 
 
 def pytest_addoption(pluginmanager):
@@ -67,13 +70,21 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Of two test processes neither should wait for the other: what takes long begins first, file by file."""
+    """Of two test processes neither should wait for the other: what takes long begins first, file by file.
+
+    Tests on a copy of the tiny pipeline come last, when it has long run.
+    """
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist
         longest = {}
         for item in items:
             cost = (seconds.limit(item), item.get_closest_marker("slow") is not None)
             longest[item.path] = max(cost, longest.get(item.path, cost))
-        items.sort(key=lambda item: (item.nodeid.startswith(SYSTEM_FILES), longest[item.path]), reverse=True)
+        items.sort(
+            key=lambda item: (
+                item.nodeid.startswith(COPIES), not item.nodeid.startswith(SYSTEM_FILES),
+                not item.nodeid.startswith(PIPELINE), [-cost for cost in longest[item.path]],
+            )
+        )  # fmt: skip
 
 
 def needed(item):
@@ -89,7 +100,8 @@ def alone(request, tmp_path_factory):
         yield
         return
     here = request.node.nodeid.startswith("tests/")  # and no test that a test has written
-    assert not here or request.node.nodeid.startswith(SYSTEM_FILES), "tests/conftest.py: add this file to SYSTEM_FILES"
+    known = request.node.nodeid.startswith((*SYSTEM_FILES, *COPIES))
+    assert not here or known, "tests/conftest.py: add this file to SYSTEM_FILES"
     with (tmp_path_factory.getbasetemp().parent / "system.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -31,7 +31,7 @@ def cells(found: Table) -> list[list[str]]:
 
 
 def category(**figures: float | None) -> CategoryMetrics:
-    """metrics/web.json with a caching model on one test trace; the figures that its system adds."""
+    """metrics/page/web.json with a caching model on one test trace; the figures that its system adds."""
     own = row(MODEL_ID, "model", 0.4, decision_us=230.0)
     classics = [row(name, "classic", HITS[name]) for name in ("azor", "larc", "reca", "sieve")]
     traces = {"web_test": page_trace("test", own, *classics), "web_validation": page_trace("validation")}

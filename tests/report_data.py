@@ -101,7 +101,7 @@ def make_project(root: Path) -> Params:
     add_model(root, trained(ADMISSION))
     add_model(root, trained("admission.blob.lgbm", beats=False), refused="<script>alert(1)</script>")
     add_model(root, trained(REUSE))
-    write(root / paths.metrics("reuse"), reuse_metrics(REUSE))
+    write(root / paths.overall_metrics("reuse"), reuse_metrics(REUSE))
     model = row(CACHING, "model", 0.36, 55.5, 1650.125, decision_us=230.0)
     other = row(CACHING, "model", 0.29, 66.5, 1700.5, decision_us=230.0)
     tests = {"web_test": page_trace("test", model), "web_other": page_trace("test", other)}

@@ -1,10 +1,17 @@
 """What can change a stage's bytes: the sources that it runs, and the versions of the libraries that they import.
 
-A source counts by what it says to Python: comments, docstrings, layout and the meanings of fields and columns
-(`cachezoo.meanings`) do not count. Left out is what no output's bytes can hang on: the settings, whose values stand in
-params.yaml and are `params:` of the stages; errors and progress, which end a run or are seen by people; the look at the
-folder of caches, and at the syntax by which compiled kernels are found there. The registry of systems is left out too,
-so that a new system concerns no stage of another. A stage whose own file imports one of these means it.
+A source counts by its syntax tree: comments, docstrings, layout and the meanings of fields and columns
+(`cachezoo.meanings`) do not count. Left out are
+
+- the settings, whose values are in params.yaml and are `params:` of the stages;
+- errors and progress, which end a run or are seen by people, and by which syntax compiled kernels are found;
+- the registry of systems, so that a new system concerns no stage of another;
+- how numbers and pages look.
+
+A stage whose own file imports one of these does depend on it. Never on a list is what carries results and computes
+none: files and tables as they are read and written, the stages' entry and their jobs. Else a statement in `io.py` would
+run the whole pipeline again, to the same bytes. Where a change of what carries does change bytes, raise `EDITION`, and
+everything runs again; a test compares the bytes of a small pipeline with stored ones, so that such a change is seen.
 """
 
 import ast
@@ -12,6 +19,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_dir, write_json
@@ -23,17 +31,24 @@ LOCK = "requirements.lock"
 PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
 # Distributions whose modules have another name.
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml", "hydra": "hydra-core", "markdown_it": "markdown-it-py"}
+PINNED = Path("src/cachezoo/pinned.py")
+EDITION = 1
 LEFT_OUT = tuple(
     re.compile(f"src/{PACKAGE}/{pattern}")
     for pattern in (
         r"((config|settings)/.*|systems/\w+/settings\.py|yaml_file\.py)",
         r"(errors|console|meanings|private|syntax)\.py",
+        r"(view|style)\.py",
         r"systems/registry\.py",
     )
+)
+CARRIES = re.compile(
+    rf"src/{PACKAGE}/((io|documents|stage|kept|to_go|jobs|params|paths)|traces/(table|store))\.py"
 )
 SOURCES = Table(
     Each("one script of pipelines/", "script", text="what a stage depends on in place of its sources and libraries"),
     {
+        "edition": Column("integer", Means("of what carries results and is on no list")),
         "files.<file>": Column("text", Means("sha256 of what a source says, or of another file's bytes")),
         "libraries.<distribution>": Column(
             "text", Means("locked version of a library that the sources import"), "sometimes"
@@ -110,23 +125,31 @@ def _left_out(project: Project, script: Path) -> list[re.Pattern[str]]:
     return [pattern for pattern in LEFT_OUT if not any(pattern.fullmatch(file) for file in direct)]
 
 
-def closure(project: Project, script: Path) -> list[Path]:
-    """A stage's own file and everything of the project that it runs and that its bytes can hang on, sorted.
-
-    Files that are no Python (a C source, a template) count with any module of their folder.
-    """
+def _reached(project: Project, script: Path) -> set[Path]:
+    """A stage's own file and the sources that it runs, what carries results among them: that imports what computes."""
     left_out = _left_out(project, script)
 
     def counts(file: Path) -> bool:
         name = file.relative_to(project.root).as_posix()
         return not any(pattern.fullmatch(name) for pattern in left_out)
 
-    todo, seen = [script], set()
+    environment = project.root / PINNED  # in which every stage's interpreter starts
+    todo, seen = [script, *([environment] if environment.exists() else [])], set()
     while todo:
         file = todo.pop()
         if file not in seen:
             seen.add(file)
             todo += filter(counts, project.read(file).own)
+    return seen
+
+
+def closure(project: Project, script: Path) -> list[Path]:
+    """A stage's own file and everything of the project that it runs and that its bytes can depend on, sorted.
+
+    Files that are no Python (a C source, a template) count with any module of their folder.
+    """
+    reached = _reached(project, script)
+    seen = {file for file in reached if not CARRIES.fullmatch(file.relative_to(project.root).as_posix())}
     folders = {file.parent for file in seen if file != script}
     beside = {file for folder in folders for file in folder.iterdir() if file.is_file()}
     return sorted(seen | {file for file in beside if file.suffix not in NO_SOURCE})
@@ -152,11 +175,11 @@ def versions(project: Project, files: list[Path]) -> dict[str, str]:
     return {name: pins[name] for name in sorted(names & set(pins))}
 
 
-def sources_of(project: Project, script: Path) -> dict[str, dict[str, str]]:
-    """What stands in a stage's list: `files` by path with their hash, `libraries` with their version."""
+def sources_of(project: Project, script: Path) -> dict[str, Any]:
+    """What a stage's list has: `edition`, `files` by path with their hash, `libraries` with their version."""
     files = closure(project, script)
     hashes = {file.relative_to(project.root).as_posix(): project.hash_of(file) for file in files}
-    return {"files": hashes, "libraries": versions(project, files)}
+    return {"edition": EDITION, "files": hashes, "libraries": versions(project, sorted(_reached(project, script)))}
 
 
 def write_sources(root: Path, folder: Path) -> None:

@@ -45,6 +45,14 @@ def asked_width() -> bool:
     return os.environ.get("COLUMNS", "").isdecimal()
 
 
+_HUSHED: list[bool] = []
+
+
+def hush() -> None:
+    """Show no progress in this process: the one that it works for shows how many such jobs have ended."""
+    _HUSHED.append(True)
+
+
 @contextmanager
 def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
     """A progress bar on a terminal; elsewhere a plain line at most every ten seconds.
@@ -54,6 +62,9 @@ def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
         total: its units.
         eta: say how long the rest takes at the pace so far, once that is known; without it the notes have to.
     """
+    if _HUSHED:
+        yield lambda done, note="": None
+        return
     if err().is_terminal:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -1,25 +1,101 @@
-"""Jobs side by side: processes that end together, and all jobs done by a pool, their results in their order."""
+"""Jobs side by side: processes that end together and with what started them, and all jobs done by a pool."""
 
+import ctypes
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from cachezoo.console import progress
+from cachezoo.console import hush, progress
+from cachezoo.errors import ConfigError
 
 Done = TypeVar("Done")
 Asked = ParamSpec("Asked")
+
+
+PR_SET_PDEATHSIG = 1
+JOBS = "CACHEZOO_JOBS"
+"""Environment variable: how many jobs run side by side; as many as this process has cores, where it is not set."""
+SHELLS = {"sh", "dash", "bash", "zsh", "ksh", "fish"}
+LOOK_S = 0.5  # how often a process below a shell looks whether what started the shell is still there
+START_TIME = 19  # place of a process's start among the figures of /proc/<pid>/stat that follow its name
+
+
+def _stat(pid: int) -> tuple[str, list[str]]:
+    """Name of a process and the figures after it in /proc; none of a process that has ended."""
+    try:
+        name, _, figures = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").partition("(")[2].rpartition(")")
+    except (OSError, UnicodeDecodeError):
+        return "", []
+    return name, figures.split()
+
+
+def _parent_of(pid: int) -> int:
+    figures = _stat(pid)[1]
+    return int(figures[1]) if figures else 0
+
+
+def started_by() -> tuple[int, int]:
+    """The process that started this one, past a shell that waits between them: its id, and when it began in ticks."""
+    parent = os.getppid()
+    starter = _parent_of(parent) if _stat(parent)[0] in SHELLS else parent
+    return starter, int((_stat(starter)[1] or ["0"] * (START_TIME + 1))[START_TIME])
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when its parent dies, so that no stage outlives a killed `dvc repro`.
+
+    DVC starts a command by the user's shell. Some shells put the command in their own place; others wait for it, and
+    would keep it when DVC is killed. Below such a shell a thread looks whether DVC is still there.
+    """
+    parent, starter = os.getppid(), started_by()
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if starter[0] not in (0, parent):
+        threading.Thread(target=_die_below, args=(starter,), daemon=True).start()
+
+
+def _die_below(starter: tuple[int, int]) -> None:
+    while started_by() == starter:
+        time.sleep(LOOK_S)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def side_by_side(count: int) -> int:
+    """How many of so many jobs run at once.
+
+    Raises:
+        ConfigError: CACHEZOO_JOBS is no number.
+    """
+    asked = os.environ.get(JOBS, "")
+    if asked and not (asked.isdecimal() and int(asked) >= 1):
+        message = f"{JOBS}={asked}: is no number of jobs; give 1 or more"
+        raise ConfigError(message)
+    return min(count, int(asked) if asked else len(os.sched_getaffinity(0)))
+
+
+def _begin(more: Callable[[], None] | None) -> None:
+    """What a process of a pool does first."""
+    die_with_parent()
+    hush()
+    if more is not None:
+        more()
 
 
 class _Pool(ProcessPoolExecutor):
     """A pool that knows its own processes, which begin when jobs are handed in."""
 
     def __init__(self, count: int, begin: Callable[[], None] | None) -> None:
-        super().__init__(count, get_context("spawn"), begin)
+        super().__init__(count, get_context("spawn"), _begin, (begin,))
         self._own: set[BaseProcess] = set()
 
     def submit(self, fn: Callable[Asked, Done], /, *args: Asked.args, **kwargs: Asked.kwargs) -> Future[Done]:
@@ -38,7 +114,9 @@ class _Pool(ProcessPoolExecutor):
 
 @contextmanager
 def processes(count: int, begin: Callable[[], None] | None = None) -> Iterator[Executor]:
-    """A pool of processes; where what uses it fails or is interrupted, they end at once, and no other child does.
+    """A pool of processes, which end with this one.
+
+    Where what uses it fails or is interrupted, they end at once, and no other child does.
 
     Args:
         count: processes, at least 1.
@@ -90,3 +168,20 @@ def run_all(title: str, pool: Executor, work: Callable[..., Done], jobs: Sequenc
             future.cancel()
         raise
     return [future.result() for future in futures]
+
+
+def spread(title: str, work: Callable[..., Done], jobs: Sequence[tuple[Any, ...]]) -> list[Done]:
+    """Do all jobs, as many at a time as `side_by_side` says; one at a time they are done in this process.
+
+    Args, Returns: see `run_all`.
+    """
+    count = side_by_side(len(jobs))
+    if count > 1:
+        with processes(count) as pool:
+            return run_all(title, pool, work, jobs)
+    results = []
+    with progress(title, len(jobs)) as advance:
+        for job in jobs:
+            results.append(work(*job))
+            advance(len(results))
+    return results

@@ -1,8 +1,10 @@
 """How a stage reads params.yaml: the values it names and no others, and the traces of a category."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
+from cachezoo import paths
 from cachezoo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,10 +44,15 @@ class Picked:
             ConfigError: params.yaml has nothing at a path.
         """
         places = cls.places()
-        return cls(**{name: _value(params, path.format(category=category)) for name, path in places.items()})
+        return cls(**{name: value_of(params, path.format(category=category)) for name, path in places.items()})
 
 
-def _value(params: "Params", path: str) -> Any:  # noqa: ANN401 - any section or value
+def value_of(params: "Params", path: str) -> Any:  # noqa: ANN401 - any section or value
+    """What stands at a dotted path.
+
+    Raises:
+        ConfigError: params.yaml has nothing there.
+    """
     value: Any = params
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
@@ -56,16 +63,26 @@ def _value(params: "Params", path: str) -> Any:  # noqa: ANN401 - any section or
 
 
 def entry_of(params: "Params", key: str) -> "TraceEntry":
-    """A trace's row of the matrix.
+    """A trace's row of the matrix: of one for caches, or of one for streams alone.
 
     Raises:
         ConfigError: there is none of that key.
     """
-    traces = params.data.traces
-    if key not in traces:
-        message = f"params.yaml: holds no trace {key[:60]!r}; it has {', '.join(traces) or 'none'}"
+    rows = params.data.traces if key in params.data.traces else {**params.data.traces, **params.data.writes}
+    if key not in rows:
+        message = f"params.yaml: holds no trace {key[:60]!r}; it has {', '.join(rows) or 'none'}"
         raise ConfigError(message)
-    return traces[key]
+    return rows[key]
+
+
+def requests_of(params: "Params", key: str) -> Path:
+    """Canonical requests of a trace (stage ingest).
+
+    Raises:
+        ConfigError: there is none of that key.
+    """
+    category = entry_of(params, key).category
+    return paths.requests(category, key) if key in params.data.traces else paths.WRITES / category / f"{key}.parquet"
 
 
 def categories_of(params: "Params") -> list[str]:

@@ -3,9 +3,17 @@
 from pathlib import Path
 
 PARAMS = Path("params.yaml")
+TRACES = Path("data/traces.json")
+"""What `data` of params.yaml holds: in dvc.lock its hash takes the place of all its values."""
+REQUESTS = Path("data/requests")
+WRITES = Path("data/writes")
+"""Canonical requests of traces that are for streams alone, as `requests` those of traces for caches."""
 SOURCES = Path("data/sources")
 BUNDLES = Path("models/bundles")
+FITTED = Path("models/fitted")
+TRAINED = Path("models/trained")
 TRACK = Path("models/track.json")
+SUMMARY = Path("models/summary.json")
 METRICS = Path("metrics")
 REPORT = Path("report")
 DEVICES = Path("models/devices")
@@ -13,7 +21,7 @@ DEVICES = Path("models/devices")
 
 def requests(category: str, trace: str) -> Path:
     """Canonical requests of a trace (stage ingest)."""
-    return Path("data/requests") / category / f"{trace}.parquet"
+    return REQUESTS / category / f"{trace}.parquet"
 
 
 def corpus(category: str) -> Path:
@@ -43,22 +51,32 @@ def features(category: str, trace: str) -> Path:
 
 def fitted(model_id: str) -> Path:
     """Folder of a fitted model, before it is judged (stages fit_*)."""
-    return Path("models/fitted") / model_id
+    return FITTED / _kind(model_id) / model_id
 
 
 def trained(model_id: str) -> Path:
     """Folder of a fitted model with its verdict (stages judge_*)."""
-    return Path("models/trained") / model_id
+    return TRAINED / _kind(model_id) / model_id
 
 
 def metrics(category: str) -> Path:
     """Metrics of a category's test traces (stage evaluate)."""
-    return METRICS / f"{category}.json"
+    return METRICS / "page" / f"{category}.json"
+
+
+def overall_metrics(system: str) -> Path:
+    """Metrics of a system whose model is of all categories (stage evaluate_<system>)."""
+    return METRICS / f"{system}.json"
 
 
 def flash_metrics(category: str) -> Path:
     """Metrics of a category's test traces in a flash cache (stage evaluate_flash)."""
     return METRICS / "flash" / f"{category}.json"
+
+
+def _kind(model_id: str) -> str:
+    """The system of a model: its folder is one output of one stage."""
+    return model_id.partition(".")[0]
 
 
 def bundle(model_id: str) -> Path:

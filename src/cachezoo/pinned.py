@@ -20,7 +20,7 @@ PINNED = {
     # numpy's logarithms, and the matrix products of numpy and scipy.
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
     "OPENBLAS_CORETYPE": "Haswell",
-    # Sums over several threads depend on how many there are; a library that is told a number of threads takes that.
+    # Sums over several threads depend on how many there are; a library takes the number that it is given.
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -1,35 +1,24 @@
 """The one entry through which every DVC stage starts."""
 
-import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from cachezoo.console import err
 from cachezoo.errors import CachezooError, ConfigError, os_message
+from cachezoo.jobs import die_with_parent, spread, started_by
+from cachezoo.kept import Each, Hashes, Job, keep, restore
 from cachezoo.pinned import PINNED
-from cachezoo.private import make_closed
+from cachezoo.private import closed_folder
+from cachezoo.to_go import timed
 
-PR_SET_PDEATHSIG = 1
-STARTED_BY = "CACHEZOO_STARTED_BY"
-"""Environment variable: the process that a stage ends with."""
-
-
-def die_with_parent() -> None:
-    """Ask the kernel to end this process when its parent dies, so that no stage outlives a killed `dvc repro`.
-
-    On a busy machine it takes seconds until an interpreter comes here, and its parent may be gone by then. Who started
-    the stage says so in the environment.
-    """
-    parent = os.getppid()
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    started_by = os.environ.get(STARTED_BY, "")
-    gone = started_by.isdecimal() and not Path("/proc", started_by).exists()
-    if gone or os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
 
 
 def heed_interrupts() -> None:
@@ -40,7 +29,7 @@ def heed_interrupts() -> None:
 def settle_environment(root: Path) -> None:
     """Keep caches inside the clone, and fix what would make bytes depend on the machine."""
     cache = root / ".cache"
-    make_closed(cache)
+    closed_folder(cache)
     os.environ.setdefault("CACHEZOO_CACHE_DIR", str(cache))
     os.environ.setdefault("MPLCONFIGDIR", str(cache / "matplotlib"))
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "torchinductor"))
@@ -67,18 +56,62 @@ def guarded(name: str) -> Iterator[None]:
         raise SystemExit(1) from error
 
 
-def stage(main: Callable[..., object]) -> Callable[[], None]:
-    """Turn `main(params[, key])` into a script: `python pipelines/NAME.py [KEY]` from the project's root."""
+def _do(main: Callable[..., object], job: Job, digest: str) -> None:
+    """Do a job and keep what it has written."""
+    from cachezoo.config.load import load_params
+
+    main(load_params(), *filter(None, [job.key]))
+    keep(job, digest)
+
+
+def run_jobs(main: Callable[..., object], jobs: Sequence[Job], title: str) -> None:
+    """Do the jobs of a stage, some at a time; those whose results are kept are not done again.
+
+    Args:
+        main: called with params.yaml and the job's key.
+        jobs: all of the stage.
+        title: of the progress.
+    """
+    hashes = Hashes()
+    digests = {job.key: job.digest(hashes) for job in jobs}
+    todo = [job for job in jobs if not restore(job, digests[job.key])]
+    if len(todo) < len(jobs):
+        err().print(f"{title}: {len(jobs) - len(todo)} of {len(jobs)} jobs are as they were", markup=False)
+    spread(title, _do, [(main, job, digests[job.key]) for job in todo])
+
+
+def stage(main: Callable[..., object], each: Each | None = None) -> Callable[[], None]:
+    """Turn `main(params)` or, with jobs, `main(params, key)` into a script, run from the project's root.
+
+    Args:
+        main: what the stage does; a function of a module, or of the script itself.
+        each: its jobs; without them it is one. With a key as its argument the script does that job alone, and keeps
+            nothing.
+    """
 
     def run() -> None:
-        name, keys = Path(sys.argv[0]).name, sys.argv[1:]
-        expected = main.__code__.co_argcount - 1
-        with guarded(name):
+        name, words = Path(sys.argv[0]).stem, sys.argv[1:]
+        with guarded(f"{name}.py"):
             from cachezoo.config.load import load_params
 
-            if len(keys) != expected:
-                message = f"takes {expected} key, got {len(keys)}; it is started by `dvc repro`"
+            if len(words) > (each is not None):
+                takes = "a job's key or nothing" if each is not None else "nothing"
+                message = f"takes {takes}, got {' '.join(words)}; it is started by `dvc repro`"
                 raise ConfigError(message)
-            main(load_params(), *keys)
+            params: Params = load_params()
+            if each is None:
+                _timed(name, partial(main, params))
+            elif words:
+                main(params, each.job(name, words[0], params).key)
+            else:
+                each.make_roots()
+                _timed(name, partial(run_jobs, main, each.jobs(name, params), name))
 
     return run
+
+
+def _timed(name: str, work: Callable[[], object]) -> None:
+    with timed(name, " ".join(map(str, started_by()))) as said:
+        if said:
+            err().print(f"{name}: {said}", markup=False)
+        work()

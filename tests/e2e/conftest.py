@@ -1,15 +1,26 @@
-"""The tiny pipeline's workspace, made once for all tests that damage a copy of its inputs or fill its disk."""
+"""The tiny pipeline: run once for all tests and processes of a session, and copied for those that change something."""
+
+import os
 
 import pytest
 
-from tests.e2e.workspace import make
+from tests.e2e.workspace import copied, run_once
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory):
+def ran(tmp_path_factory):
+    """The clone in which `dvc repro` has run; not to be changed."""
+    base = tmp_path_factory.getbasetemp()
+    return run_once((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "pipeline")
+
+
+@pytest.fixture(scope="session")
+def made(ran, tmp_path_factory):
+    """A copy of it, whose stages run in this process."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("die_with_parent", "heed_interrupts"):
             patch.setattr(f"cachezoo.stage.{name}", lambda: None)
         patch.setattr("cachezoo.stage.settle_environment", lambda root: None)
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-        yield make(tmp_path_factory.mktemp("tiny"))
+        patch.setenv("CACHEZOO_JOBS", "1")
+        yield copied(ran, tmp_path_factory.mktemp("tiny") / "copy")

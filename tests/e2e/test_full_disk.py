@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 
 from cachezoo.cli import app
 from cachezoo.errors import CachezooError
-from tests.e2e.workspace import ROOT, contents, run
+from tests.e2e.workspace import ROOT, contents, forget_times, run
 
 SCRIPTS = sorted(path.stem for path in (ROOT / "pipelines").glob("*.py"))
-# MLflow keeps its database open for as long as a process lives, which a disk that is to be unmounted must not see.
-APART = "track"
-SIZE_MIB = 96
+# MLflow keeps its database open for as long as a process lives, which a disk that is to be unmounted must not see; and
+# LSTMs are the same bytes in the environment of a stage alone (cachezoo.pinned).
+APART = ("track", "fit_caching", "fit_workload", "judge_caching", "judge_workload")
+SIZE_MIB = 128
 FILLER = "filler"
 ROOM = 16 * 1024
 
@@ -70,20 +71,26 @@ def test_the_disk_is_full(disk):
 
 
 def apart(*command: str) -> tuple[int, str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "CACHEZOO_CACHE_DIR": str(ROOT / ".cache")}
-    words = [sys.executable, ROOT / command[0], *command[1:]]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120, check=False)
+    forget_times()
+    kernels = os.environ.get("CACHEZOO_CACHE_DIR", str(ROOT / ".cache"))
+    env = {**os.environ, "CACHEZOO_PYTHON": sys.executable, "CACHEZOO_CACHE_DIR": kernels}
+    for name in ("MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        env[name] = kernels  # what libraries keep for themselves is not what is looked at
+    done = subprocess.run(
+        ["scripts/python", *command], env=env, capture_output=True, text=True, timeout=300, check=False
+    )  # fmt: skip
     return done.returncode, done.stderr
 
 
 def files() -> set[str]:
-    return {str(path) for path in Path().rglob("*") if "mlflow" not in str(path) and path.name != FILLER}
+    apart = ("mlflow", ".cache", FILLER)
+    return {str(path) for path in Path().rglob("*") if not any(name in str(path) for name in apart)}
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_stage_without_room_says_so_and_loses_nothing(disk, script):
-    stage = disk.of(script)[0]
-    start = apart if script == APART else run
+    stage = disk.of(script)
+    start = apart if script in APART else run
     before, names = contents(stage.outs), files()
     assert before
     for room in (0, ROOM):

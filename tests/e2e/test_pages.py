@@ -18,7 +18,7 @@ from cachezoo.report.page import write_report
 from cachezoo.tracking.records import FIRST
 from cachezoo.tracking.sync import TAGS, sync, ui_address, ui_command
 from tests import placement_data
-from tests.metrics_data import page_metrics, page_model, row, workload_metrics, write
+from tests.metrics_data import page_metrics, page_model, page_trace, row, workload_metrics, write
 from tests.report_data import ADMISSION, CACHING, add_model, make_project, trained
 
 pytestmark = [pytest.mark.slow(seconds=120), pytest.mark.needs("chromium")]
@@ -87,7 +87,8 @@ def tracked(tmp_path: Path) -> Path:
     root = tmp_path / "project"
     make_project(root)
     cached = row(CACHING, "model", 0.36, 55.5, 1650.125, decision_us=230.0, gap_closed=0.4567)
-    write(root / "metrics/web.json", page_metrics({}, models={CACHING: page_model({"web_test": cached})}))
+    tests = {"web_test": page_trace("test", cached)}
+    write(root / "metrics/page/web.json", page_metrics(tests, models={CACHING: page_model({"web_test": cached})}))
     add_model(root, trained(CLASSIFIER), card=False)
     judged = workload_metrics(CLASSIFIER)
     pooled = judged.models[CLASSIFIER].test.model_copy(update={"balanced_accuracy": 0.9876})

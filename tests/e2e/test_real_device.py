@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,13 @@ from cachezoo.devices.profile import load_models
 from cachezoo.devices.replaying import write_responses
 from cachezoo.io import read_table
 from cachezoo.traces.store import read_trace
-from tests.e2e.test_pipeline import cachezoo, clone, dvc, rerun
+from tests.e2e.test_pipeline import KEPT, cachezoo, rerun
+from tests.e2e.workspace import dvc, repro, settle
 
 pytestmark = [pytest.mark.slow(seconds=300), pytest.mark.needs("git", "fio")]
 
 SIZE = 80 << 20
-# From the trace to the bundle that its measured response times lead to.
-TARGETS = ("evaluate@alpha", "export_caching@alpha", "calibrate")
+MEASURED = ("replay", "calibrate")
 
 
 def configure(folder: Path, *more: str) -> None:
@@ -41,14 +42,19 @@ def keep_alpha(matrix: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = clone(tmp_path_factory.mktemp("real") / "clone")
+def folder(ran, tmp_path_factory):
+    """The clone in which the pipeline has run, with one category, and devices in place of their models."""
+    made = tmp_path_factory.mktemp("real") / "clone"
+    shutil.copytree(ran, made, symlinks=True)
+    for name in ("home", "tmp"):
+        (made.parent / name).mkdir()
+    settle(made)
     for kind in ("hdd", "ssd"):
         done = cachezoo(made, "device", "prepare", str(made.parent / f"{kind}.scratch"), "--size", str(SIZE), "--force")
         assert done.returncode == 0, done.stderr
     keep_alpha(made / "conf/matrix.yaml")
     configure(made)
-    rerun(made, *TARGETS)
+    repro(made, *MEASURED)
     return made
 
 
@@ -83,45 +89,51 @@ def test_the_record_says_when_where_and_how_it_was_measured(folder):
         }  # fmt: skip
 
 
-def test_what_was_measured_leads_to_figures_an_export_and_a_calibration(folder):
-    metrics = json.loads((folder / "metrics/alpha.json").read_text())
-    assert metrics["response_times"].split(",")[0] == "real"  # the rest says so of a virtual disk
-    assert metrics["traces"]["alpha_test"]["rows"][0]["mean_response_us"] > 0
-    exported = {path.name for path in (folder / "models/bundles/caching.alpha.lstm_small").iterdir()}
-    assert exported & {"manifest.json", "REFUSED.json"}
+def test_what_was_measured_leads_to_a_calibration(folder):
     report = json.loads((folder / "models/devices/calibration.json").read_text())
     assert report["provenance"] == "real"
     assert {"hdd", "ssd"} <= report.keys()
 
 
-def test_a_device_is_not_measured_again_until_trace_device_or_settings_change(folder):
+def test_a_device_is_not_measured_again_until_device_or_settings_change(folder):
     before = responses(folder)
     assert len(before) == 3
-    assert "replay" not in {name.split("@")[0] for name in rerun(folder, *TARGETS)}
+    assert "replay" not in rerun(folder, *MEASURED)
     configure(folder, "evaluate.bootstrap_samples=110")
-    stages = rerun(folder, *TARGETS)
-    assert "evaluate@alpha" in stages
-    assert not {name for name in stages if name.startswith("replay")}
+    assert "replay" not in rerun(folder, *MEASURED)
     assert responses(folder) == before
     configure(folder, "device.repetitions=2")
-    assert "replay@alpha_test" in rerun(folder, "replay@alpha_test")
+    said = repro(folder, "replay")
+    assert "Running stage 'replay'" in said and not KEPT.findall(said)
+    # One that is gone back to was measured.
+    configure(folder)
+    said = repro(folder, "replay")
+    assert "'replay' is cached" in said or ("replay", "3", "3") in KEPT.findall(said)
+    assert responses(folder) == before
 
 
 def test_a_target_that_is_gone_ends_the_stage_in_one_line_and_loses_no_measurement(folder):
-    record = folder / "data/replays/alpha/alpha_test.json"
-    configure(folder, "device.repetitions=2")
-    rerun(folder, "replay@alpha_test")
-    before = record.read_bytes()
+    before = responses(folder)
     configure(folder, "device.repetitions=4")
     os.rename(folder.parent / "ssd.scratch", folder.parent / "elsewhere")
     try:
-        done = dvc(folder, "repro", "replay@alpha_test")
+        done = dvc(folder, "repro", "replay")
         assert done.returncode != 0
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("replay.py:")]
         assert len(lines) == 1
         assert "ssd.scratch" in lines[0]
-        configure(folder, "device.repetitions=2")
-        assert rerun(folder, "replay@alpha_test") == {"compose"}  # DVC has kept what was measured
+        configure(folder)
+        repro(folder, "replay")
     finally:
         os.rename(folder.parent / "elsewhere", folder.parent / "ssd.scratch")
-    assert record.read_bytes() == before
+    assert responses(folder) == before
+
+
+@pytest.mark.long
+def test_what_was_measured_leads_to_figures_and_an_export(folder):
+    repro(folder, "export")
+    metrics = json.loads((folder / "metrics/page/alpha.json").read_text())
+    assert metrics["response_times"].split(",")[0] == "real"  # the rest says so of a virtual disk
+    assert metrics["traces"]["alpha_test"]["rows"][0]["mean_response_us"] > 0
+    exported = {path.name for path in (folder / "models/bundles/caching.alpha.lstm_small").iterdir()}
+    assert exported & {"manifest.json", "REFUSED.json"}

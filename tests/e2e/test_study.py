@@ -112,10 +112,11 @@ def test_a_killed_study_goes_on_and_gives_the_bytes_of_one_that_was_not(project:
     assert [row["is_params_yaml"] for row in rows] == [True, False]
     assert {**rows[0], "set": {}, "setting": "params.yaml"} == alone
     name = "caching.alpha.lstm_small"
-    shipped = (made.folder / "models/trained" / name / "weights.safetensors").read_bytes()
-    trained = [path.read_bytes() for path in (project / STUDIES).glob(f"*/models/trained/{name}/weights.safetensors")]
+    shipped = (made.folder / paths.trained(name) / "weights.safetensors").read_bytes()
+    files = (project / STUDIES).glob(f"*/{paths.trained(name)}/weights.safetensors")
+    trained = [path.read_bytes() for path in files]
     assert shipped in trained and len(set(trained)) == 2
-    metrics = read_json(made.folder / "metrics/alpha.json")["traces"]["alpha_test"]
+    metrics = read_json(made.folder / "metrics/page/alpha.json")["traces"]["alpha_test"]
     own = next(row for row in metrics["rows"] if row["policy"] == name)
     assert rows[0]["test"]["alpha_test"]["each"][0] == pytest.approx(own["hit_ratio"])
 

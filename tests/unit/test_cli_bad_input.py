@@ -20,7 +20,7 @@ from tests.study_data import made_study
 ROOT = Path(__file__).resolve().parents[2]
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 OUT = ("-o", "out.parquet")
-KINDS = ("trace.parquet", "raw.csv", "bundle.zip", "recipe.yaml", "metrics/web.json", "study.json")
+KINDS = ("trace.parquet", "raw.csv", "bundle.zip", "recipe.yaml", "metrics/page/web.json", "study.json")
 # Of each command the words with a file of a kind in them: the file is damaged, and the command must say so.
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace ingest": (("trace.parquet", *OUT), ("raw.csv", *OUT)),
@@ -84,7 +84,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "bundle sign": (("bundle.zip", "--key", "key.pem"),),
     "bundle drift": (("bundle.zip", "good.parquet"),),
     "promote": (("bundle.zip",),),
-    "results": (("metrics/web.json",),),
+    "results": (("metrics/page/web.json",),),
     "study compare": (("study.json", "good.json"), ("good.json", "study.json")),
 }
 # These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs, and
@@ -149,7 +149,7 @@ def test_a_command_names_the_damaged_file_and_writes_nothing(tmp_path, monkeypat
     for file in ("trace.parquet", "good.parquet"):
         write_trace(trace, Path(file))
     Path("raw.csv").write_text("time_us,op,offset,size\n" + "".join(f"{k},R,{4096 * k},4096\n" for k in range(200)))
-    for file in ("bundle.zip", "recipe.yaml", "metrics/web.json"):
+    for file in ("bundle.zip", "recipe.yaml", "metrics/page/web.json"):
         Path(file).write_text('{"traces": ')
     for file in ("study.json", "good.json"):
         Path(file).write_text(json.dumps(made_study()))

@@ -1,4 +1,4 @@
-"""Stage export@model: a trained model, its metrics and golden requests become a bundle, or a refusal."""
+"""Stage export, one job: a trained model, its metrics and golden requests become a bundle, or a refusal."""
 
 import re
 from pathlib import Path

@@ -23,7 +23,7 @@ class Metrics:
     """What the stages that evaluate wrote of a model's category, or of its system where it is of all categories.
 
     Attributes:
-        own: metrics/<category>.json, or metrics/<system>.json; None where it is not there.
+        own: metrics/page/<category>.json, or metrics/<system>.json; None where it is not there.
         flash: metrics/flash/<category>.json; None where it is not there, or the model serves no flash cache.
         headline: of a model of all categories: its figures over the test traces.
         inputs: how the model's inputs were distributed on the train traces; empty where its folder does not say.
@@ -53,7 +53,7 @@ def read_metrics(root: Path, trained: TrainedModel, *, needed: bool) -> Metrics:
     system, category = SYSTEMS[trained.kind], trained.category
     inputs = read_inputs(root / paths.trained(trained.model_id), trained.features)
     if category is None:
-        overall = found(system.metrics.load(), paths.metrics(system.id)) if system.metrics is not None else None
+        overall = found(system.metrics.load(), paths.overall_metrics(system.id)) if system.metrics is not None else None
         own = overall if overall is not None and trained.model_id in overall.models else None
         return Metrics(overall, headline=own.headline(trained.model_id) if own is not None else {}, inputs=inputs)
     if system.metrics is not None and system.scope != "all":

@@ -79,7 +79,7 @@ def write_bundle(
     """Write a bundle's folder.
 
     Args:
-        trained_dir: `models/trained/<id>`.
+        trained_dir: `models/trained/<system>/<id>`.
         requests: raw requests to take golden rows from, in order.
         metrics: what the stages that evaluate wrote of the model's category or system.
         settings: version, golden rows, pins.

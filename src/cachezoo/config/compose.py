@@ -1,5 +1,8 @@
 """Compose conf/ into params.yaml: Hydra resolves, pydantic validates, the file is written whole or not at all."""
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
@@ -12,7 +15,7 @@ from cachezoo.config.load import validate_params
 from cachezoo.config.matrix_text import CACHE_TABLES, CORPORA, CORPUS, FOLDERS, KEYS, LISTS, STREAMS, WRITE_TABLE
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
-from cachezoo.io import atomic_file
+from cachezoo.io import atomic_file, write_json
 from cachezoo.params import categories_of
 from cachezoo.settings.data import cycles_of, roles_of
 from cachezoo.systems.registry import SYSTEMS
@@ -20,6 +23,8 @@ from cachezoo.traces.formats import FORMATS
 from cachezoo.yaml_file import read_yaml
 
 BANNER = "# Generated from conf/ by the compose stage. Never edit: change conf/ and run `dvc repro`.\n"
+SEAL = re.compile(r"^# Values: ([0-9a-f]{16})$", re.MULTILINE)
+"""By this line of params.yaml the stage sees that somebody else has changed values."""
 
 
 def _architectures(models: object, conf: Path) -> list[str]:
@@ -145,7 +150,11 @@ def compose(conf: Path, models: Mapping[str, str] | None = None, changes: Sequen
     tree = params.model_dump(mode="json")
     tree["data"]["roles"] = roles_of(params.data.traces)
     tree["data"]["cycles"] = cycles_of(params.data)
-    return BANNER + yaml.safe_dump(tree, sort_keys=True, allow_unicode=True)
+    return f"{BANNER}# Values: {_seal(tree)}\n{yaml.safe_dump(tree, sort_keys=True, allow_unicode=True)}"
+
+
+def _seal(tree: object) -> str:
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _check_lists(matrix: dict[str, Any], params: Params, where: Path) -> None:
@@ -167,8 +176,63 @@ def _check_lists(matrix: dict[str, Any], params: Params, where: Path) -> None:
         raise ConfigError(message)
 
 
-def write_params(conf: Path, path: Path) -> None:
-    """Write `compose(conf)` to `path`; an error leaves the old file."""
+def _values(tree: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], object]:  # noqa: ANN401 - any YAML value
+    """Every value of a tree, by its path."""
+    if not isinstance(tree, dict):
+        return {path: tree}
+    return {place: value for key, part in tree.items() for place, value in _values(part, (*path, str(key))).items()}
+
+
+def _file_of(conf: Path, place: tuple[str, ...]) -> str:
+    """Where a value of params.yaml is set, as DVC writes it: `file:key`."""
+    file = conf.joinpath(*place[:2]).with_suffix(".yaml")
+    return f"{file}:{'.'.join(place[2:])}" if len(place) > 2 and file.is_file() else f"{conf}/"
+
+
+def check_untouched(conf: Path, path: Path, text: str) -> None:
+    """Refuse to overwrite a params.yaml whose values somebody has changed, such as `dvc exp run -S fit.x=1`.
+
+    Args:
+        conf: the folder that the values belong into.
+        path: params.yaml. One that is not there, or is no YAML, may be written.
+        text: what is to be written.
+
+    Raises:
+        ConfigError: its values are not those that were written; the first that differs is named.
+    """
+    try:
+        old = path.read_text(encoding="utf-8")
+        tree = yaml.safe_load(old)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return
+    seal = SEAL.search(old)
+    if not isinstance(tree, dict) or (seal is not None and seal[1] == _seal(tree)):
+        return
+    now, wanted = _values(tree), _values(yaml.safe_load(text))
+    for place in {**wanted, **now}:
+        if now.get(place) != wanted.get(place):
+            file = _file_of(conf, place)
+            message = (
+                f"{path}: {'.'.join(place)} was changed there, and it is generated; change {file} instead "
+                f"(`dvc exp run -S {file}=…`), and put {path} back by `git checkout {path}`"
+            )
+            raise ConfigError(message)
+
+
+def write_params(conf: Path, path: Path, traces: Path | None = None) -> None:
+    """Write `compose(conf)`; an error leaves the old files.
+
+    Args:
+        conf: the folder.
+        path: params.yaml.
+        traces: a JSON file of what its `data` holds.
+
+    Raises:
+        ConfigError: see `compose` and `check_untouched`.
+    """
     text = compose(conf)
+    check_untouched(conf, path, text)
     with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+    if traces is not None:
+        write_json(traces, yaml.safe_load(text)["data"])

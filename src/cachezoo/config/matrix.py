@@ -21,7 +21,8 @@ from cachezoo.io import atomic_file
 from cachezoo.settings.data import Role, TraceEntry
 
 MATRIX = Path("conf/matrix.yaml")
-IMPORTED = Path("data/raw/imported")
+RAW = Path("data/raw")
+IMPORTED = RAW / "imported"
 # What stages write, and what DVC and Git keep for themselves, is no raw trace.
 NOT_RAW = tuple(
     f"data/{name}" for name in ("requests", "writes", "responses", "replays", "labels", "features", "corpus")
@@ -314,9 +315,12 @@ def _brought(project: Path, new: NewTrace, place: str) -> Iterator[None]:
 def _place_notes(new: NewTrace, place: str) -> list[str]:
     if _comes_from_outside(place, new):
         return [f"the file now lies in {place}, which Git ignores: another clone needs it there too"]
+    notes = []
     if Path(place).is_absolute():
-        return [f"{MATRIX} now names {place}, a path of this machine: other clones cannot run the pipeline with it"]
-    return []
+        notes.append(f"{MATRIX} now names {place}, a path of this machine: other clones cannot run the pipeline")
+    if not Path(place).is_relative_to(RAW):
+        notes.append(f"DVC watches {RAW} alone: if {place} changes later, run `dvc repro -f ingest`")
+    return notes
 
 
 def _report(traces: Mapping[str, TraceEntry], key: str, row: dict[str, Any], notes: list[str]) -> Added:

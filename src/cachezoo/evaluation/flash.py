@@ -95,8 +95,8 @@ class Models:
         """Read both.
 
         Args:
-            admission: `models/trained/admission.<category>.<arch>`.
-            prefetch: `models/trained/prefetch.<category>.<arch>`.
+            admission: `models/trained/admission/admission.<category>.<arch>`.
+            prefetch: `models/trained/prefetch/prefetch.<category>.<arch>`.
 
         Raises:
             CachezooError: a folder holds no readable model of its kind.
@@ -189,7 +189,7 @@ def evaluate_beside(folder: Path, tests: Mapping[str, Trace], chosen: Baselines,
     """An admission model beside the full one on the test traces, in the plain mode that goes with it.
 
     Args:
-        folder: `models/trained/admission.<category>.<arch>`.
+        folder: `models/trained/admission/admission.<category>.<arch>`.
         tests: test traces by key.
         chosen: what validation chose for the baselines.
         settings: parameters.

@@ -233,14 +233,14 @@ def read_results(categories: Sequence[str] | None) -> Results:
     def files(pattern: str) -> list[Path]:
         return [file for file in sorted(paths.METRICS.glob(pattern)) if known is None or file.stem in known]
 
-    own, flash = files("*.json"), files("flash/*.json")
+    own, flash = files("page/*.json"), files("flash/*.json")
     by_category = {
         name: {file.stem: reader.load()(file) for file in files(f"{name}/*.json")} for name, reader in general.items()
     }
     return Results(
-        [read_category(file) for file in own if file.stem not in general],
+        [read_category(file) for file in own],
         [read_flash(file) for file in flash],
-        {file.stem: general[file.stem].load()(file) for file in own if file.stem in general},
+        {file.stem: general[file.stem].load()(file) for file in files("*.json") if file.stem in general},
         {name: found for name, found in by_category.items() if found},
         {file.stem: read_tiers(file) for file in files(f"{TIERS}/*.json")},
         read_share(share_metrics()) if share_metrics().exists() else None,

@@ -132,7 +132,7 @@ def documents(params: "Params") -> list[Figure]:
     rows = [row for one in categories for row in tags.tag_rows(one.metrics, one.model.model_id)]
     bench = _bench(categories)
     nine, sixteen = telling.told_apart(
-        read_metrics(present(paths.metrics("workload"), REPRO)), read(trained.ADDED, trained.Added, MAKE)
+        read_metrics(present(paths.overall_metrics("workload"), REPRO)), read(trained.ADDED, trained.Added, MAKE)
     )
     return [
         tags.tag_table(rows, bench.own_size, bench.note),

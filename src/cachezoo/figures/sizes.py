@@ -1,4 +1,4 @@
-"""experiments/rcrnn/sizes.json: caches at the sizes that metrics/<category>.json does not have."""
+"""experiments/rcrnn/sizes.json: caches at the sizes that metrics/page/<category>.json does not have."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -51,7 +51,7 @@ def _run(trace: str, fraction: float, kind: Kind, row: PolicyRow) -> CacheRun:
 
 
 def runs_of(found: CategoryMetrics, model_id: str, classics: Iterable[str], optimum: str) -> list[CacheRun]:
-    """The same caches at the size that metrics/<category>.json is of.
+    """The same caches at the size that metrics/page/<category>.json is of.
 
     Args:
         found: the category's metrics.

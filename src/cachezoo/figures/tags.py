@@ -54,7 +54,7 @@ def _improvement(ours: Iterable[float | None], commonest: Iterable[float | None]
 
 
 def tag_rows(found: CategoryMetrics, model_id: str) -> list[TagRow]:
-    """Rows of one category's test traces, as metrics/<category>.json has them."""
+    """Rows of one category's test traces, as metrics/page/<category>.json has them."""
     rows = []
     for trace, row in found.models[model_id].test.items():
         own: Mapping[str, float | None] = row.model_extra or {}

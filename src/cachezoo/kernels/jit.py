@@ -166,6 +166,8 @@ def _cached(function: F, key: str) -> F:
         kernel: Any = numba.njit(**options)(function)
     finally:
         config.CACHE_LOCATOR_CLASSES = before
+    if config.DISABLE_JIT:  # numba then leaves the function as it is
+        return cast(F, kernel)
     compile_at_once = kernel.compile
 
     def compile_in_turn(signature: object) -> object:

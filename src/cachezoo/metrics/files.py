@@ -49,7 +49,7 @@ def read(path: Path, model: type[M], command: str = REPRO) -> M:
 
 
 def read_category(path: Path) -> CategoryMetrics:
-    """metrics/<category>.json, see `read`."""
+    """metrics/page/<category>.json, see `read`."""
     return read(path, CategoryMetrics)
 
 

@@ -1,4 +1,4 @@
-"""metrics/<category>.json: policies, bounds and models in one page cache."""
+"""metrics/page/<category>.json: policies, bounds and models in one page cache."""
 
 from typing import Annotated, Literal
 

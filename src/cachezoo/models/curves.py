@@ -13,8 +13,13 @@ FOREST = "forest"
 
 
 def write_curves(folder: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write `curves.csv`; None becomes an empty cell."""
-    with (folder / CURVES_FILE).open("w", newline="", encoding="utf-8") as file:
+    """Write `curves.csv`, see `write_rows`."""
+    write_rows(folder / CURVES_FILE, header, rows)
+
+
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV file; None becomes an empty cell."""
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)

@@ -9,6 +9,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -223,10 +224,11 @@ def forest_scorer(text: str, threads: int) -> Scorer:
         message = f"not a LightGBM model text ({error}); train it again"
         raise TrainingError(message) from error
 
-    def score(rows: F32) -> F64:
-        return np.asarray(booster.predict(rows, raw_score=True, num_threads=threads), np.float64)
+    return partial(_raw_scores, booster, threads)
 
-    return score
+
+def _raw_scores(booster: Any, threads: int, rows: F32) -> F64:  # noqa: ANN401 - lightgbm is imported late
+    return np.asarray(booster.predict(rows, raw_score=True, num_threads=threads), np.float64)
 
 
 def read_forest_text(path: Path) -> str:

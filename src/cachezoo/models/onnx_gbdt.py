@@ -77,7 +77,7 @@ def export_forests(folder: Path, files: Sequence[str], output: str) -> bytes:
     """Serialise a trained model of forests.
 
     Args:
-        folder: `models/trained/<id>`.
+        folder: `models/trained/<system>/<id>`.
         files: of its forests, whose scores are the columns of the output.
         output: the output's name.
 

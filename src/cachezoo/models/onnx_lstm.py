@@ -90,7 +90,7 @@ def open_graph(folder: Path, model: TrainedModel, heads: Sequence[str]) -> Graph
     """A graph on a trained LSTM's weights.
 
     Args:
-        folder: `models/trained/<id>`, for the weights.
+        folder: `models/trained/<system>/<id>`, for the weights.
         model: its train.json.
         heads: names of the network's heads.
 

@@ -29,8 +29,8 @@ ROLES = ("test", "validation", "train")
 SMALL_INPUTS = (
     "metrics/*.json",
     "metrics/*/*.json",
-    f"models/trained/*/{FILE}",
-    f"models/trained/*/{CURVES_FILE}",
+    f"models/trained/*/*/{FILE}",
+    f"models/trained/*/*/{CURVES_FILE}",
     f"models/bundles/*/{CARD}",
     f"models/bundles/*/{REFUSED}",
 )
@@ -68,7 +68,7 @@ class Category:
 
     Attributes:
         name: its id.
-        page: metrics/<category>.json, or None: nothing was measured in a page cache.
+        page: metrics/page/<category>.json, or None: nothing was measured in a page cache.
         flash: metrics/flash/<category>.json, or None: nothing was measured in a flash cache.
         models: those trained for it.
     """
@@ -137,13 +137,13 @@ def gather(root: Path, params: "Params", describe: Callable[..., TraceFacts] = t
     Raises:
         CachezooError: a stage output is damaged, or a trace of the matrix has not been ingested.
     """
-    files = sorted((root / paths.trained("x")).parent.glob(f"*/{FILE}"))
+    files = sorted((root / paths.TRAINED).glob(f"*/*/{FILE}"))
     pairs = [(read_trained(file.parent), file.parent) for file in files]
     page = {name: _optional(read_category, root / paths.metrics(name)) for name in categories_of(params)}
     flash = {name: _optional(read_flash, root / paths.flash_metrics(name)) for name in categories_of(params)}
     readers = {system: system.metrics.load() for system in SYSTEMS.values() if system.metrics is not None}
     measured = {
-        system.id: _optional(reader, root / paths.metrics(system.id))
+        system.id: _optional(reader, root / paths.overall_metrics(system.id))
         for system, reader in readers.items()
         if system.scope == "all"
     }

@@ -98,10 +98,10 @@ TERMS = {
 COMMANDS = (
     ("make repro", "everything on this page, from the traces on"),
     (".venv/bin/dvc repro report", "this page, and whatever it needs that is out of date"),
-    (".venv/bin/dvc repro evaluate@CATEGORY", "policies in the page cache: metrics/CATEGORY.json"),
-    (".venv/bin/dvc repro evaluate_flash@CATEGORY", "policies in the flash cache: metrics/flash/CATEGORY.json"),
+    (".venv/bin/dvc repro evaluate", "policies in the page cache: metrics/page/CATEGORY.json"),
+    (".venv/bin/dvc repro evaluate_flash", "policies in the flash cache: metrics/flash/CATEGORY.json"),
     (
-        ".venv/bin/dvc repro evaluate_tiers@CATEGORY",
+        ".venv/bin/dvc repro evaluate_tiers",
         "RAM and SSD for the same money: metrics/tiers/CATEGORY.json",
     ),
     (".venv/bin/dvc repro evaluate_share", "one cache for several applications: metrics/share/mixes.json"),

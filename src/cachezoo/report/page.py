@@ -12,6 +12,7 @@ from cachezoo.pages import shell
 from cachezoo.pages.shell import Page
 from cachezoo.report.cards import card_section
 from cachezoo.report.copied import PLACE
+from cachezoo.report.dvc_files import write_plots, write_summary
 from cachezoo.report.gather import Category, Sources, gather
 from cachezoo.report.glossary import COMMANDS, TERMS
 from cachezoo.report.plots import draw
@@ -35,7 +36,7 @@ Figures = Mapping[str, Figure]
 
 
 def write_report(root: Path, params: "Params") -> None:
-    """Stage report: `report/` with index.html and its plots, whole or not at all.
+    """Stage report: `report/` with index.html and its plots, whole or not at all, and `models/summary.json`.
 
     Args:
         root: the project's.
@@ -48,6 +49,8 @@ def write_report(root: Path, params: "Params") -> None:
     with atomic_dir(root / paths.REPORT) as folder:
         figures = draw(sources, folder)
         (folder / names.PAGE).write_text(render(sources, figures), encoding="utf-8")
+        write_plots(sources, folder)
+    write_summary(root, sources)
 
 
 def render(sources: Sources, figures: Figures) -> str:

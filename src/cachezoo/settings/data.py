@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from cachezoo import paths
 from cachezoo.settings.base import Strict
 
 Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
@@ -14,7 +15,7 @@ Role = Literal["train", "validation", "test"]
 CorpusRole = Literal["train", "test"]
 Roles = dict[Role, list[str]]
 # Where the canonical requests of page traces lie, and of traces that are for streams alone.
-REQUESTS, WRITES = "data/requests", "data/writes"
+REQUESTS, WRITES = str(paths.REQUESTS), str(paths.WRITES)
 
 
 class TraceEntry(Strict):

@@ -1,7 +1,7 @@
 """What a training hangs on, as dvc.yaml says: values of params.yaml, files, sources, libraries; and a name for it."""
 
 import hashlib
-import re
+import runpy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,17 +12,15 @@ from cachezoo.closure import Project, sources_of
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, sha256_file
+from cachezoo.kept import Each
 from cachezoo.yaml_file import read_yaml
 
 SOURCES = "data/sources/"
-# Folders whose own folders are of several kinds, which several stages make.
-BY_KIND = ("labels", "fitted", "trained", "bundles")
-PLACE = re.compile(r"\$\{([a-z_.]+)\}")
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of dvc.yaml for one item.
+    """A stage for one category, or for all.
 
     Attributes:
         script: its file of pipelines/.
@@ -38,10 +36,10 @@ class Stage:
 
 
 class Pipeline:
-    """The stages of a project's dvc.yaml."""
+    """The stages of a project: pipelines/ says what their jobs read and write, dvc.yaml what comes before them."""
 
     def __init__(self, root: Path) -> None:
-        """Read it.
+        """Read dvc.yaml.
 
         Raises:
             ConfigError: it is missing or no YAML.
@@ -49,9 +47,10 @@ class Pipeline:
         self.root = root
         self._stages: dict[str, Any] = read_yaml(root / "dvc.yaml")["stages"]
         self._project = Project(root)
+        self._each: dict[str, Each] = {}
 
     def stage(self, name: str, category: str, params: Params) -> Stage:
-        """A stage, its places filled in.
+        """A stage's job for one category, or its only job.
 
         Raises:
             ConfigError: there is no such stage.
@@ -59,35 +58,24 @@ class Pipeline:
         if name not in self._stages:
             message = f"{self.root / 'dvc.yaml'}: has no stage {name}, which a study runs"
             raise ConfigError(message)
-        own = self._own(name)
-        values = {"item": category, **{f"models.{kind}": part["arch"] for kind, part in _models(params).items()}}
-
-        def filled(text: str) -> str:
-            return PLACE.sub(lambda found: values.get(found[1], found[0]), text)
-
-        deps = [filled(dep) for dep in own["deps"] if not dep.startswith(SOURCES)]
-        script = str(own["cmd"]).split()[1]
-        return Stage(
-            script, tuple(deps), tuple(map(filled, own.get("params", ()))), tuple(filled(out) for out in _outs(own))
-        )
-
-    def _own(self, name: str) -> Mapping[str, Any]:
-        found = self._stages[name]
-        own: Mapping[str, Any] = found.get("do", found)
-        return own
+        script = str(self._stages[name]["cmd"]).split()[1]
+        if name not in self._each:
+            self._each[name] = runpy.run_path(str(self.root / script), run_name=name)["EACH"]
+        job = self._each[name].job(name, category, params)
+        deps, outs = (tuple(map(str, files)) for files in (job.reads, job.writes))
+        return Stage(script, deps, tuple(job.values), outs)
 
     def upstream(self, *stages: Stage) -> set[str]:
         """Paths of params.yaml that earlier stages read for what these stages read of others."""
         own, found = {out for stage in stages for out in stage.outs}, set()
         todo, seen = [dep for stage in stages for dep in stage.deps if dep not in own], set()
         while todo:
-            kind = _kind(todo.pop())
-            for name in self._stages:
-                stage = self._own(name)
-                if name not in seen and any(_kind(out) == kind for out in _outs(stage)):
+            dep = todo.pop()
+            for name, stage in self._stages.items():
+                if name not in seen and any(_overlap(dep, out) for out in _outs(stage)):
                     seen.add(name)
                     found |= set(stage.get("params", ()))
-                    todo += [dep for dep in stage["deps"] if not dep.startswith(SOURCES)]
+                    todo += [path for path in stage["deps"] if not path.startswith(SOURCES)]
         return found
 
     def sources(self, stage: Stage) -> dict[str, dict[str, str]]:
@@ -141,20 +129,14 @@ def _sha256(path: Path) -> str:
     return sha256_file(path)
 
 
-def _models(params: Params) -> dict[str, Any]:
-    found: dict[str, Any] = params.model.model_dump(mode="json")
-    return found
-
-
 def _outs(stage: Mapping[str, Any]) -> Iterator[str]:
     for out in [*stage.get("outs", ()), *stage.get("metrics", ())]:
         yield next(iter(out)) if isinstance(out, dict) else out
 
 
-def _kind(path: str) -> tuple[str, ...]:
-    """What a file of the pipeline is of: its folders, down to the kind of a model or the oracle of labels."""
-    parts = path.split("/")
-    return (*parts[:2], *(part.split(".")[0] for part in parts[2:3] if parts[1] in BY_KIND))
+def _overlap(one: str, other: str) -> bool:
+    """Whether a file or folder is another, or in it."""
+    return any(f"{path}/".startswith(f"{folder}/") for path, folder in ((one, other), (other, one)))
 
 
 def value_at(tree: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any value

@@ -4,9 +4,11 @@ import os
 import sys
 from pathlib import Path
 
+from cachezoo import paths
 from cachezoo.errors import CachezooError, os_message
 from cachezoo.io import read_json, write_json
-from cachezoo.stage import die_with_parent, heed_interrupts, settle_environment
+from cachezoo.jobs import die_with_parent
+from cachezoo.stage import heed_interrupts, settle_environment
 
 JOB, DONE, LOG = "job.json", "done.json", "log.txt"
 # What is asked of a trained model: the figure that may choose; with the verdict's; with those of the test traces too.
@@ -35,7 +37,7 @@ def main(folder: Path, root: Path) -> None:
         write_json(Path(DONE), {})
         return
     studied.judge(params, *keys)
-    model = Path("models/trained") / job["model"]
+    model = paths.trained(job["model"])
     trained = read_trained(model)
     figures: dict[str, object] = {"trained": trained.trained, "promoted": trained.promoted, "reason": trained.reason}
     if trained.trained:

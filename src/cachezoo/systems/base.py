@@ -128,7 +128,7 @@ class Described:
         fitted: figures of the fit: `figures` of fit.json, in train.json under `validation`.
         calibration: of train.json.
         validation: figures on validation, in train.json.
-        page: figures that the system adds to a model's row in metrics/<category>.json.
+        page: figures that the system adds to a model's row in metrics/page/<category>.json.
         files: other files in a model's folder, by name.
         fitted_files: the same of a fitted model's folder, where they differ from those.
         fitted_in: the folder below the fitted model's where these lie; empty where that is itself.

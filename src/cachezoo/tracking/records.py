@@ -75,7 +75,7 @@ def gather(root: Path) -> list[Record]:
     Raises:
         CachezooError: a stage output is damaged.
     """
-    folders = sorted((root / paths.trained("x")).parent.glob(f"*/{FILE}"))
+    folders = sorted((root / paths.TRAINED).glob(f"*/*/{FILE}"))
     unseen = unseen_traces(root)
     return [_record(root, file.parent, unseen) for file in folders]
 
@@ -145,8 +145,8 @@ def _in_page_caches(root: Path, trained: TrainedModel) -> dict[str, float]:
     if ROLES.get(trained.kind) != PAGE:
         return {}
     found: dict[str, float] = {}
-    for file in sorted((root / paths.METRICS).glob("*.json")):
-        if file.stem in SYSTEMS or trained.category not in (None, file.stem):
+    for file in sorted((root / paths.METRICS / "page").glob("*.json")):
+        if trained.category not in (None, file.stem):
             continue
         page = read_category(file)
         own = page.models.get(trained.model_id)

@@ -1,4 +1,4 @@
-"""What the fit of an LSTM leaves behind: the folder `models/fitted/<id>/`; and what its judge makes of it."""
+"""What the fit of an LSTM leaves behind: the folder `models/fitted/<system>/<id>/`; and what its judge makes of it."""
 
 from pathlib import Path
 from typing import Any

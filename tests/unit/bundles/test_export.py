@@ -46,7 +46,7 @@ def project(trained: tuple[Path, RequestBatch], tmp_path: Path, monkeypatch: pyt
     category = read_trained(paths.trained(name)).category
     if category is None:
         kind = name.split(".")[0]
-        write(paths.metrics(kind), (reuse_metrics if kind == "reuse" else workload_metrics)(name))
+        write(paths.overall_metrics(kind), (reuse_metrics if kind == "reuse" else workload_metrics)(name))
     elif name.startswith("streams."):
         write(paths.METRICS / "streams" / f"{category}.json", placement_data.metrics(name))
     elif name.startswith("virtual."):

@@ -29,7 +29,7 @@ def all_taken(request, tmp_path_factory):
     """The folder of the captures, which are named by test module and parameter; its `recipe` says what they are."""
     recipes = {}
     for item in request.session.items:
-        if "taken" in getattr(item, "fixturenames", ()):
+        if item.path.parent == Path(__file__).parent and "taken" in getattr(item, "fixturenames", ()):
             recipes[capture_name(item)] = item.module.recipe(item.callspec.params["name"]).model_dump(
                 mode="json", exclude_none=True
             )

@@ -132,6 +132,37 @@ def test_a_mistake_in_conf_names_the_key_and_leaves_params(conf, tmp_path, file,
     assert (tmp_path / "params.yaml").read_text() == "old"
 
 
+def test_values_changed_in_params_are_refused_with_where_they_belong(conf, tmp_path):
+    params = tmp_path / "params.yaml"
+    write_params(conf, params)
+    composed = params.read_text()
+    params.write_text(composed.replace("    batch: 16\n", "    batch: 8\n", 1))
+    changed = params.read_text()
+    assert changed != composed
+    with pytest.raises(ConfigError, match=r"fit\.caching\.batch .*/conf/fit/caching\.yaml:batch instead.*git checkout"):
+        write_params(conf, params)
+    assert params.read_text() == changed
+
+
+@pytest.mark.parametrize("change", [lambda text: "", lambda text: ": {[", lambda text: f"{text}# read\n"])
+def test_params_that_are_damaged_or_only_laid_out_anew_are_written_again(conf, tmp_path, change):
+    params = tmp_path / "params.yaml"
+    write_params(conf, params)
+    composed = params.read_text()
+    params.write_text(change(composed))
+    write_params(conf, params)
+    assert params.read_text() == composed
+
+
+def test_a_changed_conf_is_composed_anew(conf, tmp_path):
+    params = tmp_path / "params.yaml"
+    write_params(conf, params)
+    file = conf / "fit/caching.yaml"
+    file.write_text(file.read_text().replace("batch: 16", "batch: 8"))
+    write_params(conf, params)
+    assert yaml.safe_load(params.read_text())["fit"]["caching"]["batch"] == 8
+
+
 @pytest.mark.parametrize(
     ("one", "two", "message"),
     [

@@ -25,8 +25,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     test = page_trace("test", row(MODEL, "model", 0.4))
     models = {MODEL: page_model({"web_test": test.row(MODEL)})}
     traces = {"web_test": test, "web_validation": test.model_copy(update={"role": "validation"})}
-    write(tmp_path / "metrics/web.json", page_metrics(traces, models=models))
-    write(tmp_path / "metrics/mail.json", page_metrics({"mail_test": page_trace("test")}, category="mail"))
+    write(tmp_path / "metrics/page/web.json", page_metrics(traces, models=models))
+    write(tmp_path / "metrics/page/mail.json", page_metrics({"mail_test": page_trace("test")}, category="mail"))
     write(tmp_path / "metrics/workload.json", workload_metrics("workload.lstm8"))
     flash = flash_metrics("admission.web.lgbm", prefetch="prefetch.web.lgbm", traces={"web_test": flash_trace()})
     write(tmp_path / "metrics/flash/web.json", flash)

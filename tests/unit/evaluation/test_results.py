@@ -40,7 +40,7 @@ def web(caching: bool = True, admission: bool = False) -> CategoryMetrics:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write(tmp_path / "metrics/web.json", web())
+    write(tmp_path / "metrics/page/web.json", web())
     write(tmp_path / "metrics/workload.json", workload_metrics(CLASSIFIER))
     for model in (CACHING, CLASSIFIER):
         (tmp_path / f"models/bundles/{model}").mkdir(parents=True)
@@ -79,7 +79,7 @@ def test_a_tuned_classic_keeps_the_points_of_its_values() -> None:
 
 
 def test_only_a_caching_model_is_starred(project: Path) -> None:
-    write(project / "metrics/web.json", web(admission=True))
+    write(project / "metrics/page/web.json", web(admission=True))
     shown = CliRunner().invoke(app, ["results", "-v"]).stdout
     rows = [line for line in shown.split("Next:")[0].splitlines() if "0." in line and "(model)" in line]
     assert [" *" in line for line in sorted(rows)] == [False, True]
@@ -95,7 +95,7 @@ def test_flash_caches_have_a_table_and_their_models_a_verdict(project: Path) -> 
     assert "saves nothing" in shown and "none of prefetch.blob.lgbm" in shown
     assert re.search(r"saved against the best without a model │ +5 % \(4 to 6\) rejectx", shown)
     assert re.search(r"saved against rejectx_no_prefetch │ +14 % \(13 to 15\)", shown)
-    (project / "metrics/web.json").unlink()
+    (project / "metrics/page/web.json").unlink()
     assert "3.21 (1.23)" in CliRunner().invoke(app, ["results", "-v"]).stdout
 
 
@@ -183,7 +183,7 @@ def test_json_of_a_system_of_all_categories(project: Path) -> None:
 
 
 def test_a_model_of_all_categories_is_enough(project: Path) -> None:
-    (project / "metrics/web.json").unlink()
+    (project / "metrics/page/web.json").unlink()
     shown = CliRunner().invoke(app, ["results", "-v"]).stdout
     assert "models/bundles/workload.lstm8" in shown and "No results yet" not in shown
 

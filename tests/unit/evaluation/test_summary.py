@@ -29,7 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ADMISSION: page_model({"web_test": test.row(ADMISSION)}, True, "won"),
         OTHER: page_model({"web_test": test.row(OTHER)}, False, "lost"),
     }
-    write(tmp_path / "metrics/web.json", page_metrics({"web_test": test}, models=models))
+    write(tmp_path / "metrics/page/web.json", page_metrics({"web_test": test}, models=models))
     flashes = {"web_test": flash_trace(), "web_only_flash": flash_trace()}
     write(tmp_path / "metrics/flash/web.json", flash_metrics(ADMISSION, traces=flashes))
     monkeypatch.chdir(tmp_path)

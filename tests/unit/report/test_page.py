@@ -51,7 +51,7 @@ def test_links_and_images_are_there(root: Path, page: HtmlPage) -> None:
     for link in page.links:
         assert link.startswith("#") and link[1:] in page.ids, link
     files = {path.name for path in (root / "report").iterdir()}
-    assert {image["src"] for image in page.images} == files - {"index.html"}
+    assert {image["src"] for image in page.images} == {name for name in files if name.endswith((".png", ".svg"))}
     assert all(len(image["alt"]) > 20 for image in page.images)
     assert page.tags["caption"] >= 5 and page.tags["script"] == 0
 
@@ -145,7 +145,7 @@ def test_the_page_is_short_while_its_folds_are_closed(root: Path) -> None:
 
 
 def test_the_cache_for_every_workload_at_home_and_away(root: Path, page: HtmlPage) -> None:
-    traces = read_json(root / paths.metrics("reuse"))["traces"]
+    traces = read_json(root / paths.overall_metrics("reuse"))["traces"]
     for key, trace in traces.items():
         row = trace["rows"][1]
         ratios = [row["best_classic_hit_ratio"], fmean(row["seed_hit_ratios"]), row["optimum_hit_ratio"]]

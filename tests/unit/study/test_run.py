@@ -157,7 +157,7 @@ def test_a_stage_s_places_are_filled_in_and_its_name_is_made_of_what_it_hangs_on
     arch = kept.model.caching.arch
     fit, judge = (pipeline.stage(f"{step}_caching", "web", kept) for step in ("fit", "judge"))
     assert fit.script == "pipelines/fit_caching.py" and "data.roles.web" in fit.params
-    assert fit.outs == (f"models/fitted/caching.web.{arch}",) and fit.outs[0] in judge.deps
+    assert fit.outs == (f"models/fitted/caching/caching.web.{arch}",) and fit.outs[0] in judge.deps
     assert not any("$" in text for stage in (fit, judge) for text in (*stage.deps, *stage.params, *stage.outs))
     inputs = {"data/requests/web/web_train.parquet": "0" * 64}
     name = pipeline.key(fit, kept, inputs)

@@ -32,7 +32,7 @@ def project(tmp_path_factory):
 
 
 def text_of(folder: Path, suffix: str = "") -> str:
-    return (folder / f"models/fitted/admission.alpha.lgbm_extra{suffix}/model.lgb.txt").read_text()
+    return (folder / f"models/fitted/admission/admission.alpha.lgbm_extra{suffix}/model.lgb.txt").read_text()
 
 
 def test_the_page_s_settings_are_those_of_the_forest_beside_but_for_the_name():
@@ -62,6 +62,6 @@ def test_its_trees_are_extremely_randomized_and_the_same_bytes_twice(project):
 def test_it_is_judged_as_every_admission_model(project):
     folder, _ = project
     run(folder, "pipelines/judge_admission.py", "alpha")
-    model = json.loads((folder / "models/trained/admission.alpha.lgbm_extra/train.json").read_text())
+    model = json.loads((folder / "models/trained/admission/admission.alpha.lgbm_extra/train.json").read_text())
     assert (model["model_id"], model["arch"]["arch"]) == ("admission.alpha.lgbm_extra", "lgbm_extra")
     assert model["trained"] is True and isinstance(model["beats_baseline"], bool)

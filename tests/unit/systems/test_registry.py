@@ -76,7 +76,7 @@ def test_a_system_without_bundles_says_so() -> None:
 
 
 def test_stages_have_a_pipeline_file_each(system: System) -> None:
-    for stage in ("fit", "judge", "export"):
+    for stage in ("fit", "judge"):
         assert (ROOT / "pipelines" / f"{stage}_{system.id}.py").is_file()
 
 

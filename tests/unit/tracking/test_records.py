@@ -107,7 +107,7 @@ def test_models_of_all_categories_have_their_headlines_and_plots(tmp_path: Path)
     (tmp_path / paths.REPORT).mkdir()
     for name, (metrics, plot) in made.items():
         add_model(tmp_path, trained(name), card=False)
-        write(tmp_path / paths.metrics(name.split(".")[0]), metrics(name))
+        write(tmp_path / paths.overall_metrics(name.split(".")[0]), metrics(name))
         (tmp_path / paths.REPORT / plot).write_bytes(b"drawn")
     records = {record.model_id: record for record in gather(tmp_path)}
     for name, (_, plot) in made.items():
@@ -118,7 +118,7 @@ def test_models_of_all_categories_have_their_headlines_and_plots(tmp_path: Path)
     own = records["reuse.follow"].metrics
     assert own["home_gap_closed"] == pytest.approx(0.2) and own["program_gap_closed"] == pytest.approx(-0.1)
     assert own["gap_closed"] == own["home_gap_closed"] and own["unseen/gap_closed"] == own["program_gap_closed"]
-    (tmp_path / paths.metrics("reuse")).unlink()
+    (tmp_path / paths.overall_metrics("reuse")).unlink()
     assert "gap_closed" not in gather(tmp_path)[0].metrics
 
 
@@ -195,7 +195,7 @@ def test_several_trainings_have_their_mean_beside_the_one_that_is_kept(tmp_path:
     changed = own.model_copy(update={"hit_ratio": 0.5, "seed_hit_ratios": [0.5, 0.25, 0.75]})
     rows = [changed if one is own else one for one in trace.rows]
     traces = {**found.traces, key: trace.model_copy(update={"rows": rows})}
-    write(tmp_path / paths.metrics("reuse"), found.model_copy(update={"traces": traces}))
+    write(tmp_path / paths.overall_metrics("reuse"), found.model_copy(update={"traces": traces}))
     add_model(tmp_path, trained("reuse.follow", calibration={"capacity": found.capacity_fraction}), card=False)
     told = gather(tmp_path)[0].metrics
     names = ("hit_ratio", "hit_ratio_mean", "hit_ratio_sd", "gap_closed", "best_classic_hit_ratio", "optimum_hit_ratio")

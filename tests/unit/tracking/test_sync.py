@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cachezoo import paths
 from cachezoo.bundles import load
 from cachezoo.bundles.release import release, zoo_page
 from cachezoo.bundles.writer import write_bundle
@@ -39,18 +40,18 @@ one_kind = pytest.mark.parametrize("trained", ["admission"], indirect=True)
 def root(trained: Trained, bundle_dir: Path, tmp_path: Path) -> Path:
     """A project with a model that has a bundle, one that was refused and one that export has not seen."""
     root, name = tmp_path / "project", bundle_dir.name
-    shutil.copytree(trained[0], root / "models/trained" / name)
+    shutil.copytree(trained[0], root / paths.trained(name))
     shutil.copytree(bundle_dir, root / "models/bundles" / name)
     kind = name.split(".")[0]
     for other, changes in (
         (f"{kind}.web.never", {"trained": False, "reason": "it never moved"}),
         (f"{kind}.web.new", {}),
     ):
-        folder = Path(shutil.copytree(trained[0], root / "models/trained" / other))
+        folder = Path(shutil.copytree(trained[0], root / paths.trained(other)))
         values = json.loads((folder / "train.json").read_text())
         write_json(folder / "train.json", {**values, "model_id": other, "category": "web", **changes})
     write_json(root / f"models/bundles/{kind}.web.never/REFUSED.json", {"reason": "it never moved"})
-    write(root / "metrics/web.json", metrics(f"{kind}.web.new").own)
+    write(root / "metrics/page/web.json", metrics(f"{kind}.web.new").own)
     (root / "report").mkdir()
     for plot in (model_plot(name), policies_plot("database"), policies_plot("web")):
         (root / "report" / plot).write_bytes(plot.encode())
@@ -118,7 +119,7 @@ def test_registered_model_loads_and_runs_are_complete(root: Path, bundle_dir: Pa
     run = runs[bundle_dir.name]
     page = "" if "hit_ratio" in SYSTEMS[bundle_dir.name.split(".")[0]].headline else "test/"
     assert run.data.metrics[f"{page}hit_ratio"] == 0.45 and run.data.metrics["validation/gap_closed"] == 0.25
-    curves = read_curves(root / "models/trained" / bundle_dir.name / CURVES_FILE)
+    curves = read_curves(root / paths.trained(bundle_dir.name) / CURVES_FILE)
     assert max(step for _, step, _ in curves) >= 2
     for name in {name for name, _, _ in curves}:
         points = [(point.step, point.value) for point in api.get_metric_history(run.info.run_id, f"training/{name}")]

@@ -154,7 +154,7 @@ def _reason(validation: Sequence[Bench], tests: Sequence[Bench], made: Choices) 
 
 
 def evaluate_tiers(params: "Params", category: str) -> TiersMetrics:
-    """Stage evaluate_tiers@category, see `evaluate`.
+    """Stage evaluate_tiers, one job, see `evaluate`.
 
     Raises:
         ConfigError: a hierarchy of policy.tiers cannot be read.

@@ -163,7 +163,7 @@ def inputs_of(model: FittedModel, parts: Sequence[Prepared]) -> dict[str, list[f
 
 
 def fit_admission(params: "Params", category: str) -> None:
-    """Stage fit_admission@category: write `models/fitted/admission.<category>.<arch>/` of each of `VARIANTS`.
+    """Stage fit_admission, one job: write `models/fitted/admission/admission.<category>.<arch>/` of each of `VARIANTS`.
 
     Raises:
         TrainingError: nothing to train on.

@@ -330,7 +330,7 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
 
 
 def judge_admission(params: "Params", category: str) -> None:
-    """Stage judge_admission@category: write `models/trained/admission.<category>.<arch>/` of each of `VARIANTS`.
+    """Stage judge_admission, one job: write each of `VARIANTS` to `models/trained/admission/<id>/`.
 
     Raises:
         TrainingError: there is no readable fitted model.

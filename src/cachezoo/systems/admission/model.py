@@ -33,7 +33,7 @@ def load_admission(folder: Path) -> tuple[TrainedModel, AdmissionServing]:
     """Read a trained admission model.
 
     Args:
-        folder: `models/trained/<id>` as stage judge_admission wrote it.
+        folder: `models/trained/<system>/<id>` as stage judge_admission wrote it.
 
     Returns:
         Its `train.json` and the serving class, with a fresh history.

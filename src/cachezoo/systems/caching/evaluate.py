@@ -48,7 +48,7 @@ def evaluate_caching(
     """Run a trained model's cache over a trace.
 
     Args:
-        model_dir: `models/trained/<id>`.
+        model_dir: `models/trained/<system>/<id>`.
         trace: requests.
         pages: their page accesses.
         capacity: pages.

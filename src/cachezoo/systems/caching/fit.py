@@ -275,7 +275,7 @@ def read_fit_traces(category: str, keys: list[str], label: BenefitLabel) -> tupl
 
 
 def fit_caching(params: "Params", category: str) -> None:
-    """Stage fit_caching@category: write `models/fitted/caching.<category>.<arch>/`.
+    """Stage fit_caching, one job: write `models/fitted/caching/caching.<category>.<arch>/`.
 
     Raises:
         TrainingError: nothing to train on.

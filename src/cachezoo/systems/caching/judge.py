@@ -261,7 +261,7 @@ def judge(
 
 
 def judge_caching(params: "Params", category: str) -> None:
-    """Stage judge_caching@category: write `models/trained/caching.<category>.<arch>/`, the chosen oracle's heads kept.
+    """Stage judge_caching, one job: write `models/trained/caching/caching.<category>.<arch>/`, with the chosen heads.
 
     Raises:
         TrainingError: there is no readable fitted model.

@@ -33,7 +33,7 @@ class Network:
 
 
 def folder_of(fitted: Path, place: int) -> Path:
-    """Where a network lies below `models/fitted/<id>`."""
+    """Where a network lies below `models/fitted/<system>/<id>`."""
     return fitted / f"network_{place}"
 
 

@@ -113,7 +113,7 @@ def _learn(admitting: FittedModel, parts: list[Prepared], settings: Settings, la
 
 
 def fit_prefetch(params: "Params", category: str) -> None:
-    """Stage fit_prefetch@category: write `models/fitted/prefetch.<category>.lgbm/`.
+    """Stage fit_prefetch, one job: write `models/fitted/prefetch/prefetch.<category>.lgbm/`.
 
     Raises:
         TrainingError: there is no train trace or no admission model.

@@ -340,7 +340,7 @@ def _policy(model: FittedModel, label: EpisodeLabel, flash: FlashPolicy) -> dict
 
 
 def judge_prefetch(params: "Params", category: str) -> None:
-    """Stage judge_prefetch@category: write `models/trained/prefetch.<category>.lgbm/`.
+    """Stage judge_prefetch, one job: write `models/trained/prefetch/prefetch.<category>.lgbm/`.
 
     Raises:
         TrainingError: there is no readable fitted model of the prefetch or of the admission.

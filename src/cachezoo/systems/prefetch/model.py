@@ -45,7 +45,7 @@ def load_prefetch(folder: Path) -> tuple[TrainedModel, PrefetchServing | None]:
     """Read a trained prefetch model.
 
     Args:
-        folder: `models/trained/<id>` as stage judge_prefetch wrote it.
+        folder: `models/trained/<system>/<id>` as stage judge_prefetch wrote it.
 
     Returns:
         Its `train.json`, and the serving class with a fresh history; None where it never trained.

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from cachezoo import paths
-from cachezoo.console import progress
+from cachezoo.jobs import spread
 from cachezoo.measures.gap import gap
 from cachezoo.metrics.base import Judged
 from cachezoo.models.forest import Scorer
@@ -88,16 +89,21 @@ class _Bench:
     scorers: Sequence[Scorer]
     tuned: Sequence[str]
 
-    def row(self, part: Prepared, fraction: float, spread: bool) -> ReuseRow:
-        """A trace at one capacity; with the spread over seeds and against tuned classics, or without."""
+    @property
+    def fraction(self) -> float:
+        """The capacity of the verdict."""
+        return float(self.model.calibration["capacity"])
+
+    def row(self, part: Prepared, fraction: float, seeded: bool) -> ReuseRow:
+        """A trace at one capacity; by all seeds and against tuned classics, or by the kept one."""
         capacity = capacity_pages(fraction, part.pages.n_pages)
         warmup, seen = auto_warmup(part.pages, capacity), part.look(capacity, self.policy)
-        seeds = len(self.plans) if spread else 1
+        seeds = len(self.plans) if seeded else 1
         kept = zip(self.plans[:seeds], self.scorers[:seeds], strict=True)
         runs = [seen.serve(score(seen.inputs), plan) for plan, score in kept]
         own = [account(self.model.model_id, part.stream, run.run, capacity, warmup, 0.0) for run in runs]
         simulator = Simulator(part.trace, part.pages)
-        names = [*classics(), *(self.tuned if spread else ())]
+        names = [*classics(), *(self.tuned if seeded else ())]
         hits = {name: simulator.run(name, capacity, warmup).hits for name in names}
         best = simulator.run(max(sorted(hits), key=lambda name: hits[name]), capacity, warmup)
         optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
@@ -108,7 +114,7 @@ class _Bench:
             capacity_fraction=fraction,
             capacity=capacity,
             hit_ratio=own[0].hit_ratio,
-            seed_hit_ratios=[run.hit_ratio for run in own] if spread else [],
+            seed_hit_ratios=[run.hit_ratio for run in own] if seeded else [],
             rivals=len(names),
             best_classic=best.policy,
             best_classic_hit_ratio=best.hit_ratio,
@@ -160,26 +166,20 @@ def evaluate_reuse(params: "Params") -> ReuseMetrics:
     """
     settings = Settings.of(params)
     bench, entries = _bench(settings), entries_of(settings.traces, settings.corpus)
-    fraction, traces = float(bench.model.calibration["capacity"]), {}
     where = places(settings.categories, settings.roles, settings.corpus, "test")
-    with progress("reuse: test traces", len(where)) as advance:
-        for done, (key, path) in enumerate(where.items()):
-            advance(done, key)
-            traces[key] = _trace(bench, Prepared.read(key, path), entries[key], fraction)
-        advance(len(where))
+    jobs = [(bench, key, path, entries[key]) for key, path in where.items()]
+    traces = dict(zip(where, spread("reuse: test traces", _trace, jobs), strict=True))
     model = bench.model
     judged = Judged(
         trained=model.trained, promoted=model.promoted, reason=model.reason, validation=model.validation
     )  # fmt: skip
-    return ReuseMetrics(capacity_fraction=fraction, traces=traces, models={model.model_id: judged})
+    return ReuseMetrics(capacity_fraction=bench.fraction, traces=traces, models={model.model_id: judged})
 
 
-def _trace(
-    bench: _Bench, part: Prepared, entry: tuple[str, TraceEntry | CorpusEntry], fraction: float
-) -> ReuseTrace:  # fmt: skip
-    category, row = entry
+def _trace(bench: _Bench, key: str, path: Path, entry: tuple[str, TraceEntry | CorpusEntry]) -> ReuseTrace:
+    part, (category, row), fraction = Prepared.read(key, path), entry, bench.fraction
     captured = row if isinstance(row, CorpusEntry) else None
-    others = [bench.row(part, other, spread=False) for other in bench.capacities if other != fraction]
+    others = [bench.row(part, other, seeded=False) for other in bench.capacities if other != fraction]
     return ReuseTrace(
         category=category,
         program=captured.program if captured else None,
@@ -188,5 +188,5 @@ def _trace(
         role=row.role,
         requests=len(part.trace),
         page_accesses=len(part.pages.page_ids),
-        rows=sorted([bench.row(part, fraction, spread=True), *others], key=lambda one: one.capacity_fraction),
+        rows=sorted([bench.row(part, fraction, seeded=True), *others], key=lambda one: one.capacity_fraction),
     )

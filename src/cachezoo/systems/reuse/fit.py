@@ -17,6 +17,7 @@ from cachezoo import paths
 from cachezoo.console import progress
 from cachezoo.errors import TrainingError
 from cachezoo.io import sha256_file
+from cachezoo.jobs import spread
 from cachezoo.kernels.reuse.hazards import BINS, FIRST_EDGE, edges_of
 from cachezoo.kernels.reuse.past import NAMES
 from cachezoo.labels.reuse import next_use
@@ -131,13 +132,7 @@ def rows_at_all(part: Prepared, settings: Settings) -> Rows:
 
 def all_rows(parts: Sequence[Prepared], settings: Settings) -> Rows:
     """Rows of all traces at all capacities."""
-    found = []
-    with progress("rows of the next-use forest", len(parts)) as advance:
-        for done, part in enumerate(parts):
-            advance(done)
-            found.append(rows_at_all(part, settings))
-        advance(len(parts))
-    return joined(found)
+    return joined(spread("rows of the next-use forest", rows_at_all, [(part, settings) for part in parts]))
 
 
 def seeds_of(settings: Settings) -> list[int]:
@@ -215,7 +210,7 @@ def fit_prepared(
 
 
 def fit_reuse(params: "Params") -> None:
-    """Stage fit_reuse: write `models/fitted/reuse.<arch>/`.
+    """Stage fit_reuse: write `models/fitted/reuse/reuse.<arch>/`.
 
     Raises:
         TrainingError: nothing to train on.

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
-from cachezoo.console import progress
 from cachezoo.io import sha256_file
+from cachezoo.jobs import spread
 from cachezoo.kernels.outcome import HIT
 from cachezoo.measures.blocks import halves
 from cachezoo.measures.bootstrap import interval, resampled_means, resampled_ratios
@@ -203,11 +203,8 @@ def judge(
         reason = model.reason or "not judged: there is no validation trace"
         calibration = {**calibration_of(model, 0, options.weights[0]), "capacity": options.capacity}
         return Verdict(calibration=calibration, policy=policies, validation={}, beats_baseline=False, reason=reason)
-    traces = []
-    with progress(f"{model.model_id}: caches on validation", len(parts)) as advance:
-        for done, part in enumerate(parts):
-            traces.append(judge_trace(part, model, scorers, settings))
-            advance(done + 1)
+    jobs = [(part, model, scorers, settings) for part in parts]
+    traces = spread(f"{model.model_id}: caches on validation", judge_trace, jobs)
     weight, seed = choose(traces, options)
     figures = figures_of(traces, weight, options, model.seeds[f"{CONTEXT}.0"])
     beats, reason = _verdict(figures)
@@ -231,7 +228,7 @@ def scorers_of(folder: Path, model: FittedModel) -> list[Scorer]:
 
 
 def judge_reuse(params: "Params") -> None:
-    """Stage judge_reuse: write `models/trained/reuse.<arch>/`, with the chosen forest.
+    """Stage judge_reuse: write `models/trained/reuse/reuse.<arch>/`, with the chosen forest.
 
     Raises:
         TrainingError: there is no readable fitted model.

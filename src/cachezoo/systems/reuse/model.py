@@ -23,7 +23,7 @@ def load_reuse(folder: Path) -> tuple[TrainedModel, ReuseServing]:
     """Read a trained model.
 
     Args:
-        folder: `models/trained/<id>` as stage judge_reuse wrote it.
+        folder: `models/trained/<system>/<id>` as stage judge_reuse wrote it.
 
     Returns:
         Its `train.json` and the serving class.

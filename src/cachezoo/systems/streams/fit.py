@@ -137,7 +137,7 @@ def read_labels(file: Path, trace: Trace) -> StreamLabels:
 
 
 def fit_streams(params: "Params", category: str) -> None:
-    """Stage fit_streams@category: write `models/fitted/streams.<category>.<arch>/`."""
+    """Stage fit_streams, one job: write `models/fitted/streams/streams.<category>.<arch>/`."""
     settings = Settings.of(params, category)
     traces = read_cycle(settings.cycles.get("train", []))
     files = [paths.labels("streams", category, key) for key in traces]

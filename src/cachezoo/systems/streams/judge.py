@@ -233,7 +233,7 @@ def read_judged(folder: Path) -> Judged:
 
 
 def judge_streams(params: "Params", category: str) -> None:
-    """Stage judge_streams@category: write `models/trained/streams.<category>.<arch>/`."""
+    """Stage judge_streams, one job: write `models/trained/streams/streams.<category>.<arch>/`."""
     settings = Settings.of(params, category)
     name = model_id(category, settings.arch)
     model = read_fitted(paths.fitted(name), "streams")

@@ -132,7 +132,7 @@ def read_profile(folder: Path, model: FittedModel, queue: Queue, pages: int) -> 
 
 
 def fit_virtual(params: "Params", category: str) -> None:
-    """Stage fit_virtual@category: write `models/fitted/virtual.<category>.<arch>/`."""
+    """Stage fit_virtual, one job: write `models/fitted/virtual/virtual.<category>.<arch>/`."""
     settings = Settings.of(params, category)
     keys = settings.roles.get("train", [])
     benches = Bench.read(category, keys, WHOLE, settings.model.fragment)

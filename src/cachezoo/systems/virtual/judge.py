@@ -231,7 +231,7 @@ def read_judged(folder: Path) -> Judged:
 
 
 def judge_virtual(params: "Params", category: str) -> None:
-    """Stage judge_virtual@category: write `models/trained/virtual.<category>.<arch>/`."""
+    """Stage judge_virtual, one job: write `models/trained/virtual/virtual.<category>.<arch>/`."""
     settings = Settings.of(params, category)
     name = model_id(category, settings.arch)
     fitted = read_fitted(paths.fitted(name), "virtual")

@@ -305,7 +305,7 @@ def evaluate_workload(model_dir: Path, params: "Params") -> WorkloadMetrics:
     are None where a case has fewer windows than the bootstrap has blocks. An untrained model has no figures.
 
     Args:
-        model_dir: `models/trained/workload.<arch>`.
+        model_dir: `models/trained/workload/workload.<arch>`.
         params: the traces, section evaluate and the seed are read.
 
     Raises:

@@ -226,7 +226,7 @@ def fit_prepared(
 
 
 def fit_workload(params: "Params") -> None:
-    """Stage fit_workload: write `models/fitted/workload.<arch>/`.
+    """Stage fit_workload: write `models/fitted/workload/workload.<arch>/`.
 
     Raises:
         TrainingError: nothing to train on.

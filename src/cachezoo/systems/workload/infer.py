@@ -56,7 +56,7 @@ def load_workload(folder: Path) -> tuple[TrainedModel, WorkloadServing]:
     """Read a trained workload classifier.
 
     Args:
-        folder: `models/trained/<id>` as stage judge_workload wrote it.
+        folder: `models/trained/<system>/<id>` as stage judge_workload wrote it.
 
     Raises:
         TrainingError: a file is missing or damaged, or the folder holds another kind of model.

@@ -174,7 +174,7 @@ def judge(
 
 
 def judge_workload(params: "Params") -> None:
-    """Stage judge_workload: write `models/trained/workload.<arch>/`.
+    """Stage judge_workload: write `models/trained/workload/workload.<arch>/`.
 
     `policy.classes` of train.json names the categories in the order of the outputs, `calibration.baselines` holds
     what it was judged against, `calibration.judged_against` names the best of them.

@@ -16,8 +16,8 @@ def test_it_depends_on_the_params_traces_and_models_that_it_reads():
     assert sorted(stage["params"][0]["../params.yaml"]) == sorted(Settings.places().values())
     categories = yaml.safe_load((ROOT / "params.yaml").read_text())["data"]["page_categories"]
     made = [f"../data/{kind}/{category}" for kind in ("requests", "responses") for category in categories]
-    made += [f"../models/trained/caching.{category}.${{models.caching}}" for category in categories]
-    made += [f"../models/trained/{kind}.${{models.{kind}}}" for kind in ("workload", "reuse")]
+    made += [f"../models/trained/caching/caching.{category}.${{models.caching}}" for category in categories]
+    made += [f"../models/trained/{kind}/{kind}.${{models.{kind}}}" for kind in ("workload", "reuse")]
     assert set(stage["deps"]) == {"sources.reconfigure.json", *made}
     assert [Path("experiments") / name for out in stage["outs"] for name in out] == [FILE, PLOT]
 

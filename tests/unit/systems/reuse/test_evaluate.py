@@ -32,7 +32,7 @@ def bench(folder: Path) -> evaluate._Bench:
 
 def test_a_row_is_the_mean_of_the_seeds_beside_the_best_way_to_run_a_classic(bench: evaluate._Bench) -> None:
     own = part(5000, 8)
-    row = bench.row(own, 0.1, spread=True)
+    row = bench.row(own, 0.1, seeded=True)
     best = max(
         (simulate(own.trace, own.pages, name, row.capacity, auto_warmup(own.pages, row.capacity)).hit_ratio, name)
         for name in ("lru", "lfu", "lirs", "arc", "twoq(kin=0.5)")
@@ -46,7 +46,7 @@ def test_a_row_is_the_mean_of_the_seeds_beside_the_best_way_to_run_a_classic(ben
     assert row.gap_closed == pytest.approx(
         (mean - row.best_classic_hit_ratio) / (row.optimum_hit_ratio - row.best_classic_hit_ratio)
     )
-    alone = bench.row(own, 0.2, spread=False)
+    alone = bench.row(own, 0.2, seeded=False)
     assert (alone.seed_hit_ratios, alone.rivals) == ([], 19)
 
 

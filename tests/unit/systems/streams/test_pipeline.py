@@ -264,7 +264,7 @@ def test_a_test_cycle_of_another_volume_is_not_served_by_what_was_learned_of_the
     model, variants, cycles, bench = made
     monkeypatch.chdir(tmp_path)
     verdict, judged = judge.judge(model, variants, cycles["train"], bench, JUDGE)
-    folder = tmp_path / "models/trained/streams.ledger.fios"
+    folder = tmp_path / "models/trained/streams/streams.ledger.fios"
     folder.mkdir(parents=True)
     TrainedModel.of(model, verdict, {}).write(folder)
     write_json(folder / judge.JUDGED_FILE, judged.model_dump(mode="json"))

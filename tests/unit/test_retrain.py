@@ -1,6 +1,6 @@
 """`make retrain` before it does anything."""
 
-from cachezoo.repro.retrain import main
+from cachezoo.retrain import main
 
 
 def test_without_its_variables_it_says_the_whole_command(capsys):

@@ -5,9 +5,9 @@ in zoo.json until a new bundle is shown to gain on validation.
 """
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cachezoo import paths
@@ -17,28 +17,13 @@ from cachezoo.config.load import load_params
 from cachezoo.config.matrix import NewTrace, add_trace
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.params import categories_of
-from cachezoo.repro.run import main as repro
-from cachezoo.repro.worker import INTERRUPTED
 from cachezoo.tracking.zoo import promote
 
 FITTED = 0.7  # of each trace
 
 
-@dataclass(frozen=True)
-class Target:
-    """A model that is made again.
-
-    Attributes:
-        stage: the stage of dvc.yaml that exports it.
-        bundle: its folder.
-    """
-
-    stage: str
-    bundle: Path
-
-
-def targets(root: Path, category: str) -> list[Target]:
-    """The models that a category's traces are fitted into.
+def bundles(root: Path, category: str) -> list[Path]:
+    """The bundles of the models that a category's traces are fitted into.
 
     Raises:
         ConfigError: there is no such category.
@@ -48,11 +33,9 @@ def targets(root: Path, category: str) -> list[Target]:
     if category not in known:
         message = f"category {category!r}: params.yaml has {', '.join(known)}; begin one by `cachezoo trace add`"
         raise ConfigError(message)
-    found = [
-        Target(f"export_admission@{category}", paths.bundle(f"admission.{category}.{params.model.admission.arch}"))
-    ]
+    found = [paths.bundle(f"admission.{category}.{params.model.admission.arch}")]
     if category in params.data.page_categories:
-        found.append(Target("export_reuse", paths.bundle(f"reuse.{params.model.reuse.arch}")))
+        found.append(paths.bundle(f"reuse.{params.model.reuse.arch}"))
     return found
 
 
@@ -70,26 +53,23 @@ def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
     Raises:
         CachezooError: a trace cannot be read, or a stage failed; what was added stays in conf/matrix.yaml.
     """
-    wanted = targets(root, category)
-    for target in wanted:
-        if (root / target.bundle / MANIFEST).exists():
-            promote(root, load_params(root / paths.PARAMS), root / target.bundle)
+    wanted = bundles(root, category)
+    for bundle in wanted:
+        if (root / bundle / MANIFEST).exists():
+            promote(root, load_params(root / paths.PARAMS), root / bundle)
     for trace in traces:
         for role, part in (("train", (0.0, FITTED)), ("validation", (FITTED, 1.0))):
             add_trace(root, NewTrace(trace, category, role, part=part))
-    status = repro(["compose"]) or repro([target.stage for target in wanted])
-    if status == INTERRUPTED:  # which it has said
-        raise SystemExit(status)
-    if status:
+    if subprocess.run([sys.executable, "-m", "dvc", "repro", "export"], cwd=root, check=False).returncode:
         message = f"{root}: a stage failed, see above; run make retrain again without TRACES after it is fixed"
         raise CachezooError(message)
     lines = []
-    for target in wanted:
-        if not (root / target.bundle / MANIFEST).exists():
-            lines.append(f"{target.bundle}: was refused, see REFUSED.json there; the champion stays")
+    for bundle in wanted:
+        if not (root / bundle / MANIFEST).exists():
+            lines.append(f"{bundle}: was refused, see REFUSED.json there; the champion stays")
             continue
-        good, why, _ = promote(root, load_params(root / paths.PARAMS), root / target.bundle)
-        lines.append(f"{target.bundle}: {'is champion' if good else 'stays challenger'}: {why}")
+        good, why, _ = promote(root, load_params(root / paths.PARAMS), root / bundle)
+        lines.append(f"{bundle}: {'is champion' if good else 'stays challenger'}: {why}")
     return lines
 
 

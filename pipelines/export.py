@@ -1,0 +1,72 @@
+"""Stage export: a verified bundle of each trained model, or the reason why there is none."""
+
+from typing import TYPE_CHECKING
+
+from cachezoo.bundles.export import export_model
+from cachezoo.kept import Each, Names, categories, page_categories, stream_categories
+from cachezoo.stage import stage
+from cachezoo.systems.admission import bundle as admission_bundle
+from cachezoo.systems.admission import model as admission_model
+from cachezoo.systems.admission.variants import VARIANTS
+from cachezoo.systems.caching import bundle as caching_bundle
+from cachezoo.systems.caching import onnx as caching_onnx
+from cachezoo.systems.prefetch import bundle as prefetch_bundle
+from cachezoo.systems.prefetch import model as prefetch_model
+from cachezoo.systems.registry import SYSTEMS
+from cachezoo.systems.reuse import bundle as reuse_bundle
+from cachezoo.systems.reuse import metrics as reuse_metrics
+from cachezoo.systems.reuse import model as reuse_model
+from cachezoo.systems.streams import bundle as streams_bundle
+from cachezoo.systems.streams import metrics as streams_metrics
+from cachezoo.systems.virtual import bundle as virtual_bundle
+from cachezoo.systems.virtual import metrics as virtual_metrics
+from cachezoo.systems.workload import bundle as workload_bundle
+from cachezoo.systems.workload import metrics as workload_metrics
+from cachezoo.systems.workload import onnx as workload_onnx
+
+if TYPE_CHECKING:
+    from cachezoo.config.schema import Params
+
+# What the registry names and this stage runs: the imports put it on the stage's list of sources.
+PARTS = (
+    *(admission_bundle, admission_model, caching_bundle, caching_onnx, prefetch_bundle, prefetch_model),
+    *(reuse_bundle, reuse_metrics, reuse_model, streams_bundle, streams_metrics, virtual_bundle, virtual_metrics),
+    *(workload_bundle, workload_metrics, workload_onnx),
+)
+SCOPES = {"category": categories, "page category": page_categories, "stream category": stream_categories}
+
+
+def models(params: "Params") -> list[Names]:
+    """A job for each model of a system that has bundles, with the folder of the requests it is of."""
+    found: list[Names] = []
+    for kind, system in SYSTEMS.items():
+        if system.bundling is None:
+            continue
+        arch = getattr(params.model, kind).arch
+        suffixes = [variant.suffix for variant in VARIANTS] if kind == "admission" else [""]
+        for names in SCOPES[system.scope](params) if system.scope in SCOPES else [{"category": "", "folder": ""}]:
+            folder = f"{names['folder']}/{names['category']}" if names["category"] else "data/requests"
+            stem = ".".join(filter(None, (kind, names["category"], arch)))
+            own = {"kind": kind, "category": names["category"] or "all", "folder": folder}
+            found += [{**own, "key": stem + suffix} for suffix in suffixes]
+    return found
+
+
+EACH = Each(
+    models,
+    ["data.page_categories", "data.roles", "data.cycles", "export"],
+    [
+        "{folder}",
+        "models/trained/{kind}/{key}",
+        "metrics/page/{category}.json",
+        "metrics/flash/{category}.json",
+        "metrics/{kind}/{category}.json",
+        "metrics/{kind}.json",
+        "requirements.lock",
+        "VERSIONS.json",
+    ],
+    ["models/bundles/{key}"],
+)
+
+if __name__ == "__main__":
+    stage(export_model, EACH)()

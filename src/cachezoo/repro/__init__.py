@@ -1,1 +1,0 @@
-"""`make repro`: DVC's pipeline with independent stages side by side."""
