@@ -144,7 +144,7 @@ def test_a_command_names_the_damaged_file_and_writes_nothing(tmp_path, monkeypat
     shutil.copytree(ROOT / "conf", "conf")
     shutil.copy(ROOT / "params.yaml", "params.yaml")
     Path("key.pem").write_bytes(KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    Path("metrics").mkdir()
+    Path("metrics/page").mkdir(parents=True)
     trace = seeded_trace(300, 40, 1)
     for file in ("trace.parquet", "good.parquet"):
         write_trace(trace, Path(file))
