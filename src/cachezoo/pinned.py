@@ -31,5 +31,17 @@ PINNED = {
 }
 """Environment variables of every process that makes what the pipeline keeps."""
 
+# Python 3.11 does not notice that a module's compiled form fits only in part, and no later run can read it.
+ROOM_FOR_BYTECODE = 64 << 20
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def environment() -> dict[str, str]:
+    """This process's environment, pinned; on a disk that is nearly full, one in which Python writes no bytecode."""
+    disk = os.statvfs(os.path.dirname(__file__))
+    full = disk.f_bavail * disk.f_frsize < ROOM_FOR_BYTECODE
+    return {**os.environ, **PINNED, **(NO_BYTECODE if full else {})}
+
+
 if __name__ == "__main__":
-    os.execve(sys.executable, [sys.executable, *sys.argv[1:]], os.environ | PINNED)
+    os.execve(sys.executable, [sys.executable, *sys.argv[1:]], environment())

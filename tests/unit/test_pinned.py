@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
+from cachezoo import pinned
 from cachezoo.pinned import PINNED
 from cachezoo.study import run
 from cachezoo.study.run import Training
@@ -59,6 +61,13 @@ def test_libraries_take_the_code_that_every_cpu_with_avx2_has(told: dict[str, An
 def test_a_script_gets_its_words_and_the_sources_of_the_clone(told: dict[str, Any]):
     assert told["words"] == ["a key", "-x"]
     assert told["source"] == str(ROOT / "src/cachezoo/__init__.py")
+
+
+@pytest.mark.parametrize(("room", "writes"), [(63 << 20, False), (65 << 20, True)])
+def test_no_bytecode_is_written_to_a_disk_that_is_nearly_full(room: int, writes: bool, monkeypatch):
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=room // 4096, f_frsize=4096))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    assert ("PYTHONDONTWRITEBYTECODE" not in pinned.environment()) == writes
 
 
 def test_dvc_starts_every_stage_in_it():
