@@ -41,6 +41,8 @@ SYSTEM_FILES = (
 # The file that begins by running the tiny pipeline, and those that then take a copy of it.
 PIPELINE = "tests/e2e/test_pipeline.py"
 COPIES = tuple(f"tests/e2e/test_{name}.py" for name in ("bad_input", "full_disk", "real_device", "sources", "study"))
+# Of those the one whose tests two processes share, each on its own copy: both then end at the same time.
+SHARED = COPIES[0]
 
 
 def pytest_addoption(pluginmanager):
@@ -64,6 +66,8 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid):
+            if nodeid.startswith(SHARED):
+                return nodeid
             return "system" if nodeid.startswith(SYSTEM_FILES) else super()._split_scope(nodeid)
 
     return Together(config, log) if config.getvalue("dist") == "loadfile" else None
@@ -81,7 +85,8 @@ def pytest_collection_modifyitems(config, items):
             longest[item.path] = max(cost, longest.get(item.path, cost))
         items.sort(
             key=lambda item: (
-                item.nodeid.startswith(COPIES), not item.nodeid.startswith(SYSTEM_FILES),
+                item.nodeid.startswith(COPIES), item.nodeid.startswith(SHARED),
+                not item.nodeid.startswith(SYSTEM_FILES),
                 not item.nodeid.startswith(PIPELINE), [-cost for cost in longest[item.path]],
             )
         )  # fmt: skip

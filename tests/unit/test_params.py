@@ -1,5 +1,4 @@
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,6 @@ from cachezoo.params import At, Picked, categories_of, entry_of, traces_of
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ManagerPolicy
 from cachezoo.systems.caching import fit
-from cachezoo.systems.registry import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMS = load_params(ROOT / "params.yaml")
@@ -89,7 +87,7 @@ def test_a_trace_that_is_not_in_the_matrix_is_named_beside_those_that_are():
 
 
 def test_an_empty_matrix_is_said_so():
-    data = PARAMS.data.model_copy(update={"traces": {}})
+    data = PARAMS.data.model_copy(update={"traces": {}, "writes": {}})
     with pytest.raises(ConfigError, match="it has none"):
         entry_of(PARAMS.model_copy(update={"data": data}), "web_train")
 
@@ -102,12 +100,3 @@ def test_traces_of_a_category_and_role_are_sorted_and_of_others_none():
 
 def test_categories_are_those_of_the_traces_sorted():
     assert categories_of(PARAMS) == ["blob", "database", "fileserver", "mail", "web"]
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("stage", ["fit", "judge"])
-def test_a_stage_depends_on_the_params_that_it_reads_and_on_no_others(system, stage):
-    settings = import_module(f"cachezoo.systems.{system}.{stage}").Settings
-    entry = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"][f"{stage}_{system}"]
-    named = [path.replace("${key}", "${item}") for path in entry.get("do", entry)["params"]]  # of a table's categories
-    assert sorted(named) == sorted(path.replace("{category}", "${item}") for path in settings.places().values())

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.capture.closed.clients.build import UNIT, make
@@ -125,7 +125,6 @@ def test_the_command_names_a_trace_that_has_no_recipe(monkeypatch):
     assert "has no recipe 'web/tape_a'; it has database/mariadb_a, " in done.stderr
 
 
-@settings(max_examples=100)
 @given(st.integers(1, 5000), st.floats(0, 3), st.floats(0, 1, exclude_max=True))
 def test_ranks_are_within_the_population(count, theta, uniform):
     assert 0 <= zipf_rank(uniform, count, theta) < count
@@ -143,7 +142,6 @@ def test_ranks_follow_the_continuous_zipf_distribution(theta):
     assert found == pytest.approx(wanted, abs=0.01)
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 3000), st.integers(0, 2**31))
 def test_a_stride_permutes(count, layout):
     assert len({place * stride(count, layout) % count for place in range(count)}) == count

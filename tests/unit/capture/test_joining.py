@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.capture.joining import join_requests
@@ -78,7 +78,6 @@ ROW = st.tuples(
 )
 
 
-@settings(max_examples=300)
 @given(st.lists(ROW, min_size=1, max_size=40), st.integers(0, 8), st.integers(3, 9))
 def test_against_the_oracle(drawn, within_us, max_bytes):
     time, rows = 0, []

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.capture.loads import SECTIONS
@@ -47,7 +47,6 @@ def test_committed_recipes_have_seeds_of_their_own():
     assert len(set(seeds)) == len(seeds)
 
 
-@settings(max_examples=60)
 @given(
     st.integers(2, 4),
     st.integers(10, 40),

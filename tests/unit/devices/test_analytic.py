@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -45,7 +45,6 @@ def naive(trace, hdd):
 @given(
     rows=st.lists(st.tuples(st.integers(0, 2**43), st.integers(1, 2**24), st.integers(0, 1)), min_size=1, max_size=40)
 )
-@settings(deadline=None, max_examples=60)
 def test_hdd_equals_the_naive_model(rows):
     trace, hdd = make(*zip(*rows, strict=True)), DEVICE.hdd
     np.testing.assert_allclose(t_hdd_us(trace, hdd), naive(trace, hdd), rtol=1e-12)

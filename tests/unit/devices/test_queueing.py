@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -67,7 +67,6 @@ def drawn(rows):
 
 
 @given(rows=ROWS, depth=st.integers(1, 9), scheduler=st.sampled_from(["fcfs", "sstf"]))
-@settings(deadline=None, max_examples=80)
 def test_a_closed_loop_on_the_disk_equals_the_oracle(rows, depth, scheduler):
     trace = drawn(rows)
     naive = oracle.closed_disk(requests_of(trace), DISK, depth, scheduler == "sstf")
@@ -75,7 +74,6 @@ def test_a_closed_loop_on_the_disk_equals_the_oracle(rows, depth, scheduler):
 
 
 @given(rows=ROWS, window=st.integers(1, 9), scheduler=st.sampled_from(["fcfs", "sstf"]))
-@settings(deadline=None, max_examples=80)
 def test_an_open_loop_on_the_disk_equals_the_oracle(rows, window, scheduler):
     trace = drawn(rows)
     arrive = trace.time_us.astype(np.float64)
@@ -84,7 +82,6 @@ def test_an_open_loop_on_the_disk_equals_the_oracle(rows, window, scheduler):
 
 
 @given(rows=ROWS, depth=st.integers(1, 9), channels=st.integers(1, 5))
-@settings(deadline=None, max_examples=80)
 def test_both_loops_on_the_ssd_equal_the_oracle(rows, depth, channels):
     trace, ssd = drawn(rows), FLASH.model_copy(update={"channels": channels})
     arrive = trace.time_us.astype(np.float64) / 50
@@ -160,7 +157,6 @@ def test_issue_times_of_a_closed_loop_follow_from_its_response_times():
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 15)), min_size=1, max_size=12))
-@settings(deadline=None, max_examples=80)
 def test_the_captured_depth_is_the_mean_number_outstanding_while_any_is(rows):
     gap, latency = zip(*rows, strict=True)
     trace = make([0] * len(rows), [512] * len(rows), [0] * len(rows), np.cumsum(gap), latency)

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.autostream import sfr
@@ -20,7 +20,6 @@ def cases(draw):
 
 
 @given(case=cases())
-@settings(deadline=None, max_examples=300)
 def test_the_kernel_is_the_algorithm_as_defined(case):
     chunks, at, follows, _, decay, streams = case
     assert sfr(*case).tolist() == oracle.sfr(chunks.tolist(), at.tolist(), follows.tolist(), decay, streams)

@@ -69,7 +69,6 @@ def test_next_access_is_the_next_of_the_same_page(pages):
 
 @pytest.mark.parametrize(("kernel", "bypass"), MINS)
 @given(pages=ACCESSES, capacity=CAPACITY)
-@settings(deadline=None, max_examples=120)
 def test_min_equals_the_naive_one(kernel, bypass, pages, capacity):
     ids, n = dense(pages)
     outcome, victim = naive.min_always(ids.tolist(), capacity, bypass)
@@ -88,7 +87,6 @@ def test_min_equals_the_naive_one_on_a_long_skewed_trace(kernel, bypass, capacit
 
 
 @given(pages=FEW, capacity=st.integers(1, 3))
-@settings(deadline=None, max_examples=80)
 def test_min_with_bypass_is_the_optimum(pages, capacity):
     ids, n = dense(pages)
     assert run(belady.belady_bypass, ids, n, capacity)[0].count(HIT) == naive.best_hits(pages, capacity)
@@ -117,7 +115,6 @@ def test_the_boundary_is_the_least_time_ahead_of_what_min_drives_out(pages, capa
 
 
 @given(pages=ACCESSES, capacity=CAPACITY, boundary=st.integers(1, 130))
-@settings(deadline=None, max_examples=150)
 def test_relaxed_belady_equals_the_naive_one(pages, capacity, boundary):
     ids, n = dense(pages)
     expected = naive.relaxed_belady(ids.tolist(), capacity, boundary)
@@ -145,7 +142,6 @@ def test_relaxed_belady_goes_from_lru_to_min_as_the_boundary_grows():
 
 
 @given(pages=FEW, draws=st.lists(st.sampled_from([0, 1, 1, 2, 3, 8]), min_size=13, max_size=13), capacity=CAPACITY)
-@settings(deadline=None, max_examples=80)
 def test_the_best_worth_lies_between_the_bounds(pages, draws, capacity):
     capacity = min(capacity, 3)
     weights = draws[: len(pages)]

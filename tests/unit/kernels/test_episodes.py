@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -32,7 +32,6 @@ def compare(volume: list[int], op: list[int], offset: list[int], size: list[int]
     assert got.open.tolist() == [len(op) - 1 - e.last <= age for e in episodes]
 
 
-@settings(deadline=None, max_examples=300)
 @given(small_requests(), st.integers(1, 30))
 def test_matches_the_naive_loop(requests: tuple[list[int], list[int], list[int], list[int]], age: int) -> None:
     compare(*requests, TINY, age)

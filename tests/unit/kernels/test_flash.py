@@ -56,7 +56,6 @@ def ranges_of(naive: list[tuple[int, list[int]]], low: np.ndarray, high: np.ndar
     return [(start + int(a), start + int(b)) for start, a, b in zip(starts, low, high, strict=True)]
 
 
-@settings(deadline=None, max_examples=200)
 @given(small_requests(), st.integers(1, 30), st.booleans(), st.booleans(), st.integers(-1, 40), st.integers(0, 2**32))
 def test_prefetch_matches_the_naive_loop(
     requests: Requests, capacity: int, lru: bool, on_partial: bool, window: int, seed: int

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -49,13 +49,11 @@ def assert_same(case):
 
 
 @given(case=cases())
-@settings(deadline=None, max_examples=300)
 def test_the_kernel_is_the_drive_that_is_described(case):
     assert_same(case)
 
 
 @given(case=cases(sepbit=True))
-@settings(deadline=None, max_examples=150)
 def test_sepbit_is_the_papers_algorithm(case):
     assert_same(case)
 
@@ -65,7 +63,6 @@ def whole(pages, drive, streams=None, **options):
 
 
 @given(case=st.one_of(cases(), cases(sepbit=True)))
-@settings(deadline=None, max_examples=200)
 def test_no_valid_page_is_lost_and_none_is_there_twice(case):
     pages, streams, drive, _, trim, prefill, rule = case
     found = run(pages, streams, drive, np.array([0, len(pages)]), trim, prefill, rule)

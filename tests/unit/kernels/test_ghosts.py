@@ -1,6 +1,6 @@
 """The ghost queue against a list."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels import ghosts
@@ -9,7 +9,6 @@ PAGES = 9
 
 
 @given(room=st.integers(0, 12), steps=st.lists(st.tuples(st.booleans(), st.integers(0, PAGES - 1)), max_size=200))
-@settings(deadline=None, max_examples=200)
 def test_is_a_queue_from_which_any_may_be_taken(room, steps):
     queue = ghosts.make(PAGES, room)
     expected = []

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cachezoo.devices.analytic import disk_at_rest
@@ -69,7 +69,6 @@ HELD_TWICE = [(page * 4096, 4096, False, 0.0) for page in (0, 0, 0, 0, 2, 1, 0, 
 
 @example(hdd=Hdd(**{**PLAIN, "interface_mb_s": 5.0, "overlap": False, "read_buffer": TWO_SEGMENTS}), rows=HELD_TWICE)
 @given(hdd=disks, rows=requests)
-@settings(deadline=None, max_examples=400)
 def test_the_kernel_is_the_disk_that_the_schema_describes(hdd, rows):
     times = service(hdd, rows)
     np.testing.assert_allclose(times, oracle.service_us(hdd, *zip(*rows, strict=True)), rtol=1e-9, atol=1e-3)

@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels import manager as kernel
@@ -108,7 +108,6 @@ LIMITS = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(page_requests(most=30), st.lists(LIMITS, min_size=1, max_size=3), st.integers(0, 99))
 def test_every_step_matches_naive_lists(requests: list[list[int]], limits: list[Limits], seed: int) -> None:
     compare(requests, limits, seed)
@@ -274,7 +273,6 @@ def reconfigured(requests: list[list[int]], limits: list[Limits], seed: int, eve
     return moved
 
 
-@settings(deadline=None, max_examples=100)
 @given(page_requests(most=30), st.lists(LIMITS, min_size=1, max_size=3), st.integers(0, 99), st.integers(1, 8))
 def test_queues_rebuilt_match_naive_lists(
     requests: list[list[int]], limits: list[Limits], seed: int, every: int

@@ -55,7 +55,6 @@ def compare(pages: PageAccesses, worth: np.ndarray, capacity: int, reach: int, e
     assert hits.tolist() == naive_decided(lists_of(pages), worth.tolist(), decision.tolist(), capacity)
 
 
-@settings(deadline=None, max_examples=200)
 @given(page_requests(), st.integers(0, 99), st.integers(1, 12), st.integers(1, 30), st.integers(0, 120))
 def test_matches_the_naive_dictionary(
     requests: list[list[int]], seed: int, capacity: int, reach: int, end: int

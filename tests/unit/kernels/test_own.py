@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.reuse import own
@@ -53,7 +53,6 @@ def test_every_access_has_the_same_chance_to_be_kept() -> None:
 
 
 @given(seed=st.integers(0, 50), cut=st.integers(150, 390))
-@settings(deadline=None, max_examples=20)
 def test_nothing_of_the_next_accesses_shows(seed: int, cut: int) -> None:
     rows, target = rows_and_targets(seed, 400)
     other_rows, other = rows_and_targets(seed + 1000, 400)

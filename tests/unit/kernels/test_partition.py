@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.partition import add_misses, partitioned
@@ -27,7 +27,6 @@ def distances(app, pages, count):
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 120), st.integers(1, 20), st.data())
 def test_partitions_hit_as_lists_do_whatever_split_follows(seed, count, length, pages, data):
     app, ids = drawn(seed, count, length, pages)
@@ -71,14 +70,12 @@ def curves(draw):
     return np.ascontiguousarray(misses), total, least
 
 
-@settings(max_examples=100, deadline=None)
 @given(curves())
 def test_the_optimum_is_the_best_of_all_splits(given_curves):
     misses, total, least = given_curves
     assert tuple(optimum(misses, total, least)) == oracle.optimum(misses.tolist(), total, least)
 
 
-@settings(max_examples=100, deadline=None)
 @given(curves())
 def test_lookahead_gives_the_steepest_saving_first(given_curves):
     misses, total, least = given_curves

@@ -25,7 +25,6 @@ def drawn_worth(pages: PageAccesses, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).choice(np.array([0.0, 0.0, 1.0, 2.0, 3.5]), len(pages.page_ids))
 
 
-@settings(deadline=None, max_examples=300)
 @given(page_requests(), st.integers(0, 99), st.integers(1, 12))
 def test_matches_the_naive_dictionary(requests: list[list[int]], seed: int, capacity: int) -> None:
     pages = pages_of(requests)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.features.reuse import input_rows, without_origin
@@ -83,7 +83,6 @@ def served(page_ids: list[int], classes: list[int], capacity: int, candidates: i
     return run.outcome.tolist(), run.victim.tolist()
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=120),
     st.integers(1, 9), st.sampled_from([1, 3, 64]),

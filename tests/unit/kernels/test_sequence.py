@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.sequence import Horizons, Requests, region_slots, request_columns
@@ -35,7 +35,6 @@ MEMORIES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.integers(1, 50), st.integers(1, 20), st.integers(0, 99), st.lists(st.integers(1, 40), min_size=1, max_size=3),
     MEMORIES,

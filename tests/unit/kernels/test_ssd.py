@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.devices.analytic import drive_at_rest
@@ -37,14 +37,12 @@ def columns(rows):
 
 
 @given(ssd=drives, rows=requests)
-@settings(deadline=None, max_examples=200)
 def test_the_kernel_is_the_drive_that_the_schema_describes(ssd, rows):
     times = ssd_service_us(*drive_at_rest(ssd), *columns(rows))
     np.testing.assert_allclose(times, oracle.service_us(ssd, *zip(*rows, strict=True)), rtol=1e-9, atol=1e-6)
 
 
 @given(ssd=drives, rows=requests)
-@settings(deadline=None, max_examples=200)
 def test_with_a_queue_a_request_waits_for_its_channel_the_buffer_and_the_interface(ssd, rows):
     offset, size, write, think = columns(rows)
     arrive = np.cumsum(think)

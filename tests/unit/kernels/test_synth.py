@@ -93,7 +93,6 @@ def arrays(rows):
 
 
 @given(asked())
-@settings(deadline=None, max_examples=300)
 def test_requests_are_where_sets_and_counting_put_them(rows):
     page, shift, volume, begun = generate(*arrays(rows), np.array(RESERVED))
     want = Naive(rows, RESERVED)

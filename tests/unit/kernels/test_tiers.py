@@ -50,7 +50,6 @@ def test_a_batch_writes_the_block_of_most_pages_first():
     ids=("kept and refusing", "reset"),
 )
 @given(pages=PAGES, capacity=st.integers(1, 12))
-@settings(deadline=None, max_examples=100)
 def test_where_nothing_is_removed_it_is_the_zoos(own, zoo, pages, capacity):
     stream = reads(pages)
     run, want = (simulate(Composition(one, ACCEPT_ALL), stream, capacity) for one in (own, zoo))
@@ -59,7 +58,6 @@ def test_where_nothing_is_removed_it_is_the_zoos(own, zoo, pages, capacity):
 
 
 @given(pages=PAGES, capacity=st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
 def test_the_fast_loop_of_hcas_lfu_is_the_full_one(pages, capacity):
     stream, parts = reads(pages), Composition(HCALFU, ACCEPT_ALL)
     fast = hits_only(parts, stream.page_ids, stream.n_pages, capacity)

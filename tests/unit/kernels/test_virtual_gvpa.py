@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as trying
 from hypothesis import strategies as st
 
 from cachezoo.kernels.virtual.gvpa import share
@@ -34,7 +33,6 @@ def both(seed, count, length, queue, n, total, chosen, step=1, reach=1, fill=0.0
     return found, plain
 
 
-@trying(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32), count=st.integers(2, 4), length=st.integers(1, 160), queue=st.sampled_from(QUEUES),
     fragment=st.integers(1, 3), f=st.integers(1, 3), alpha=st.sampled_from([0.0, 0.5, 0.95, 1.0]),

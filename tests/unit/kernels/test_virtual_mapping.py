@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.virtual.mapping import MOST_RUNS, allocate, make_work
@@ -24,7 +24,6 @@ VALUES = st.one_of(st.integers(0, 3), st.sampled_from([0.1, 0.2, 0.3000000000000
     cost=st.sampled_from([0, 0.5, 1]),
     data=st.data(),
 )
-@settings(deadline=None, max_examples=300)
 def test_mapping_and_its_worth_are_the_naive_ones(value, f, cost, data):
     k = data.draw(st.integers(1, len(value)))
     crossings = data.draw(st.lists(VALUES, min_size=len(value), max_size=len(value)))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.outcome import HIT
@@ -54,7 +54,6 @@ def check(queue, ids, n_pages, n, capacity, own, profile=None):
     cost=st.sampled_from([0.0, 0.5, 1.0]),
     warm=st.booleans(),
 )
-@settings(deadline=None, max_examples=300)
 def test_a_set_of_pages_does_the_same(queue, pages, n, share, fragment, f, alpha, q, cost, warm):
     n = max(n, fragment)
     capacity = fragment + int(share * (n - fragment))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -37,7 +37,6 @@ def trace(rows, flags=None):
 @given(
     stream=streams(), capacity=st.integers(1, 9), writes=st.sampled_from(["back", "through"]), share=st.floats(0, 0.9)
 )
-@settings(deadline=None, max_examples=120)
 def test_equals_the_naive_count(stream, capacity, writes, share):
     stream = replace(stream, page_bytes=np.where(stream.asked, 512 + np.arange(len(stream)), 0).astype(np.int32),
                      writes=writes)  # fmt: skip

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -123,7 +123,6 @@ def test_the_stack_of_lirs_is_bounded_and_its_lowest_page_is_lir(stack):
 
 
 @given(pages=PAGES, capacity=st.integers(1, 14), hir=st.floats(0, 1), stack=st.floats(1, 3))
-@settings(deadline=None, max_examples=150)
 def test_lirs_equals_its_oracle_with_any_parameters(pages, capacity, hir, stack):
     same_as(naive_lirs.Cache, LIRS, pages, capacity, {"hir": hir, "stack": stack})
 
@@ -181,7 +180,6 @@ def test_marc_is_arc_while_unstable_and_where_all_pages_fit():
     window=st.sampled_from([0.001, 0.5, 1.0, 2.0]),
     bounds=st.fixed_dictionaries({name: st.floats(0, 1) for name in marc.Thresholds._fields}),
 )
-@settings(deadline=None, max_examples=200)
 def test_marc_equals_its_oracle_with_any_parameters(pages, capacity, window, bounds):
     same_as(naive_marc.Cache, MARC, pages, capacity, {"window": window, **bounds})
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -58,7 +58,6 @@ def test_ids_are_unique():
 @EVICTIONS
 @pytest.mark.parametrize("admission", ADMISSIONS, ids=IDS)
 @given(data=st.data(), pages=PAGES, capacity=st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
 def test_equals_its_oracle(admission, eviction, data, pages, capacity):
     check(admission, eviction, reads(pages), capacity, data.draw(SETTINGS[admission.id]))
 
@@ -66,7 +65,6 @@ def test_equals_its_oracle(admission, eviction, data, pages, capacity):
 @EVICTIONS
 @pytest.mark.parametrize("admission", ADMISSIONS, ids=IDS)
 @given(data=st.data(), stream=streams(), capacity=st.integers(1, 9))
-@settings(deadline=None, max_examples=60)
 def test_equals_its_oracle_on_requests(admission, eviction, data, stream, capacity):
     check(admission, eviction, stream, capacity, data.draw(SETTINGS[admission.id]))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -79,7 +79,6 @@ def naive_run(bound, stream, capacity):
 
 @EACH
 @given(stream=streams(), capacity=st.integers(1, 8))
-@settings(deadline=None, max_examples=80)
 def test_serves_what_is_asked_of_the_cache_and_nothing_else(bound, stream, capacity):
     run = bound.simulate(stream, capacity)
     outcome, victim = np.full(len(stream), BYPASSED), np.full(len(stream), NONE)
@@ -111,7 +110,6 @@ def test_ids_are_distinct_and_the_optimum_is_above_all_others():
 
 
 @given(stream=streams(), capacity=st.integers(1, 8), horizon=st.integers(1, 4))
-@settings(deadline=None, max_examples=40)
 def test_the_benefit_oracle_weighs_by_service_times(stream, capacity, horizon):
     t_hdd, t_ssd = service_times(int(stream.request_of[-1]) + 1, horizon)
     run = bounds.benefit(stream, capacity, t_hdd, t_ssd, horizon)
@@ -127,7 +125,6 @@ def test_the_benefit_oracle_refuses_times_of_other_requests():
 
 
 @given(stream=streams(), capacity=st.integers(1, 4))
-@settings(deadline=None, max_examples=40)
 def test_weighted_bounds_hold_the_optimum_of_equal_hits(stream, capacity):
     limits = bounds.weighted_bounds(stream, np.ones(len(stream)), capacity)
     hits = (bounds.belady_bypass(stream, capacity).outcome == HIT).sum()

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -79,7 +79,6 @@ def drawn_ranges(data: st.DataObject, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("lru", [True, False])
 @given(page=st.lists(st.integers(0, 20), min_size=1, max_size=120), capacity=st.integers(1, 20), data=st.data())
-@settings(deadline=None, max_examples=100)
 def test_decisions_and_lru_are_the_flash_cache_on_reads_of_one_segment(lru, page, capacity, data):
     n = len(page)
     trace = trace_of_pages(np.array(page), np.zeros(n))
@@ -93,7 +92,6 @@ def test_decisions_and_lru_are_the_flash_cache_on_reads_of_one_segment(lru, page
 
 @pytest.mark.parametrize("lru", [True, False])
 @given(trace=traces(), spare=st.integers(0, 3), data=st.data())
-@settings(deadline=None, max_examples=100)
 def test_where_nothing_leaves_for_room_it_is_the_flash_cache_whatever_is_asked(lru, trace, spare, data):
     n = len(trace)
     admit, ranges = np.array(drawn(data, n, st.booleans()), np.bool_), drawn_ranges(data, n)

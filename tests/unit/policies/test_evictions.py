@@ -4,7 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.outcome import ADMITTED, HIT, PREFETCHED
@@ -37,14 +37,12 @@ def check(eviction, stream, capacity):
 
 @pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
 @given(pages=PAGES, capacity=st.integers(1, 12))
-@settings(deadline=None, max_examples=150)
 def test_equals_its_oracle(eviction, pages, capacity):
     check(eviction, reads(pages), capacity)
 
 
 @pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
 @given(stream=streams(), capacity=st.integers(1, 9))
-@settings(deadline=None, max_examples=60)
 def test_equals_its_oracle_on_requests(eviction, stream, capacity):
     check(eviction, stream, capacity)
 
@@ -58,7 +56,6 @@ def test_equals_its_oracle_on_a_long_skewed_trace(eviction):
 
 @pytest.mark.parametrize("eviction", BY_RULE, ids=IDS)
 @given(pages=PAGES, capacity=st.integers(1, 12))
-@settings(deadline=None, max_examples=40)
 def test_the_fast_loop_is_the_full_one(eviction, pages, capacity):
     stream = reads(pages)
     composition = Composition(eviction, ACCEPT_ALL)

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -81,7 +81,6 @@ def bent(stream, rng):
     half_life=st.sampled_from([3.337, 31.7]), lead=st.sampled_from([0.00271, 0.0371, 0.471]),
     price=st.sampled_from([0.0, 0.0531, 0.317]), head_start=st.sampled_from([0.0, 0.1234]), around=st.booleans(),
 )  # fmt: skip
-@settings(deadline=None, max_examples=150)
 def test_equals_its_oracle(stream, capacity, texts, half_life, lead, price, head_start, around):
     if around:
         stream = bent(stream, np.random.default_rng(len(stream)))

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -65,7 +65,6 @@ def check(texts, stream, capacity, values):
     rate=st.sampled_from([0.3, 0.51, 0.77, 0.99]), history=st.sampled_from([0.0, 0.5, 2.0, 100.0]),
     seed=st.integers(0, 9),
 )  # fmt: skip
-@settings(deadline=None, max_examples=200)
 def test_equals_its_oracle(
     stream, capacity, texts, half_life, lead, price, head_start, around, rate, history, seed
 ):  # fmt: skip

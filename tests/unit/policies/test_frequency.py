@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -115,7 +115,6 @@ def test_lrfu_with_decay_one_is_lru():
 
 
 @given(pages=PAGES, capacity=st.integers(1, 12), decay=st.sampled_from([0.003, 0.037, 0.21]))
-@settings(deadline=None, max_examples=60)
 def test_lrfu_follows_its_decay(pages, capacity, decay):
     stream = reads(pages)
     expected, _ = naive.simulate(stream, naive_lrfu.Cache(stream, capacity, decay), OpenGate())
@@ -181,7 +180,6 @@ print(int((hits_only(Composition(eviction, ACCEPT_ALL), ids, 3, 2) == 2).sum()))
 
 
 @given(ranks=st.lists(st.integers(-50, 50), min_size=1, max_size=60))
-@settings(deadline=None, max_examples=60)
 def test_the_heap_gives_pages_by_rank_then_time(ranks):
     n = len(ranks)
     pages, keys, times = np.empty(n, np.int32), np.empty(n, np.float64), np.empty(n, np.int64)

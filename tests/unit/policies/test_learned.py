@@ -143,7 +143,7 @@ def test_labels_are_relaxed_belady():
 
 @BOTH
 @given(cut=st.integers(1, 899), seed=st.integers(0, 5))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_knows_nothing_of_the_future(eviction, values, cache, cut, seed):
     stream = mixed(seed, 900)
     ids = stream.page_ids.copy()
@@ -202,7 +202,6 @@ def test_learns_a_loop_that_lru_never_hits(eviction, values, cache):
 
 
 @given(seed=st.integers(0, 1000), leaves=st.sampled_from([2, 3, 8, 32]), spread=st.sampled_from([2, 40, 2**26]))
-@settings(deadline=None, max_examples=25)
 def test_forest_is_lightgbms(seed, leaves, spread):
     import lightgbm as lgb
 

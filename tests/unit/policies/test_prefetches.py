@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -57,7 +57,6 @@ def test_ids_are_unique():
 
 
 @given(trace=traces(), n=st.integers(0, 9))
-@settings(deadline=None, max_examples=80)
 def test_next_equals_its_oracle(trace, n):
     pages, requests = expand_pages(trace), requests_of(trace)
     same_plan(NEXT.planned(trace, pages, {"n": n}), naive.next_pages(requests, n), requests, pages)
@@ -69,7 +68,6 @@ def ranges(data, n, per_block):
 
 
 @given(trace=traces(), geometry=GEOMETRIES, data=st.data())
-@settings(deadline=None, max_examples=80)
 def test_ranges_equal_their_oracle(trace, geometry, data):
     pages, requests = expand_pages(trace), requests_of(trace)
     low, high = ranges(data, len(trace), geometry[0] // geometry[1])
@@ -78,7 +76,6 @@ def test_ranges_equal_their_oracle(trace, geometry, data):
 
 
 @given(trace=traces(), writes=st.sampled_from(["back", "through", "around"]), n=st.integers(0, 5))
-@settings(deadline=None, max_examples=80)
 def test_streams_equal_their_oracle(trace, writes, n):
     pages, requests = expand_pages(trace), requests_of(trace)
     stream = prefetched_stream(trace, pages, NEXT.planned(trace, pages, {"n": n}), writes, "page")
@@ -94,7 +91,6 @@ def test_streams_equal_their_oracle(trace, writes, n):
 
 
 @given(trace=traces(), writes=st.sampled_from(["back", "through", "around"]), unit=st.sampled_from(["page", "request"]))
-@settings(deadline=None, max_examples=40)
 def test_the_own_accesses_stay_as_they_are(trace, writes, unit):
     pages = expand_pages(trace)
     bare = build_stream(trace, pages, writes, unit)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -40,7 +40,6 @@ def check(eviction, oracle, pages, capacity, **values):
 
 
 @given(pages=PAGES, capacity=st.integers(1, 12), bits=st.integers(1, 7), data=st.data())
-@settings(deadline=None, max_examples=80)
 def test_clock_with_any_counter(pages, capacity, bits, data):
     check(CLOCK, clock, pages, capacity, bits=bits, initial=data.draw(st.integers(0, 2**bits - 1)))
 
@@ -50,13 +49,11 @@ SHARES = st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])
 
 @given(pages=PAGES, capacity=st.integers(1, 12), small=SHARES, ghost=st.sampled_from([0, 0.4, 0.9, 3]),
        promote=st.integers(1, 3))  # fmt: skip
-@settings(deadline=None, max_examples=80)
 def test_s3fifo_with_any_shares(pages, capacity, small, ghost, promote):
     check(S3FIFO, s3fifo, pages, capacity, small=small, ghost=ghost, promote=promote)
 
 
 @given(pages=PAGES, capacity=st.integers(1, 12), kin=SHARES, kout=st.sampled_from([0, 0.5, 1, 4]))
-@settings(deadline=None, max_examples=80)
 def test_twoq_with_any_shares(pages, capacity, kin, kout):
     check(TWOQ, twoq, pages, capacity, kin=kin, kout=kout)
 

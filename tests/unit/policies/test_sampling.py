@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.policies.sampling import drawn, sample
@@ -11,7 +11,6 @@ from tests.stream_data import reads, streams
 
 
 @given(stream=streams(), rate=st.sampled_from([0.05, 0.3, 0.5, 0.9, 1.0]), seed=st.integers(0, 50))
-@settings(deadline=None, max_examples=200)
 def test_equals_its_oracle(stream, rate, seed):
     found = sample(stream, rate, seed)
     chosen = drawn(stream.n_pages, rate, seed)
@@ -26,7 +25,6 @@ def test_equals_its_oracle(stream, rate, seed):
 
 
 @given(stream=streams(), seed=st.integers(0, 50))
-@settings(deadline=None, max_examples=50)
 def test_of_all_pages_it_is_the_stream(stream, seed):
     found = sample(stream, 1.0, seed)
     assert found.stream.page_ids.tolist() == stream.page_ids.tolist()

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
@@ -130,7 +130,6 @@ def test_a_model_decides_for_whole_requests():
 
 
 @given(pages=ACCESSES, capacity=st.integers(1, 9))
-@settings(deadline=None, max_examples=60)
 def test_no_policy_beats_the_optimum(pages, capacity):
     ids, n = _dense(pages)
     hits = {key: int((POLICIES[key].hits(ids, n, capacity) == HIT).sum()) for key in RULED}
@@ -138,7 +137,6 @@ def test_no_policy_beats_the_optimum(pages, capacity):
 
 
 @given(pages=ACCESSES, capacity=st.integers(1, 9), cut=st.integers(1, 119))
-@settings(deadline=None, max_examples=40)
 def test_no_classic_sees_the_future(pages, capacity, cut):
     ids, n = _dense(pages)
     changed = ids.copy()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -40,13 +40,11 @@ def check(eviction, cache, pages, capacity, values):
 
 
 @given(PAGES, st.integers(1, 30), st.sampled_from([0.0, 0.1, 0.5, 0.99]), st.sampled_from([0.0, 0.5, 1.0]))
-@settings(deadline=None, max_examples=60)
 def test_wtinylfu_with_other_shares_and_a_short_sample_equals_its_oracle(pages, capacity, window, protected):
     check(WTINYLFU, wtinylfu.Cache, pages, capacity, {"window": window, "protected": protected, "sample": 2})
 
 
 @given(PAGES, st.integers(1, 30), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.integers(0, 5))
-@settings(deadline=None, max_examples=60)
 def test_cacheus_with_other_shares_and_seeds_equals_its_oracle(pages, capacity, scan, seed):
     check(CACHEUS, cacheus.Cache, pages, capacity, {"scan": scan, "seed": seed})
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
@@ -48,7 +48,6 @@ def part_texts(draw, table):
 @given(
     st.one_of(st.none(), part_texts(ADMISSIONS)), part_texts(EVICTIONS), st.one_of(st.none(), part_texts(PREFETCHES))
 )
-@settings(deadline=None, max_examples=200)
 def test_every_text_round_trips(admission, eviction, prefetch):
     named = {"admission": admission, "eviction": eviction, "prefetch": prefetch}
     text = "+".join(one[0] for one in named.values() if one is not None)
@@ -67,7 +66,6 @@ def test_every_text_round_trips(admission, eviction, prefetch):
     st.fixed_dictionaries({}, optional={one.name: numbers(one) for one in FOLLOW.parameters}),
     st.one_of(st.none(), part_texts(PREFETCHES)), st.booleans(),
 )  # fmt: skip
-@settings(deadline=None, max_examples=200)
 def test_every_follower_round_trips(pairs, values, prefetch, experts_first):
     experts = tuple(
         Spec(**{"eviction": eviction[1], **({"admission": admission[1]} if admission else {})})
@@ -113,7 +111,6 @@ def test_every_follower_round_trips(pairs, values, prefetch, experts_first):
         ).map("".join),
     )
 )
-@settings(deadline=None, max_examples=600)
 def test_any_text_is_read_or_refused_in_one_line(text):
     try:
         spec = parse(text)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.kernels.evict import azor, hystor
@@ -53,7 +53,6 @@ def mixed(draw):
     ids=["defaults", "strict", "open"],
 )
 @given(stream=mixed(), capacity=st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
 def test_reca_equals_its_oracle_whatever_its_parameters(values, stream, capacity):
     got = run(RECA, stream, capacity, **values)
     outcome, victim = naive.simulate(stream, naive_reca.Cache(stream, capacity, **values), Gate(stream, capacity))
@@ -62,7 +61,6 @@ def test_reca_equals_its_oracle_whatever_its_parameters(values, stream, capacity
 
 
 @given(stream=mixed(), capacity=st.integers(1, 12), share=st.sampled_from([0, 0.35, 0.5, 0.9]))
-@settings(deadline=None, max_examples=60)
 def test_hystor_equals_its_oracle_whatever_its_share(stream, capacity, share):
     got = run(HYSTOR, stream, capacity, write_share=share)
     outcome, victim = naive.simulate(stream, naive_hystor.Cache(stream, capacity, share), Gate(stream, capacity))

@@ -71,7 +71,6 @@ def reference_settings(own):
     return vrm.Settings(own.fragment, own.runs, own.decay, own.quantum, own.cost)
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_a_cache_serves_as_the_kernels_do(case):
     own, capacity, seed = case
@@ -100,7 +99,6 @@ def moves_of_all(own, app, asked, count, pages):
     return found
 
 
-@settings(max_examples=50, deadline=None)
 @given(cases(), st.integers(2, 5), st.integers(1, 3), st.integers(1, 4), st.sampled_from((0.0, 0.05)), st.booleans())
 def test_a_share_splits_as_the_kernels_do(case, count, step, reach, fill, lockstep):
     own, _, seed = case
@@ -179,7 +177,7 @@ def test_the_farthest_reach_splits_as_the_kernels_do():
     share.close()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(cases(), st.integers(0, 500))
 def test_saved_caches_go_on(tmp_path_factory, case, until):
     own, capacity, seed = case

@@ -111,6 +111,7 @@ def test_a_search_goes_on_from_a_ledger_without_simulating_again(tmp_path, monke
     assert path.read_bytes() == kept
 
 
+@pytest.mark.slow(seconds=90)  # other processes compile kernels for it
 def test_processes_find_the_same(monkeypatch):
     import cachezoo.sizing.work as work
 

@@ -10,6 +10,7 @@ from cachezoo.traces.store import read_pages, read_trace
 from tests.trace_data import sample
 
 NOT_TRACES = {"README.md", "DISKSIM_COPYING"}
+FAILED = "cases"  # inputs that were once read wrong, each with what is right in a file beside it
 # file: format, requests, reads, bytes read and written, seconds from first to last
 SAMPLES = {
     "block/cloudphysics.oracleGeneral.bin": ("oraclegeneral", 113_872, 113_872, 4_368_040_448, 7200.000),
@@ -36,8 +37,8 @@ SAMPLES = {
 @pytest.mark.needs("public_traces")
 def test_no_sample_is_forgotten() -> None:
     root = sample("")
-    found = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file() and path.name not in NOT_TRACES}
-    assert found == set(SAMPLES)
+    files = [path.relative_to(root) for path in root.rglob("*") if path.is_file() and path.name not in NOT_TRACES]
+    assert {str(path) for path in files if path.parts[0] != FAILED} == set(SAMPLES)
 
 
 @pytest.mark.needs("public_traces")

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.devices.fio.iolog import Rules, clean, framed, write_iolog
@@ -16,7 +16,6 @@ def columns(rows):
     return np.arange(len(rows)) * 10, op.astype(np.uint8), offset, size
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     rows=ROWS,
     block=st.sampled_from([512, 4096]),

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.devices.fio.iolog import ReplayRows
@@ -57,7 +57,6 @@ def test_a_recorded_log_at_depth_4_is_joined_and_the_last_three_are_lost():
 ROW = st.tuples(st.integers(0, 1), st.sampled_from([512, 1024]), st.sampled_from([0, 512, 1024]))
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     rows=st.lists(ROW, min_size=1, max_size=40), seed=st.integers(0, 2**32), lost=st.integers(0, 5), extra=st.booleans()
 )
