@@ -250,14 +250,23 @@ def test_a_second_repro_does_nothing(first):
     assert "Data and pipelines are up to date" in repro(first)
 
 
-def test_one_knob_reruns_only_its_consumers(copied):
+# A knob, and the stages that read it or what these write: bundles carry the figures, MLflow and the report show them.
+KNOB = "policy.share.samples=110"
+KNOBS = {
+    KNOB: {"compose", "evaluate_share", "report", "track"},
+    "evaluate.capacity_fraction=0.2": {
+        "compose", "judge_virtual", "evaluate", "evaluate_virtual", "export", "report", "track",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("knob", [KNOB, *(pytest.param(one, marks=pytest.mark.long) for one in KNOBS if one != KNOB)])
+def test_one_knob_reruns_only_its_consumers(copied, knob):
     overrides = copied / "conf/overrides.yaml"
     before = overrides.read_text()
     params, lock = ((copied / name).read_text() for name in ("params.yaml", "dvc.lock"))
-    overrides.write_text(before + "  - evaluate.capacity_fraction=0.2\n")
-    # evaluate and judge_virtual read the knob; bundles carry the figures, MLflow and the report show them.
-    readers = {"compose", "judge_virtual", "evaluate", "evaluate_virtual", "export", "report", "track"}
-    assert rerun(copied) == readers
+    overrides.write_text(f"{before}  - {knob}\n")
+    assert rerun(copied) == KNOBS[knob]
     overrides.write_text(before)
     repro(copied)
     assert (copied / "params.yaml").read_text() == params

@@ -11,7 +11,8 @@ import pytest
 from cachezoo.closure import CARRIES, LEFT_OUT, Project, closure
 from tests.e2e.workspace import ROOT
 
-REGISTERED = ("evaluate", "evaluate_share", "evaluate_tiers", "export", "report", "track")
+REGISTERED = ("evaluate", "evaluate_share", "evaluate_tiers", "export")
+SHOWN = ("report", "track")
 CODE = """
 import runpy, sys
 sys.argv = sys.argv[1:]
@@ -24,7 +25,7 @@ print("loaded", *(m.__file__ for n, m in list(sys.modules.items()) if n.startswi
 pytestmark = pytest.mark.slow(seconds=300)
 
 
-@pytest.mark.parametrize("script", REGISTERED)
+@pytest.mark.parametrize("script", [*REGISTERED, *(pytest.param(name, marks=pytest.mark.long) for name in SHOWN)])
 def test_a_stage_runs_no_source_that_its_list_lacks(made, tmp_path, script):
     folder = tmp_path / "copy"
     shutil.copytree(made.folder, folder, ignore=shutil.ignore_patterns("src", "pipelines", "mlflow*", ".dvc", ".cache"))

@@ -172,6 +172,7 @@ def test_a_study_is_shown_in_mlflow_once(project: Path) -> None:
         assert all({"choosing", "test/gamma_test"} <= set(run.data.metrics) for run in children)
 
 
+@pytest.mark.long
 def test_a_search_that_was_killed_goes_on_with_the_same_trials_and_fresh_seeds_confirm_it(project: Path) -> None:
     from mlflow.tracking import MlflowClient
 
