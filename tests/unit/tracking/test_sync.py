@@ -33,6 +33,7 @@ from tests.unit.tracking.conftest import as_a_new_process
 Trained = tuple[Path, RequestBatch]
 
 
+# Where what MLflow holds of a model does not matter.
 one_kind = pytest.mark.parametrize("trained", ["admission"], indirect=True)
 
 
@@ -155,6 +156,7 @@ def test_a_bundle_without_an_onnx_file_is_registered_without_a_model(root: Path,
     assert {f"bundle/{file}" for file in bundling.weights} <= files and "bundle/model.onnx" not in files
 
 
+@one_kind
 def test_another_plot_replaces_the_run(root: Path, bundle_dir: Path) -> None:
     sync(root)
     (root / "report" / model_plot(bundle_dir.name)).write_bytes(b"drawn anew")
@@ -162,6 +164,7 @@ def test_another_plot_replaces_the_run(root: Path, bundle_dir: Path) -> None:
     assert report.replaced == [bundle_dir.name] and report.created == []
 
 
+@one_kind
 def test_interrupted_run_is_completed(root: Path, bundle_dir: Path) -> None:
     sync(root)
     before, api = state(root), client(root)
@@ -190,6 +193,7 @@ def champions(root: Path) -> list[str]:
     return [run.info.run_name for run in runs if run.data.tags["champion"] == "yes"]
 
 
+@one_kind
 def test_aliases_follow_zoo_json_whatever_the_verdict(root: Path, bundle_dir: Path) -> None:
     name, digest = bundle_dir.name, load(bundle_dir).model_digest
 
@@ -289,6 +293,7 @@ def logged(root: Path) -> int:
     return len(list((root / "mlflow-artifacts").iterdir()))
 
 
+@one_kind
 def test_the_view_of_a_moved_project_is_built_anew(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sync(root)
     before, runs = state(root), logged(root)
@@ -304,6 +309,7 @@ def test_the_view_of_a_moved_project_is_built_anew(root: Path, capsys: pytest.Ca
     assert sync(moved).created == [] and capsys.readouterr().err == ""
 
 
+@one_kind
 def test_a_copied_project_leaves_the_view_of_the_first(root: Path) -> None:
     sync(root)
     before = state(root)
@@ -324,6 +330,7 @@ def test_ui_stays_on_this_machine(tmp_path: Path) -> None:
     }
 
 
+@one_kind
 def test_the_address_opens_the_runs(root: Path) -> None:
     with pytest.raises(CachezooError, match=r"mlflow\.db: is not there; run `cachezoo track sync`"):
         ui_address(root)
@@ -492,6 +499,7 @@ def test_a_runs_files_are_restored(root: Path, bundle_dir: Path, damage: str) ->
     assert sync(root).restored == []
 
 
+@one_kind
 def test_the_command_prints_counts_and_the_names_as_json(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
