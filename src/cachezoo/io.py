@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cachezoo.errors import CachezooError, TraceError
+from cachezoo.errors import DEEP, CachezooError, TraceError
 from cachezoo.meanings import Column, Columns
 
 ROW_GROUP_ROWS = 1 << 20
@@ -275,11 +275,15 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - any JSON value
         temporary.write_text(text, encoding="utf-8")
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
-    """Read a JSON file.
+def parsed_json(text: str, where: str) -> Any:  # noqa: ANN401 - any JSON value
+    """The value of a JSON text.
+
+    Args:
+        text: of a file, or of a part of one.
+        where: what the error names.
 
     Raises:
-        CachezooError: the file is missing or not JSON, or holds NaN, which JSON lacks and no output may hold.
+        CachezooError: it is no JSON or nested too deeply, or holds NaN, which JSON lacks and no output may hold.
     """
 
     def refuse(name: str) -> None:
@@ -287,13 +291,28 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
         raise ValueError(message)
 
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        why = DEEP if isinstance(error, RecursionError) else error
+        message = f"{where}: not readable as JSON ({why})"
+        raise CachezooError(message) from error
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a JSON file.
+
+    Raises:
+        CachezooError: the file is missing, or as `parsed_json`.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         message = f"{path}: no such file"
         raise CachezooError(message) from error
-    except (OSError, ValueError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         message = f"{path}: not readable as JSON ({error})"
         raise CachezooError(message) from error
+    return parsed_json(text, str(path))
 
 
 def read_refusal(path: Path) -> str:

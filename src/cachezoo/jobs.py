@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from cachezoo.console import hush, progress
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import whole
 
 Done = TypeVar("Done")
 Asked = ParamSpec("Asked")
@@ -77,7 +78,7 @@ def side_by_side(count: int) -> int:
         ConfigError: CACHEZOO_JOBS is no number.
     """
     asked = os.environ.get(JOBS, "")
-    if asked and not (asked.isdecimal() and int(asked) >= 1):
+    if asked and (whole(asked) or 0) < 1:
         message = f"{JOBS}={asked}: is no number of jobs; give 1 or more"
         raise ConfigError(message)
     return min(count, int(asked) if asked else len(os.sched_getaffinity(0)))

@@ -11,6 +11,7 @@ from cachezoo.cli.common import Json, print_values
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.trace import Output, TracePath, check_output, refuse_same
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import number, whole
 
 if TYPE_CHECKING:
     from cachezoo.traces.mixing import Turn
@@ -117,13 +118,12 @@ def _turn(text: str) -> "Turn":
     from cachezoo.traces.mixing import Turn
 
     name, _, much = text.rpartition("=") if "=" in text else (text, "", "")
-    try:
-        if much.endswith("s"):
-            return Turn(name, seconds=float(much[:-1]))
-        return Turn(name, requests=int(much) if much else None)
-    except ValueError as error:
+    seconds = much.endswith("s")
+    value = number(much[:-1]) if seconds else whole(much)
+    if much and value is None:
         message = f"turn {text[:60]!r}: write NAME, NAME=REQUESTS or NAME=SECONDSs, such as mail=50000 or mail=30s"
-        raise ConfigError(message) from error
+        raise ConfigError(message)
+    return Turn(name, seconds=value) if seconds else Turn(name, requests=None if value is None else int(value))
 
 
 @app.command("merge")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import ValidationError
 
 from cachezoo.config.compose import compose
@@ -19,6 +18,7 @@ from cachezoo.config.matrix_text import LISTS, OBJECT_TABLE, PAGE_TABLE, WRITE_T
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
 from cachezoo.settings.data import Role, TraceEntry
+from cachezoo.yaml_file import parsed
 
 MATRIX = Path("conf/matrix.yaml")
 RAW = Path("data/raw")
@@ -128,7 +128,7 @@ def _check_words(new: NewTrace) -> None:
     for what, word in (("category", new.category), ("key", new.key)):
         if word is None:
             continue
-        if not IDENTIFIER.fullmatch(word) or yaml.safe_load(word) != word:
+        if not IDENTIFIER.fullmatch(word) or parsed(word, what) != word:
             message = (
                 f"{what} {word!r}: take a-z first, then a-z, 0-9 and _, and none of YAML's words such as yes or null"
             )
@@ -145,7 +145,7 @@ def _table(text: str, new: NewTrace) -> str:
     if len(asked) > 1:
         message = f"category {new.category}: --objects and --writes are two kinds of traces; take one"
         raise ConfigError(message)
-    matrix = yaml.safe_load(text)
+    matrix = parsed(text, str(MATRIX))
     for table in LISTS:
         rows = (matrix.get(table) or {}) if isinstance(matrix, dict) else {}
         if any(row["category"] == new.category for row in rows.values()):
@@ -191,11 +191,11 @@ def _text_of(path: Path) -> str:
 def _traces(text: str) -> dict[str, TraceEntry]:
     """The matrix's traces as they are."""
     try:
-        value = yaml.safe_load(text)
+        value = parsed(text, str(MATRIX))
         tables = [value.get(name) or {} for name in ("traces", WRITE_TABLE)] if isinstance(value, dict) else []
         rows = {key: row for table in tables for key, row in table.items()}
         return {str(key): TraceEntry.model_validate(row) for key, row in rows.items()}
-    except (yaml.YAMLError, ValidationError, AttributeError) as error:
+    except (ConfigError, ValidationError, AttributeError) as error:
         message = f"{MATRIX}: cannot be used as it is ({' '.join(str(error).split())[:200]}); fix it first"
         raise ConfigError(message) from error
 
