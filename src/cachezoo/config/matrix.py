@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
@@ -17,8 +17,11 @@ from cachezoo.config.compose import compose
 from cachezoo.config.matrix_text import LISTS, OBJECT_TABLE, PAGE_TABLE, WRITE_TABLE, with_trace
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
-from cachezoo.settings.data import Role, TraceEntry
+from cachezoo.settings.data import LONGEST_CATEGORY, LONGEST_KEY, Role, TraceEntry
 from cachezoo.yaml_file import parsed
+
+if TYPE_CHECKING:
+    from cachezoo.traces.reading import Chunk
 
 MATRIX = Path("conf/matrix.yaml")
 RAW = Path("data/raw")
@@ -125,9 +128,12 @@ def add_trace(project: Path, new: NewTrace) -> Added:
 
 def _check_words(new: NewTrace) -> None:
     """Refuse words that a key, category or role cannot be."""
-    for what, word in (("category", new.category), ("key", new.key)):
+    for what, word, longest in (("category", new.category, LONGEST_CATEGORY), ("key", new.key, LONGEST_KEY)):
         if word is None:
             continue
+        if len(word) > longest:
+            message = f"{what} {word[:20]}…: has {len(word)} characters; take at most {longest}"
+            raise ConfigError(message)
         if not IDENTIFIER.fullmatch(word) or parsed(word, what) != word:
             message = (
                 f"{what} {word!r}: take a-z first, then a-z, 0-9 and _, and none of YAML's words such as yes or null"
@@ -165,7 +171,9 @@ def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
     refuse_pipe(new.file)
     options = dict(new.options or {})
     given = OpenTrace(TraceFiles([new.file], new.fmt, new.category, new.key, options, new.skip_bad_rows), silent)
-    first = next(given.chunks())
+    chunks = given.chunks()
+    first = next(chunks)
+    _check_part(new, len(first), chunks)
     notes = [f"{what.replace('_', ' ')}: {said}" for what, said in given.reading.notes.items()]
     volume = first.coded.get("volume")
     volumes = len(set(volume.codes.tolist())) if volume is not None else 1
@@ -177,6 +185,21 @@ def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
     if given.choice.inferred:
         notes.append(f"read as {given.choice.inferred}")
     return given.format.id, given.choice.options, notes
+
+
+def _check_part(new: NewTrace, rows: int, more: Iterator["Chunk"]) -> None:
+    """Refuse a part that no request of the trace lies in; only as much of it is read as that takes."""
+    begin, end = new.part or WHOLE
+    if not 0 <= begin < end <= 1:
+        return  # said where the row is checked
+    while rows * (end - begin) < 1:
+        chunk = next(more, None)
+        if chunk is None:
+            break
+        rows += len(chunk)
+    if int(begin * rows) >= int(end * rows):
+        message = f"{new.file}: part {begin:g} to {end:g} of its {rows:,} requests holds none; give a larger one"
+        raise ConfigError(message)
 
 
 def _text_of(path: Path) -> str:
