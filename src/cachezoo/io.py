@@ -185,6 +185,22 @@ def _pour(source: Path, path: Path, name: Path) -> None:
         raise _unwritable(path, error) from error
 
 
+def beside(path: Path) -> Path:
+    """The folder for what is needed while `path` is written: where its file lies, which is made; else a temporary one.
+
+    Raises:
+        CachezooError: it cannot be made.
+    """
+    name = _followed(path)
+    if not _is_regular(path, name):
+        return Path(tempfile.gettempdir())
+    try:
+        name.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return name.parent
+
+
 def check_file(path: Path) -> None:
     """Refuse what `atomic_file` would refuse, and a folder that is not there, before the work that ends in the file.
 

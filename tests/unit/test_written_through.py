@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -217,6 +218,22 @@ def test_no_command_puts_a_file_in_the_place_of_a_device(tmp_path, trace, comman
     run(*(word.format(trace=trace, out=out) for word in command))
     assert kind_of(out) == before
     assert sorted(os.listdir(tmp_path)) == ["null", "trace.parquet"]
+
+
+@pytest.mark.needs("root")
+def test_a_trace_that_is_sorted_in_files_leaves_a_devices_folder_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    for name in ("dev", "temporary"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "t.csv").write_text("time_us,op,offset,size\n9,R,0,4096\n5,R,0,4096\n")
+    out = node(tmp_path / "dev/null", NULL)
+    seen = []
+    own = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda *words, **more: seen.append(own(*words, **more)) or seen[-1])
+    run("trace", "ingest", tmp_path / "t.csv", "-o", out)
+    assert seen and all(Path(made).parent == tmp_path / "temporary" for made in seen)
+    assert os.listdir(out.parent) == ["null"]
+    assert os.listdir(tmp_path / "temporary") == []
 
 
 RENAMES = {"replace", "rename", "renames", "move"}

@@ -29,7 +29,8 @@ from cachezoo.errors import CaptureError, ConfigError
 from cachezoo.io import check_file
 from cachezoo.kernels.match import ISSUE, QUEUE
 from cachezoo.traces.event_text import scan
-from cachezoo.traces.events import EVENT_BYTES, EventLog, Events, match_requests, memory_left
+from cachezoo.traces.events import EVENT_BYTES, EventLog, Events, match_requests
+from cachezoo.traces.memory import memory_left
 from cachezoo.traces.reading import SECTOR_BYTES
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import write_trace

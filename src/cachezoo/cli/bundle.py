@@ -106,7 +106,7 @@ def bundle_drift(
     from cachezoo.traces.read import read_any
 
     bundle = load(path)
-    found = drift(bundle, batch_of(read_any(trace, fmt)))
+    found = drift(bundle, batch_of(read_any(trace, fmt, pages=False)))
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), allow_nan=False))
         return

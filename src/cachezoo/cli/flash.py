@@ -92,7 +92,7 @@ def flash(
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
     _refuse_learned(asked, any(own.prefetch is not None for own in opened))
-    own = read_given(trace, fmt, option, columns, ask=not as_json)
+    own = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), asked)
     models = [_decided(one, own, asked) for one in opened]
     with progress(f"flash cache on {trace.name}", count_cases(asked, models)) as advance:

@@ -271,7 +271,7 @@ def convert(
     from cachezoo.traces.formats import write_as
 
     check_output([trace], output)
-    rows = read_given(trace, fmt, option, columns, ask=not as_json)
+    rows = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
     lost = write_as(rows, output, to, options_of(write_option))
     value = {"requests": len(rows), "format": to, "output": str(output)}
     print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")

@@ -23,10 +23,12 @@ NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 def _write(trace: "Trace", output: Path) -> dict[str, Any]:
     """Write a trace with its pages; returns its figures."""
+    from cachezoo.traces.memory import hold_pages
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.stats import describe
     from cachezoo.traces.store import write_trace
 
+    hold_pages(trace, trace.meta.trace_id)
     pages = expand_pages(trace)
     write_trace(trace, output, pages)
     return {**describe(trace, pages), "output": str(output)}
@@ -49,7 +51,7 @@ def cut(
     from cachezoo.traces.transforms import cut as run
 
     check_output([trace], output)
-    part = run(read_given(trace, fmt, option, columns, ask=not as_json), start, stop, first, last)
+    part = run(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), start, stop, first, last)
     print_values(_write(part, output), as_json, f"cut from {trace.name}")
 
 
@@ -69,7 +71,7 @@ def sample(
     from cachezoo.traces.transforms import sample as run
 
     check_output([trace], output)
-    part = run(read_given(trace, fmt, option, columns, ask=not as_json), rate, seed, block_bytes)
+    part = run(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), rate, seed, block_bytes)
     print_values(_write(part, output), as_json, f"sampled from {trace.name}")
 
 
@@ -94,7 +96,7 @@ def split(
         raise ConfigError(message)
     if not output.is_dir():
         check_output([], output)
-    whole = read_given(trace, fmt, option, columns, ask=not as_json)
+    whole = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
     if by:
         parts = list(split_by(whole, by).values())
     else:
@@ -151,7 +153,7 @@ def merge(
         message = "give --share or --turn, not both: traces run at the same time or one after the other"
         raise ConfigError(message)
     check_output(traces, output)
-    given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
+    given = [read_given(path, fmt, option, columns, ask=not as_json, pages=False) for path in traces]
     name = NOT_IN_NAMES.sub("_", output.stem)
     if turn:
         mixture = in_turns(given, name, [_turn(text) for text in turn], periods)
