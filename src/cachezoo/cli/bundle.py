@@ -67,7 +67,7 @@ def bundle_release(
     found = release(bundles_below(root / paths.BUNDLES), out_dir, key)
     if page is not None:
         with atomic_file(page) as temporary:
-            temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8")
+            temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8", errors="replace")
     if as_json:
         rows = [{"archive": str(one.archive), "bytes": one.size, "sha256": one.sha256} for one in found]
         typer.echo(json.dumps(rows))

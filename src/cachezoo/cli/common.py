@@ -1,7 +1,6 @@
 """What the commands share: options, tables, and the working folder."""
 
 import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
+from cachezoo.console import complain
 from cachezoo.errors import ConfigError
 from cachezoo.numerals import number, whole
 
@@ -67,7 +67,7 @@ def _with_plain_numbers(
 
 def fail(message: str, status: int) -> NoReturn:
     """End with one line on standard error, and a status."""
-    sys.stderr.write(f"cachezoo: {' '.join(message.split())}\n")
+    complain(f"cachezoo: {' '.join(message.split())}")
     raise SystemExit(status)
 
 

@@ -121,7 +121,7 @@ def recommend(
 
             advance(0.95, "page")
             with atomic_file(page) as temporary:
-                temporary.write_text(page_of(found), encoding="utf-8")
+                temporary.write_text(page_of(found), encoding="utf-8", errors="replace")
     if as_json:
         typer.echo(json.dumps(found.values(), allow_nan=False))
         return
