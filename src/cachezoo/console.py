@@ -8,9 +8,9 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
@@ -40,6 +40,18 @@ def _picture(found: re.Match[str]) -> str:
 def complain(text: str) -> None:
     """Say a line on standard error."""
     sys.stderr.write(f"{plain(text)}\n")
+
+
+def drop_lost_output() -> None:
+    """Forget what standard output does not take; else the interpreter tries again as it ends, and says so in lines."""
+    output: TextIO | None = sys.stdout  # None where it was closed before the interpreter began
+    if output is None:
+        return
+    try:
+        output.flush()
+    except OSError:
+        with suppress(OSError):
+            output.close()
 
 
 class _Plain:

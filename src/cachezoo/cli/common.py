@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
-from cachezoo.console import complain
+from cachezoo.console import complain, drop_lost_output
 from cachezoo.errors import ConfigError
 from cachezoo.numerals import number, whole
 
@@ -67,6 +67,7 @@ def _with_plain_numbers(
 
 def fail(message: str, status: int) -> NoReturn:
     """End with one line on standard error, and a status."""
+    drop_lost_output()
     complain(f"cachezoo: {' '.join(message.split())}")
     raise SystemExit(status)
 
