@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace sample": (("trace.parquet", *OUT, "--rate", "0.5"),),
     "trace split": (("trace.parquet", "-o", "parts", "--at", "0.5"),),
     "trace merge": (("trace.parquet", "trace.parquet", *OUT),),
+    "trace anonymise": (("trace.parquet", *OUT), ("raw.csv", *OUT)),
     "trace synth": (("trace.parquet", *OUT), ("raw.csv", *OUT), ("--model", "recipe.yaml", *OUT)),
     "trace report": (("trace.parquet", "-o", "trace.html"), ("raw.csv", "--json")),
     "trace add": (("trace.parquet", "--category", "web", "--role", "train"),),

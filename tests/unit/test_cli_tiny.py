@@ -14,6 +14,7 @@ COMMANDS = (
     ("trace", "cut", "t.parquet", *OUT, "--last-row", "1"),
     ("trace", "sample", "t.parquet", *OUT, "--rate", "0.5"),
     ("trace", "split", "t.parquet", "-o", "parts", "--at", "0.5"),
+    ("trace", "anonymise", "t.parquet", *OUT),
     ("trace", "merge", "t.parquet", "u.parquet", *OUT),
     ("trace", "synth", "t.parquet", *OUT),
     ("trace", "report", "t.parquet", "-o", "out.html"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -329,6 +330,7 @@ def capture(
     value = dataclasses.asdict(report)
     value |= value.pop("counts")
     print_values(value, as_json, f"captured {workload}")
+    _offer(output, as_json)
 
 
 def _capture_device(device: Path, seconds: float | None, output: Path, category: str, as_json: bool) -> None:
@@ -352,6 +354,16 @@ def _capture_device(device: Path, seconds: float | None, output: Path, category:
     value = dataclasses.asdict(report)
     value |= value.pop("counts")
     print_values(value, as_json, f"recorded {device}")
+    _offer(output, as_json)
+
+
+def _offer(trace: Path, as_json: bool) -> None:
+    """Say how a captured trace, which has names of programs and devices, is made fit to be handed on."""
+    if not as_json:
+        from cachezoo.console import out
+
+        command = shlex.join(["cachezoo", "trace", "anonymise", str(trace), "-o", "anonymous.parquet"])
+        out().print(f"to hand it on, without names and addresses: {command}", soft_wrap=True, markup=False)
 
 
 @app.command("corpus")

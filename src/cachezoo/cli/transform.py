@@ -1,4 +1,4 @@
-"""Traces changed: `cachezoo trace cut|sample|split|merge`."""
+"""Traces changed: `cachezoo trace cut|sample|split|merge|anonymise`."""
 
 import json
 import re
@@ -162,3 +162,30 @@ def merge(
     source = sources(mixture)
     counts = {f"requests of {key}": int((source.codes == code).sum()) for code, key in enumerate(source.names)}
     print_values({**_write(mixture, output), **counts}, as_json, f"merged {len(given)} traces")
+
+
+@app.command("anonymise")
+def anonymise(
+    trace: TracePath,
+    output: Output,
+    key: Annotated[
+        Path | None, typer.Option(help="A file with a secret, 16 bytes or more; default: one that is forgotten again.")
+    ] = None,
+    name: Annotated[str, typer.Option("--id", help="Name to record.")] = "anonymous",
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """Take names and places out of a trace, so that it can be handed on; a cache does on it what it did.
+
+    Volumes, programs, users and hosts get pseudonyms, and regions of 1 MiB another order, by the key. Times, sizes and
+    operations stay: docs/anonymise.md says what they reveal.
+    """
+    from cachezoo.traces.anonymous import REGION_BYTES, anonymous, drawn_key, read_key
+
+    check_output([trace, *([key] if key is not None else [])], output)
+    secret = read_key(key) if key is not None else drawn_key()
+    found = anonymous(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), secret, name)
+    longest = {"groups_moved": found.groups, "longest_group_bytes": found.longest * REGION_BYTES}
+    print_values({**_write(found.trace, output), **longest}, as_json, f"anonymised {trace.name}")
