@@ -23,6 +23,12 @@ if [ "$was" != 700 ]; then
         echo "bootstrap: others could write to .cache; it is closed now, and what it held is removed" >&2
     fi
 fi
+# Below this DVC's own files have no room, and it ends in tracebacks.
+free_mib=$(df -Pm . | awk 'NR == 2 {print $4}')
+if [ "$free_mib" -lt 64 ]; then
+    echo "bootstrap: $free_mib MiB are free here, too few to run anything; make room and run it again" >&2
+    exit 1
+fi
 lock=$1
 here=$(pwd -P)
 # The stamp says which packages are installed, and for which clone: a copy of an environment runs the old one's code.
@@ -72,7 +78,6 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
     echo "bootstrap: Python's venv module is missing; on Debian: apt-get install python3-venv" >&2
     exit 1
 fi
-free_mib=$(df -Pm . | awk 'NR == 2 {print $4}')
 if [ "$free_mib" -lt 6144 ]; then
     echo "bootstrap: $free_mib MiB free here, 6144 MiB are needed (environment, downloads, outputs)" >&2
     exit 1

@@ -9,4 +9,9 @@ status=0
 if [ "$status" = 130 ] && [ "$interrupted" ]; then
     exit 0
 fi
+# DVC says of a full disk in tracebacks what this says in a line.
+free_mib=$(df -Pm . 2>/dev/null | awk 'NR == 2 {print $4}')
+if [ "$status" != 0 ] && [ "${free_mib:-64}" -lt 64 ]; then
+    echo "make: $free_mib MiB are free here; make room and run the same again" >&2
+fi
 exit "$status"

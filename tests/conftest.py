@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from tests import seconds
 from tests.capabilities import CAPABILITIES, advice, there
+from tests.left_behind import Machine
 
 # Hypothesis: a run says the same each time it is repeated; `make test-long` (--hypothesis-profile=long) looks for more.
 # A test that names no number of examples of its own takes it from here.
@@ -95,6 +96,16 @@ def pytest_collection_modifyitems(config, items):
 def needed(item):
     """Names of the capabilities that a test is marked with."""
     return [name for marker in item.iter_markers("needs") for name in marker.args]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def left_behind(tmp_path_factory):
+    """Torn down last: no test may change /dev, or leave a mounted file system or a loop device."""
+    machine, folder = Machine(), tmp_path_factory.getbasetemp()
+    before = machine.nodes()
+    yield
+    left = machine.changed(before) + machine.taken(folder)
+    assert not left, f"a test has left something behind: {', '.join(left)}"
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,7 +4,8 @@ A source counts by its syntax tree: comments, docstrings, layout and the meaning
 (`cachezoo.meanings`) do not count. Left out are
 
 - the settings, whose values are in params.yaml and are `params:` of the stages;
-- errors and progress, which end a run or are seen by people, and by which syntax compiled kernels are found;
+- errors and progress, which end a run or are seen by people, what counts as a number there, and by which syntax
+  compiled kernels are found;
 - the registry of systems, so that a new system concerns no stage of another;
 - how numbers and pages look.
 
@@ -37,7 +38,7 @@ LEFT_OUT = tuple(
     re.compile(f"src/{PACKAGE}/{pattern}")
     for pattern in (
         r"((config|settings)/.*|systems/\w+/settings\.py|yaml_file\.py)",
-        r"(errors|console|meanings|private|syntax)\.py",
+        r"(errors|console|meanings|numerals|private|syntax)\.py",
         r"(view|style)\.py",
         r"systems/registry\.py",
     )

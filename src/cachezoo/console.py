@@ -1,19 +1,80 @@
-"""What people see: one console, progress bars with ETA, plain lines where there is no terminal."""
+"""What people see: one console, progress bars with ETA, plain lines where there is no terminal.
+
+Names of files and texts of traces may hold what a terminal takes for a command. Whatever is printed is `plain`.
+"""
 
 import os
+import re
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
 PLAIN_INTERVAL_S = 10.0
 TOLD_SHARE, TOLD_S = 0.1, 60.0
 """Of the work and of time: before both no time to go is told, as first steps compile and read what others reuse."""
 WIDTH = 160  # characters of a table that nothing limits
+
+
+# Control characters, marks that turn the direction of writing, and what bytes that are no UTF-8 are decoded to.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+PICTURES, DELETE, PICTURE_OF_DELETE, UNKNOWN = 0x2400, "\x7f", "\u2421", "\ufffd"
+
+
+def plain(text: str) -> str:
+    """A text without what a terminal obeys: a picture in the place of each control character (``␛`` of an ESC)."""
+    return UNPRINTABLE.sub(_picture, text)
+
+
+def _picture(found: re.Match[str]) -> str:
+    if found[0] == DELETE:
+        return PICTURE_OF_DELETE
+    return chr(PICTURES + ord(found[0])) if found[0] < " " else UNKNOWN
+
+
+def complain(text: str) -> None:
+    """Say a line on standard error."""
+    sys.stderr.write(f"{plain(text)}\n")
+
+
+def drop_lost_output() -> None:
+    """Forget what standard output does not take; else the interpreter tries again as it ends, and says so in lines."""
+    output: TextIO | None = sys.stdout  # None where it was closed before the interpreter began
+    if output is None:
+        return
+    try:
+        output.flush()
+    except OSError:
+        with suppress(OSError):
+            output.close()
+
+
+class _Plain:
+    """Something to print, each of whose texts is plain."""
+
+    def __init__(self, own: "ConsoleRenderable") -> None:
+        self._own = own
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        for segment in console.render(self._own, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
+def _console(*, stderr: bool = False, width: int | None = None) -> "Console":
+    from rich.console import Console, RenderHook
+
+    class Hook(RenderHook):
+        def process_renderables(self, renderables: "list[ConsoleRenderable]") -> "list[ConsoleRenderable]":
+            return [_Plain(one) for one in renderables]
+
+    console = Console(stderr=stderr, highlight=False, width=width)
+    console.push_render_hook(Hook())
+    return console
 
 
 class Advance(Protocol):
@@ -26,18 +87,19 @@ class Advance(Protocol):
 @cache
 def err() -> "Console":
     """The console on standard error, for progress and notes; results go to standard output."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False)
+    return _console(stderr=True)
 
 
 @cache
 def out() -> "Console":
     """The console on standard output, for results; not a terminal, it is as wide as COLUMNS says or a report needs."""
-    from rich.console import Console
+    console = _console()
+    return console if console.is_terminal or asked_width() else _console(width=WIDTH)
 
-    console = Console(highlight=False)
-    return console if console.is_terminal or asked_width() else Console(highlight=False, width=WIDTH)
+
+def wide_err(width: int) -> "Console":
+    """As `err`, and so wide where it is no terminal and nobody says how wide it is."""
+    return err() if err().is_terminal or asked_width() else _console(stderr=True, width=width)
 
 
 def asked_width() -> bool:
@@ -76,12 +138,12 @@ def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
             TextColumn("{task.fields[note]}", markup=False),
         )
         with Progress(*columns, console=err()) as bar:
-            task = bar.add_task(title, total=total, note="")
-            yield lambda done, note="": bar.update(task, completed=done, note=note)
+            task = bar.add_task(plain(title), total=total, note="")
+            yield lambda done, note="": bar.update(task, completed=done, note=plain(note))
         return
     start = last = time.monotonic()
 
-    def plain(done: float, note: str = "") -> None:
+    def say(done: float, note: str = "") -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= PLAIN_INTERVAL_S and done > 0:
@@ -91,4 +153,4 @@ def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
             said = f"{title}: {100 * done / total:.0f} %, {rest}{note}".rstrip(", ")
             err().print(said, markup=False, soft_wrap=True)
 
-    yield plain
+    yield say

@@ -5,6 +5,9 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+DEEP = "nested too deeply"
+"""Why YAML or JSON with thousands of brackets within each other is refused; Python's own word is of its recursion."""
+
 
 class CachezooError(Exception):
     """Base of every error that cachezoo raises on purpose.

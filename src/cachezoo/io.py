@@ -9,6 +9,7 @@ import math
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cachezoo.errors import CachezooError, TraceError
+from cachezoo.errors import DEEP, CachezooError, TraceError
 from cachezoo.meanings import Column, Columns
 
 ROW_GROUP_ROWS = 1 << 20
@@ -34,6 +35,8 @@ ARROW_TYPES = {
 }
 
 FULL = ("No space left on device", "Disk quota exceeded", "disk is full", "os error 28")
+PROC = Path("/proc")
+MAX_LINKS = 40  # as many as Linux follows
 
 
 @contextmanager
@@ -86,24 +89,57 @@ def names_full_disk(path: Path) -> Iterator[None]:
 def _unwritable(path: Path, error: OSError) -> CachezooError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         fix = "make room and run it again"
+    elif error.errno == errno.EPIPE:
+        fix = "what reads it has ended"
     else:
         fix = "name a file in a folder that can be written to"
     return CachezooError(f"{path}: cannot be written ({error.strerror}); {fix}")
 
 
-def _temporary_name(path: Path) -> Path:
-    """A name beside `path` that no other process uses, hidden from globs of outputs.
+def _followed(path: Path) -> Path:
+    """Where symbolic links at `path` lead, which may not be there yet; links of /proc, to open files, are an end.
 
     Raises:
-        CachezooError: `path` is a folder, or lies where nothing can be written.
+        CachezooError: they lead in a circle.
     """
-    if path.is_dir():
+    name = path
+    for _ in range(MAX_LINKS):
+        if not name.is_symlink() or name.parent.resolve().is_relative_to(PROC):
+            return name
+        name = name.parent / name.readlink()
+    message = f"{path}: its symbolic links lead in a circle; name a file"
+    raise CachezooError(message)
+
+
+def _is_regular(path: Path, name: Path) -> bool:
+    """Whether a new file may take the place of what `name`, where `path` leads, is: a regular file, or nothing yet.
+
+    Raises:
+        CachezooError: it is a folder, or a disk, whose content must not be written over.
+    """
+    try:
+        mode = name.stat().st_mode
+    except OSError:  # what makes the file says why
+        return not name.is_symlink()
+    if stat.S_ISDIR(mode):
         message = f"{path}: is a folder; name a file to write"
         raise CachezooError(message)
+    if stat.S_ISBLK(mode):
+        message = f"{path}: is a block device, whose content would be lost; name a file to write"
+        raise CachezooError(message)
+    return stat.S_ISREG(mode) and not name.is_symlink()
+
+
+def _temporary_name(path: Path, name: Path) -> Path:
+    """A name beside `name`, where `path` leads, that no other process uses, hidden from globs of outputs.
+
+    Raises:
+        CachezooError: nothing can be written there.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
+        name.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(name)
+        with tempfile.NamedTemporaryFile(dir=name.parent, prefix=f".{name.name}.", suffix=".tmp", delete=False) as file:
             return Path(file.name)
     except OSError as error:
         raise _unwritable(path, error) from error
@@ -113,17 +149,56 @@ def _temporary_name(path: Path) -> Path:
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success it is renamed to `path`, on any error removed.
 
+    Symbolic links are followed. What is no regular file, as a device or a pipe, stays: the whole file is written to it.
+
     Raises:
         CachezooError: `path` cannot be written, or the disk is full.
     """
-    temporary = _temporary_name(path)
+    name = _followed(path)
+    if not _is_regular(path, name):
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = Path(folder) / "written"
+            with names_full_disk(temporary):
+                yield temporary
+            _pour(temporary, path, name)
+        return
+    temporary = _temporary_name(path, name)
     try:
         with held(temporary), names_full_disk(path):
             yield temporary
             temporary.chmod(0o644)
-            os.replace(temporary, path)
+            os.replace(temporary, name)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _pour(source: Path, path: Path, name: Path) -> None:
+    """Write a file's bytes to what `name`, where `path` leads, is; an open file keeps what it has.
+
+    Raises:
+        CachezooError: it takes no bytes.
+    """
+    try:
+        with source.open("rb") as whole, os.fdopen(os.open(name, os.O_WRONLY | os.O_APPEND), "wb") as file:
+            shutil.copyfileobj(whole, file)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def beside(path: Path) -> Path:
+    """The folder for what is needed while `path` is written: where its file lies, which is made; else a temporary one.
+
+    Raises:
+        CachezooError: it cannot be made.
+    """
+    name = _followed(path)
+    if not _is_regular(path, name):
+        return Path(tempfile.gettempdir())
+    try:
+        name.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return name.parent
 
 
 def check_file(path: Path) -> None:
@@ -134,34 +209,40 @@ def check_file(path: Path) -> None:
     Raises:
         CachezooError: `path` cannot be written, or its folder does not exist.
     """
-    if not path.parent.is_dir():
-        why = "is no folder" if path.parent.exists() else "no such folder"
-        message = f"{path}: cannot be written ({path.parent}: {why}); make it first, or name another"
+    name = _followed(path)
+    folder = name.parent
+    if not folder.is_dir():
+        why = "is no folder" if folder.exists() else "no such folder"
+        message = f"{path}: cannot be written ({folder}: {why}); make it first, or name another"
         raise CachezooError(message)
-    _temporary_name(path).unlink(missing_ok=True)
+    if _is_regular(path, name):
+        _temporary_name(path, name).unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_dir(path: Path) -> Iterator[Path]:
     """Yield a temporary folder; on success it replaces `path`, on any error it is removed and `path` left alone.
 
+    Symbolic links are followed.
+
     Raises:
         CachezooError: `path` is a file or cannot be written, or the disk is full.
     """
-    if path.exists() and not path.is_dir():
+    name = _followed(path)
+    if name.exists() and not name.is_dir():
         message = f"{path}: is a file where a folder is to be written; move it away"
         raise CachezooError(message)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+        name.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(name)
+        temporary = Path(tempfile.mkdtemp(dir=name.parent, prefix=f".{name.name}.", suffix=".tmp"))
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
         with held(temporary), names_full_disk(path):
             yield temporary
             temporary.chmod(0o755)
-            _replace_dir(temporary, path)
+            _replace_dir(temporary, name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -210,11 +291,15 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - any JSON value
         temporary.write_text(text, encoding="utf-8")
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
-    """Read a JSON file.
+def parsed_json(text: str, where: str) -> Any:  # noqa: ANN401 - any JSON value
+    """The value of a JSON text.
+
+    Args:
+        text: of a file, or of a part of one.
+        where: what the error names.
 
     Raises:
-        CachezooError: the file is missing or not JSON, or holds NaN, which JSON lacks and no output may hold.
+        CachezooError: it is no JSON or nested too deeply, or holds NaN, which JSON lacks and no output may hold.
     """
 
     def refuse(name: str) -> None:
@@ -222,13 +307,28 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
         raise ValueError(message)
 
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        why = DEEP if isinstance(error, RecursionError) else error
+        message = f"{where}: not readable as JSON ({why})"
+        raise CachezooError(message) from error
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a JSON file.
+
+    Raises:
+        CachezooError: the file is missing, or as `parsed_json`.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         message = f"{path}: no such file"
         raise CachezooError(message) from error
-    except (OSError, ValueError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         message = f"{path}: not readable as JSON ({error})"
         raise CachezooError(message) from error
+    return parsed_json(text, str(path))
 
 
 def read_refusal(path: Path) -> str:

@@ -4,17 +4,17 @@ import ctypes
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from cachezoo.console import hush, progress
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import whole
 
 Done = TypeVar("Done")
 Asked = ParamSpec("Asked")
@@ -23,51 +23,46 @@ Asked = ParamSpec("Asked")
 PR_SET_PDEATHSIG = 1
 JOBS = "CACHEZOO_JOBS"
 """Environment variable: how many jobs run side by side; as many as this process has cores, where it is not set."""
-SHELLS = {"sh", "dash", "bash", "zsh", "ksh", "fish"}
-LOOK_S = 0.5  # how often a process below a shell looks whether what started the shell is still there
+DVC_STAGE = "DVC_STAGE"
+"""Environment variable that DVC sets for the commands of stages."""
 START_TIME = 19  # place of a process's start among the figures of /proc/<pid>/stat that follow its name
 
 
-def _stat(pid: int) -> tuple[str, list[str]]:
-    """Name of a process and the figures after it in /proc; none of a process that has ended."""
-    try:
-        name, _, figures = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").partition("(")[2].rpartition(")")
-    except (OSError, UnicodeDecodeError):
-        return "", []
-    return name, figures.split()
-
-
-def _parent_of(pid: int) -> int:
-    figures = _stat(pid)[1]
-    return int(figures[1]) if figures else 0
-
-
 def started_by() -> tuple[int, int]:
-    """The process that started this one, past a shell that waits between them: its id, and when it began in ticks."""
+    """The process that started this one: its id, and when it began in ticks."""
     parent = os.getppid()
-    starter = _parent_of(parent) if _stat(parent)[0] in SHELLS else parent
-    return starter, int((_stat(starter)[1] or ["0"] * (START_TIME + 1))[START_TIME])
+    try:
+        figures = Path(f"/proc/{parent}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:  # it has ended
+        return parent, 0
+    return parent, int(figures[START_TIME])
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to end this process when its parent dies, so that no stage outlives a killed `dvc repro`.
+    """Let the kernel end this process when its parent dies, whatever it does then; at once if the parent has died.
 
-    DVC starts a command by the user's shell. Some shells put the command in their own place; others wait for it, and
-    would keep it when DVC is killed. Below such a shell a thread looks whether DVC is still there.
+    So no stage outlives a killed `dvc repro`, which starts a command by the user's shell: `exec` in dvc.yaml lets each
+    shell put the command in its own place. And no process of a pool outlives what made the pool.
     """
-    parent, starter = os.getppid(), started_by()
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    if os.getppid() != parent:
+    if _is_orphan():
         os.kill(os.getpid(), signal.SIGKILL)
-    if starter[0] not in (0, parent):
-        threading.Thread(target=_die_below, args=(starter,), daemon=True).start()
 
 
-def _die_below(starter: tuple[int, int]) -> None:
-    while started_by() == starter:
-        time.sleep(LOOK_S)
-    os.kill(os.getpid(), signal.SIGKILL)
+def _is_orphan() -> bool:
+    """Whether the parent died before the kernel knew what to do then.
+
+    Of a pool's process the parent is known. DVC and its commands are of one session, and whoever takes in a process
+    without a parent is of another, or the first of all, with which every process ends.
+    """
+    maker = parent_process()
+    if maker is not None:
+        return os.getppid() != maker.pid
+    try:
+        return DVC_STAGE in os.environ and os.getsid(os.getppid()) != os.getsid(0)
+    except ProcessLookupError:
+        return True
 
 
 def side_by_side(count: int) -> int:
@@ -77,7 +72,7 @@ def side_by_side(count: int) -> int:
         ConfigError: CACHEZOO_JOBS is no number.
     """
     asked = os.environ.get(JOBS, "")
-    if asked and not (asked.isdecimal() and int(asked) >= 1):
+    if asked and (whole(asked) or 0) < 1:
         message = f"{JOBS}={asked}: is no number of jobs; give 1 or more"
         raise ConfigError(message)
     return min(count, int(asked) if asked else len(os.sched_getaffinity(0)))

@@ -15,6 +15,7 @@ from cachezoo.bundles.drift import retrain_command
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.config.load import load_params
 from cachezoo.config.matrix import NewTrace, add_trace
+from cachezoo.console import complain, out
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.params import categories_of
 from cachezoo.tracking.zoo import promote
@@ -85,7 +86,8 @@ def main(words: Sequence[str]) -> int:
             raise ConfigError(message)
         lines = retrain(Path(), given.traces, given.category)
     except CachezooError as error:
-        sys.stderr.write(f"retrain: {error}\n")
+        complain(f"retrain: {error}")
         return 1
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    for line in lines:
+        out().print(line, soft_wrap=True, markup=False)
     return 0

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.console import err
+from cachezoo.console import complain, err
 from cachezoo.errors import CachezooError, ConfigError, os_message
 from cachezoo.jobs import die_with_parent, spread, started_by
 from cachezoo.kept import Each, Hashes, Job, keep, restore
@@ -49,10 +49,10 @@ def guarded(name: str) -> Iterator[None]:
         settle_environment(Path.cwd())
         yield
     except CachezooError as error:
-        sys.stderr.write(f"{name}: {error}\n")
+        complain(f"{name}: {error}")
         raise SystemExit(1) from error
     except OSError as error:
-        sys.stderr.write(f"{name}: {os_message(error)}\n")
+        complain(f"{name}: {os_message(error)}")
         raise SystemExit(1) from error
 
 

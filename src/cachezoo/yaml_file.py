@@ -6,9 +6,31 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from cachezoo.errors import ConfigError
+from cachezoo.errors import DEEP, ConfigError
 
 M = TypeVar("M")
+# PyYAML lets through what Python says of a value that its tag does not fit, such as `!!int x`.
+NOT_YAML = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+def parsed(text: str, where: str) -> Any:  # noqa: ANN401 - any YAML value
+    """The value of a YAML text.
+
+    Args:
+        text: of people.
+        where: the file, or what else the error names.
+
+    Raises:
+        ConfigError: it is no YAML, or nested too deeply.
+    """
+    try:
+        return yaml.safe_load(text)
+    except RecursionError as error:
+        message = f"{where}: not readable as YAML ({DEEP})"
+        raise ConfigError(message) from error
+    except NOT_YAML as error:
+        message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]})"
+        raise ConfigError(message) from error
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
@@ -18,10 +40,11 @@ def read_yaml(path: Path) -> Any:  # noqa: ANN401 - any YAML value
         ConfigError: missing, or not YAML.
     """
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         message = f"{path}: not readable as YAML ({' '.join(str(error).split())[:200]})"
         raise ConfigError(message) from error
+    return parsed(text, str(path))
 
 
 def checked(schema: TypeAdapter[M], value: Any, where: str, advice: str) -> M:  # noqa: ANN401 - any YAML value

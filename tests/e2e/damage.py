@@ -85,14 +85,25 @@ def not_a_number(path: Path) -> None:
     path.write_text(json.dumps(changed(json.loads(path.read_text()))))
 
 
+def nested(path: Path) -> None:
+    """Brackets within each other, as deep as no parser that calls itself goes."""
+    path.write_text("[" * 20_000)
+
+
+def odd_tag(path: Path) -> None:
+    """A value that YAML's tag does not fit; JSON it is not."""
+    path.write_text("traces: !!timestamp soon\n")
+
+
 def foreign_rows(path: Path) -> None:
     path.write_text("colour,size\nred,-1\n")
 
 
 ANY = (missing, empty, truncated, garbage, unreadable)
+TEXT = (nested, odd_tag)
 BY_SUFFIX: dict[str, tuple[Damage, ...]] = {
     ".parquet": (*ANY, another_table, a_row_less, impossible_values),
-    ".json": (*ANY, no_object, another_object, not_a_number),
+    ".json": (*ANY, no_object, another_object, not_a_number, nested),
     ".csv": (*ANY, foreign_rows),
 }
 

@@ -208,4 +208,5 @@ def copied(origin: Path, folder: Path) -> Workspace:
 def _stage(stage) -> Stage:
     deps = [str(dep) for dep in stage.deps]
     own = tuple(dep for dep in deps if not dep.startswith(("data/sources", "src", "pipelines", "params.yaml")))
-    return Stage(stage.name, tuple(stage.cmd.split()[1:]), own, tuple(str(out) for out in stage.outs))
+    command = tuple(stage.cmd.removeprefix("exec scripts/python ").split())
+    return Stage(stage.name, command, own, tuple(str(out) for out in stage.outs))

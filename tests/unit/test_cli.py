@@ -12,6 +12,7 @@ from cachezoo import cli
 from cachezoo.errors import CachezooError
 from tests.command_line import run
 
+STORED = Path(__file__).resolve().parents[1] / "golden/protocol2"
 HEADER = "time_us,op,offset,size\n"
 GOOD = HEADER + "".join(f"{i},{'RW'[i % 2]},{4096 * (i % 7)},4096\n" for i in range(100))
 
@@ -162,6 +163,34 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path, trace):
         done = run("trace", "ingest", trace, "-o", output, ok=False)
         assert f"cachezoo: {output}: {message}" in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+PROGRAMS = {
+    "cachezoo": ("from cachezoo.cli import main; main()", "--version", "--help", "policies", "policies --json"),
+    "cachezoo-bundle": (
+        "import sys; from cachezoo.runtime.bundle_cli import main; sys.exit(main(sys.argv[1:]))",
+        f"inspect {STORED}/admission.database.lgbm",
+        f"verify {STORED}/admission.database.lgbm",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "words"), [(name, words) for name, own in PROGRAMS.items() for words in own[1:]])
+def test_an_output_without_room_is_an_error_and_one_line(program, words):
+    """Buffers are flushed as the interpreter ends, which nobody sees."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", PROGRAMS[program][0], *words.split()]
+        env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=env)
+    assert done.returncode not in (0, 120)
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith(f"{program}: ") and "No space left on device" in done.stderr
+
+
+def test_an_error_is_said_where_standard_output_is_closed():
+    command = f"{sys.executable} -c 'from cachezoo.cli import main; main()' trace info none.csv >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "cachezoo: none.csv: no such file\n")
 
 
 def test_an_unexpected_system_error_and_ctrl_c_are_one_line(monkeypatch, capsys):

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace sample": (("trace.parquet", *OUT, "--rate", "0.5"),),
     "trace split": (("trace.parquet", "-o", "parts", "--at", "0.5"),),
     "trace merge": (("trace.parquet", "trace.parquet", *OUT),),
+    "trace anonymise": (("trace.parquet", *OUT), ("raw.csv", *OUT)),
     "trace synth": (("trace.parquet", *OUT), ("raw.csv", *OUT), ("--model", "recipe.yaml", *OUT)),
     "trace report": (("trace.parquet", "-o", "trace.html"), ("raw.csv", "--json")),
     "trace add": (("trace.parquet", "--category", "web", "--role", "train"),),
@@ -90,6 +91,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
 # These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs, and
 # those of the device commands what cannot be prepared, which is said where there is fio. A corpus is captured from
 # recipes, which has tests of its own.
+DOCUMENTS = {kind for kind in KINDS if kind.endswith((".yaml", ".json"))}
 WITHOUT = {
     "trace formats", "trace corpus", "policies", "track sync", "track ui", "report", "device prepare",
     "bundle release", "rollback", "zoo",
@@ -133,7 +135,11 @@ CASES = [
     pytest.param(name, words, way, id=f"{name}-{'+'.join(words[:1])}-{way.__name__}")
     for name, choices in COMMANDS.items()
     for words in choices
-    for way in (*damage.ANY, *([damage.another_table] if "trace.parquet" in words else []))
+    for way in (
+        *damage.ANY,
+        *([damage.another_table] if "trace.parquet" in words else []),
+        *(damage.TEXT if DOCUMENTS & {*words} else []),
+    )
     if (name, way) != ("results", damage.missing)
 ]
 

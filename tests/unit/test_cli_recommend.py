@@ -117,7 +117,7 @@ def test_json_alone_writes_no_page(folder, monkeypatch, capsys):
         (("--target-hit", "much"), "0.8 or 80%"),
         (("--target-hit", "nan"), "0.8 or 80%"),
         (("--target-ms", "0"), "above 0"),
-        (("--target-ms", "nan"), "above 0"),
+        (("--target-ms=-1",), "above 0"),
         (("--endurance", "600"), "600TBW"),
         (("--endurance", "0TBW"), "600TBW"),
         (("--device", "nosuch"), "no such device profile"),

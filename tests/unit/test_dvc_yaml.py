@@ -16,7 +16,7 @@ MOST_STAGES, MOST_LOCK_BYTES = 80, 60 * 1024
 
 def scripts():
     for name, stage in STAGES.items():
-        found = runpy.run_path(str(ROOT / stage["cmd"].split()[1]), run_name="script")
+        found = runpy.run_path(str(ROOT / stage["cmd"].split()[-1]), run_name="script")
         yield name, found.get("EACH")
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from cachezoo.errors import ConfigError
-from cachezoo.jobs import processes, run_all, side_by_side, spread
+from cachezoo.jobs import die_with_parent, processes, run_all, side_by_side, spread
 
 LONG_S = 600
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def wait(folder, name):
@@ -95,32 +97,85 @@ def test_as_many_jobs_run_at_once_as_there_are_cores_or_as_is_said(monkeypatch):
 
 
 CHILD = """
-import pathlib, sys, time
+import ctypes, os, pathlib, sys
 from cachezoo.jobs import die_with_parent
 die_with_parent()
-pathlib.Path(sys.argv[1]).touch()
-time.sleep(600)
+pathlib.Path(sys.argv[1]).write_text(f"{os.getpid()} {os.getppid()}")
+ctypes.PyDLL(None).pause()  # as a compiled kernel, which lets no other thread of the interpreter run
 """
+SHELLS = [name for name in ("sh", "dash", "bash", "zsh", "ksh", "fish") if shutil.which(name)]
 
 
-@pytest.mark.parametrize("shell", ["", "sh", "bash"])
-def test_a_process_ends_with_what_started_it_even_past_a_shell_that_waits(tmp_path, shell):
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_stage_ends_with_dvc_whatever_the_shell_and_whatever_it_does(tmp_path, shell):
     words = [sys.executable, "-c", CHILD, str(tmp_path / "begun")]
-    # The second command keeps a shell from putting the first one in its own place.
-    command = [shell, "-c", f"{shlex.join(words)}; true"] if shell else words
-    starter = f"import subprocess; subprocess.run({command!r}, check=False)"
+    command = [shell, "-c", f"exec {shlex.join(words)}"]
+    starter = f"import os, subprocess; os.environ['DVC_STAGE'] = 'x'; subprocess.run({command!r}, check=False)"
     process = subprocess.Popen([sys.executable, "-c", starter], start_new_session=True)
     try:
-        wait_until(lambda: (tmp_path / "begun").exists())
-        said = {entry: _command(entry) for entry in Path("/proc").glob("[0-9]*")}
-        own = [entry for entry, line in said.items() if str(tmp_path) in line and line.startswith(sys.executable)]
-        (child,) = [int(entry.name) for entry in own if int(entry.name) != process.pid]
+        wait_until(lambda: (tmp_path / "begun").exists() and (tmp_path / "begun").read_text())
+        child, parent = map(int, (tmp_path / "begun").read_text().split())
+        assert parent == process.pid
         process.kill()  # it alone
         process.wait()
         wait_until(lambda: not _command(Path(f"/proc/{child}")))
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def orphan(folder, before):
+    """Begin while the parent is there, and go on when it is not."""
+    (folder / "own").write_text(str(os.getpid()))
+    (folder / "own").rename(folder / "begun")
+    while os.getppid() == before:
+        time.sleep(0.01)
+    (folder / "alone").touch()
+    die_with_parent()
+    (folder / "survived").touch()
+
+
+ORPHAN = "import sys; from pathlib import Path; from tests.unit.test_jobs import orphan; "
+ORPHAN += "orphan(Path(sys.argv[1]), int(sys.argv[2]))"
+# Starts the orphan, and ends when it has begun.
+STARTER = f"""
+import os, subprocess, sys, time
+from multiprocessing import get_context
+from pathlib import Path
+from tests.unit.test_jobs import orphan
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    if sys.argv[2] == "of a pool":
+        get_context("spawn").Process(target=orphan, args=(folder, os.getpid())).start()
+    else:
+        command = [sys.executable, "-c", {ORPHAN!r}, str(folder), str(os.getpid())]
+        subprocess.Popen(command, env={{**os.environ, "DVC_STAGE": "x"}})
+    while not (folder / "begun").exists():
+        time.sleep(0.01)
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("whose", ["of DVC", "of a pool"])
+def test_a_process_whose_parent_died_before_it_could_ask_ends_before_it_works(tmp_path, whose):
+    (tmp_path / "starter.py").write_text(STARTER)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    command = [sys.executable, str(tmp_path / "starter.py"), str(tmp_path), whose]
+    subprocess.run(command, env=env, start_new_session=True, check=True)
+    child = Path(f"/proc/{(tmp_path / 'begun').read_text()}")
+    wait_until(lambda: not _command(child))
+    assert (tmp_path / "alone").exists()
+    assert not (tmp_path / "survived").exists()
+
+
+def test_a_stage_started_by_hand_is_no_orphan(tmp_path):
+    script = "from cachezoo.jobs import die_with_parent; die_with_parent(); print('alive')"
+    env = {name: value for name, value in os.environ.items() if name != "DVC_STAGE"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, start_new_session=True, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "alive\n"
 
 
 def _command(entry):

@@ -69,6 +69,36 @@ def test_another_status_is_one(tmp_path, status):
     assert (done.returncode, done.stderr) == (2, f"make: *** [Makefile:2: all] Error {status}\n")
 
 
+def with_free(folder, mib):
+    """An environment in which df says that so much is free."""
+    (folder / "bin").mkdir()
+    (folder / "bin/df").write_text(f"#!/bin/sh\necho head\necho /dev/x 9 9 {mib} 0% /\n")
+    (folder / "bin/df").chmod(0o755)
+    return {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize(("status", "mib", "lines"), [(0, 0, 0), (1, 63, 1), (1, 64, 0), (255, 0, 1)])
+def test_a_program_that_fails_on_a_full_disk_ends_with_a_line_that_says_so(tmp_path, status, mib, lines):
+    env = with_free(tmp_path, mib)
+    done = subprocess.run(
+        [ROOT / "scripts/run.sh", "sh", "-c", f"exit {status}"], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status
+    assert done.stderr == f"make: {mib} MiB are free here; make room and run the same again\n" * lines
+
+
+def test_no_target_begins_on_a_full_disk(tmp_path):
+    env = with_free(tmp_path, 63)
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts/bootstrap.sh", tmp_path / "scripts")
+    done = subprocess.run(
+        ["sh", "scripts/bootstrap.sh", "requirements.lock"],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said = "bootstrap: 63 MiB are free here, too few to run anything; make room and run it again\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 def test_every_program_of_a_target_is_run_so():
     recipes = [line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("\t@")]
     own = re.compile(r"\t@(\$\(RUN\)|\$\(DEV\)|\$\(MAKE\)|\$\(if \$\(\w+\),\$\(RUN\)|awk) ?")

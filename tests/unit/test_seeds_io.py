@@ -31,6 +31,12 @@ def test_read_json_names_the_file(tmp_path):
         read_json(tmp_path / "x.json")
 
 
+def test_json_that_is_nested_too_deeply_is_named(tmp_path):
+    (tmp_path / "x.json").write_text("[" * 20_000)
+    with pytest.raises(CachezooError, match=r"x\.json: not readable as JSON \(nested too deeply\)$"):
+        read_json(tmp_path / "x.json")
+
+
 def test_atomic_outputs_are_whole_or_absent(tmp_path):
     (tmp_path / "f").write_text("old")
     with pytest.raises(RuntimeError), atomic_file(tmp_path / "f") as temporary:

@@ -1,4 +1,5 @@
 /* cz: checks, shows and runs bundles from a shell. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,7 @@ static int parse(int argc, char **argv, cz_arguments *given) {
     return given->path ? 0 : cz_usage("name a bundle", "");
 }
 
-int main(int argc, char **argv) {
+static int run_command(int argc, char **argv) {
     const char *command = argc > 1 ? argv[1] : "";
     cz_arguments given;
     if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0)
@@ -154,4 +155,14 @@ int main(int argc, char **argv) {
     if (given.trace || given.capacity)
         return cz_usage("a trace and --capacity belong to run, not to ", command);
     return strcmp(command, "verify") == 0 ? verify(&given) : inspect(&given);
+}
+
+/* What was said is lost where standard output cannot be written to, which shows when it is flushed. */
+int main(int argc, char **argv) {
+    int result = run_command(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "cz: standard output cannot be written to (%s)\n", strerror(errno));
+        return result ? result : 1;
+    }
+    return result;
 }

@@ -52,13 +52,28 @@ static bool sync_folder(const char *path) {
     return done;
 }
 
-int cz_write_file(const char *path, const unsigned char *data, size_t size, cz_error *error) {
-    char temporary[MOST_PATH];
+/* Where links at a path lead, which a file is renamed to; what is no file, as a device, is refused and stays. */
+static int file_at(const char *path, char target[MOST_PATH], cz_error *error) {
+    struct stat found;
+    if (lstat(path, &found) != 0) { /* nothing is there, or what makes the file says why */
+        if ((size_t)snprintf(target, MOST_PATH, "%s", path) >= MOST_PATH)
+            return cz_fail(error, CZ_BAD_CALL, "%.80s…: the path is too long", path);
+        return CZ_OK;
+    }
+    if (!realpath(path, target) || stat(target, &found) != 0) return io_failed(path, "cannot be written", error);
+    if (!S_ISREG(found.st_mode)) return cz_fail(error, CZ_IO, "%s: cannot be written (it is no file)", path);
+    return CZ_OK;
+}
+
+int cz_write_file(const char *name, const unsigned char *data, size_t size, cz_error *error) {
+    char path[MOST_PATH], temporary[MOST_PATH];
+    int result = file_at(name, path, error);
+    if (result) return result;
     int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
     if (length < 0 || (size_t)length >= sizeof temporary)
         return cz_fail(error, CZ_BAD_CALL, "%.80s…: the path is too long", path);
     int file = mkostemp(temporary, O_CLOEXEC);
-    if (file < 0) return io_failed(path, "cannot be written", error);
+    if (file < 0) return io_failed(name, "cannot be written", error);
     bool done = write_all(file, data, size) && fsync(file) == 0;
     int failed = errno;
     if (close(file) != 0 && done) {
@@ -72,7 +87,7 @@ int cz_write_file(const char *path, const unsigned char *data, size_t size, cz_e
     if (!done) {
         unlink(temporary);
         errno = failed;
-        return io_failed(path, "cannot be written", error);
+        return io_failed(name, "cannot be written", error);
     }
     return sync_folder(path) ? CZ_OK : io_failed(path, "its folder cannot be written", error);
 }

@@ -26,10 +26,11 @@ from cachezoo.capture.sandbox import PREFIX, sweep
 from cachezoo.capture.tracefs import EVENTS, Recorder, mounted_tracefs
 from cachezoo.console import Advance
 from cachezoo.errors import CaptureError, ConfigError
-from cachezoo.io import check_file
+from cachezoo.io import beside, check_file
 from cachezoo.kernels.match import ISSUE, QUEUE
 from cachezoo.traces.event_text import scan
-from cachezoo.traces.events import EVENT_BYTES, EventLog, Events, match_requests, memory_left
+from cachezoo.traces.events import EVENT_BYTES, EventLog, Events, match_requests
+from cachezoo.traces.memory import memory_left
 from cachezoo.traces.reading import SECTOR_BYTES
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import write_trace
@@ -235,7 +236,7 @@ def record_device(
     sweep()
     name = f"{PREFIX}{os.getpid()}"
     events = EVENTS if device.requests else BIO_EVENTS
-    folder = out.resolve().parent
+    folder = beside(out)
     # A file without a name: whatever ends this process, nothing of it stays.
     with tempfile.TemporaryFile(dir=folder) as file:
         spool = Path(f"/proc/self/fd/{file.fileno()}")
@@ -272,7 +273,7 @@ def record_device(
 
 def on_device(out: Path, device: Watched) -> bool:
     """Whether a file lies on the disk that is watched, so that its writing is recorded too."""
-    folder = os.stat(out.parent).st_dev
+    folder = os.stat(beside(out)).st_dev
     place = (SYSFS / f"{os.major(folder)}:{os.minor(folder)}").resolve()
     numbers = [place / "dev", place.parent / "dev"]
     own = {tuple(file.read_text().split(":")) for file in numbers if file.is_file()}

@@ -151,14 +151,6 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         ConfigError: not readable, not YAML, or no valid recipe.
     """
-    import yaml
+    from cachezoo.yaml_file import read_yaml
 
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: not readable as a recipe ({error}); give a file of conf/capture"
-        raise ConfigError(message) from error
-    except yaml.YAMLError as error:
-        message = f"{path}: not YAML ({' '.join(str(error).split())[:120]})"
-        raise ConfigError(message) from error
-    return parse_recipe(values, str(path))
+    return parse_recipe(read_yaml(path), str(path))

@@ -29,6 +29,7 @@ from cachezoo.capture.workloads.base import Workload
 from cachezoo.coded import Coded
 from cachezoo.console import Advance
 from cachezoo.errors import CaptureError, ConfigError
+from cachezoo.io import beside
 from cachezoo.traces.events import JoinedRequests, match_requests
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import write_trace
@@ -306,8 +307,7 @@ def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_
     schedule = build_schedule(recipe.schedule, recipe.seed)
     check_rights()
     check_programs(workload_class(recipe.workload))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    spool = out.parent / f".{out.name}.{os.getpid()}.events"
+    spool = beside(out) / f".{out.name}.{os.getpid()}.events"
     try:
         with orderly_signals():
             requests, volumes, machine = record(recipe, spool, advance, work_root, clock)

@@ -67,7 +67,7 @@ def bundle_release(
     found = release(bundles_below(root / paths.BUNDLES), out_dir, key)
     if page is not None:
         with atomic_file(page) as temporary:
-            temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8")
+            temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8", errors="replace")
     if as_json:
         rows = [{"archive": str(one.archive), "bytes": one.size, "sha256": one.sha256} for one in found]
         typer.echo(json.dumps(rows))
@@ -106,7 +106,7 @@ def bundle_drift(
     from cachezoo.traces.read import read_any
 
     bundle = load(path)
-    found = drift(bundle, batch_of(read_any(trace, fmt)))
+    found = drift(bundle, batch_of(read_any(trace, fmt, pages=False)))
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), allow_nan=False))
         return

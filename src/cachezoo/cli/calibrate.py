@@ -57,7 +57,7 @@ def _from_trace(path: Path) -> Taken:
     if form == "disksim_validate":  # its times have fractions, and are service times by definition
         samples = read_disk_trace(path)
     else:
-        samples = of_trace(read_any(path), str(path))
+        samples = of_trace(read_any(path, pages=False), str(path))
     said = {"service times from": f"{path.name} ({form}, sha256 {sha256_file(path)[:16]})"}
     taken = Taken(samples, path.name, said)
     said["requests"] = f"{samples.known:,}"

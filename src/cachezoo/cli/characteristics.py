@@ -68,7 +68,7 @@ def report(
 
         html = trace_page(found)
         with atomic_file(page) as temporary:
-            temporary.write_text(html, encoding="utf-8")
+            temporary.write_text(html, encoding="utf-8", errors="replace")
     _say(found, page, as_json)
 
 

@@ -1,17 +1,20 @@
 """What the commands share: options, tables, and the working folder."""
 
 import json
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 
 import typer
-from typer.core import TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
+from cachezoo.console import complain, drop_lost_output
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import number, whole
 
 if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter
+    from typer._click import Command, Context, HelpFormatter
 
 INTERRUPT_STATUS = 130
 LONGEST_CELL = 240
@@ -29,6 +32,14 @@ class Group(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
+        """A command; each number that it takes is one of `cachezoo.numerals`."""
+        command = super().get_command(ctx, cmd_name)
+        for parameter in command.params if command is not None else ():
+            if isinstance(parameter, TyperOption | TyperArgument) and "process_value" not in vars(parameter):
+                vars(parameter)["process_value"] = partial(_with_plain_numbers, parameter, parameter.process_value)
+        return command
+
     def get_help_option(self, ctx: "Context") -> TyperOption | None:
         """`--help`, which is False where it is not given: of None typer asks pydantic, a long import, what it is."""
         option = super().get_help_option(ctx)
@@ -37,9 +48,27 @@ class Group(TyperGroup):
         return option
 
 
+def _with_plain_numbers(
+    parameter: TyperOption | TyperArgument, own: Callable[["Context", Any], Any], ctx: "Context", value: object
+) -> object:
+    """The value of a parameter, none of whose numbers is in other digits than ASCII's.
+
+    Raises:
+        typer.BadParameter: one is, or the parameter does not take it.
+    """
+    given = parameter.type_descriptor.annotation
+    kinds = {int, float} & {given, *get_args(given)}
+    for text in value if isinstance(value, list | tuple) else (value,):
+        if kinds and isinstance(text, str) and (whole if kinds == {int} else number)(text) is None:
+            message = f"{text[:40]!r} is no {'whole number' if kinds == {int} else 'number'}"
+            raise typer.BadParameter(message, ctx=ctx, param=parameter)
+    return own(ctx, value)
+
+
 def fail(message: str, status: int) -> NoReturn:
     """End with one line on standard error, and a status."""
-    sys.stderr.write(f"cachezoo: {' '.join(message.split())}\n")
+    drop_lost_output()
+    complain(f"cachezoo: {' '.join(message.split())}")
     raise SystemExit(status)
 
 

@@ -22,6 +22,7 @@ from cachezoo.cli.runs import (
 )  # fmt: skip
 from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import number
 
 if TYPE_CHECKING:
     from cachezoo.curves.curve import I64, Curve
@@ -91,10 +92,7 @@ def _rate(sample: str) -> float | None:
     """The part of the pages to simulate, where one is asked for."""
     if sample in ("auto", "exact"):
         return None
-    try:
-        rate = float(sample.removesuffix("%")) / (100 if sample.endswith("%") else 1)
-    except ValueError:
-        rate = 0.0
+    rate = (number(sample.removesuffix("%")) or 0.0) / (100 if sample.endswith("%") else 1)
     if not 0 < rate < 1:
         message = f"sample {sample[:40]!r}: give auto, exact, or a part of the pages above 0 and below 1, such as 0.01"
         raise ConfigError(message)

@@ -185,7 +185,7 @@ def replay(
     for path in (out, record_path):
         refuse_same([trace], path)
         check_file(path)
-    rows = read_any(trace)
+    rows = read_any(trace, pages=False)
     if isinstance(device, RealDevice) and mode != "service":
         write_loaded(rows, device, mode, depth, out, record_path)
     else:
@@ -245,7 +245,7 @@ def response(
 
     asked = Asked(loop, depth, scheduler)
     device = load_profile(given)
-    rows = read_any(trace)
+    rows = read_any(trace, pages=False)
     with progress(f"response times of {trace.name}", 2.0) as advance:
         found = run(rows, device, asked, advance)
     about = {"trace": trace.name, "profile": Path(given).stem}

@@ -11,6 +11,7 @@ import typer
 from cachezoo.cli.common import Json, png_path
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import whole
 
 if TYPE_CHECKING:
     from cachezoo.evaluation.flash_cache.asked import FlashAsked
@@ -91,7 +92,7 @@ def flash(
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
     _refuse_learned(asked, any(own.prefetch is not None for own in opened))
-    own = read_given(trace, fmt, option, columns, ask=not as_json)
+    own = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
     problem = flash_problem_of(own, geometry or geometry_by_reads(own), asked)
     models = [_decided(one, own, asked) for one in opened]
     with progress(f"flash cache on {trace.name}", count_cases(asked, models)) as advance:
@@ -183,8 +184,8 @@ def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
 def _warmup(text: str) -> int | None:
     if text == "auto":
         return None
-    if text.isdecimal() and len(text) <= DIGITS:
-        return int(text)
+    if len(text) <= DIGITS and text[:1] not in ("+", "-") and (found := whole(text)) is not None:
+        return found
     message = f"--warmup {text!r}: give a number of requests, or auto"
     raise ConfigError(message)
 

@@ -125,12 +125,13 @@ def _at_terminal() -> bool:
 
 
 def read_given(
-    path: Path, fmt: str = "auto", option: list[str] | None = None, columns: str | None = None, *, ask: bool = True
-) -> "Trace":
-    """A trace read whole into memory, as the command line gives it, see `given_files`."""
+    path: Path, fmt: str = "auto", option: list[str] | None = None, columns: str | None = None,
+    *, ask: bool = True, pages: bool = True,
+) -> "Trace":  # fmt: skip
+    """A trace read whole into memory, as the command line gives it, see `given_files` and `read_files`."""
     from cachezoo.traces.read import read_files
 
-    return read_files(given_files([path], fmt, option, columns, ask=ask))
+    return read_files(given_files([path], fmt, option, columns, ask=ask), pages=pages)
 
 
 def read_several(
@@ -192,7 +193,7 @@ def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
     Raises:
         TraceError: it is not delimited, or no columns were named that fit.
     """
-    from cachezoo.console import err
+    from cachezoo.console import err, plain
     from cachezoo.traces.formats.base import Head
     from cachezoo.traces.formats.columns import ColumnsOptions, parsed, table_of
     from cachezoo.traces.guess import NOTHING, guessed
@@ -204,7 +205,7 @@ def _ask_columns(path: Path, error: TraceError) -> tuple[str, dict[str, str]]:
     head = Head(data, len(data) < HEAD_BYTES, None)
     table = table_of(head.lines, ColumnsOptions())
     found = NOTHING if looks_like(head) else guessed(head.lines)
-    guess = dict(part.split("=", 1) for part in found.columns.split(",") if part)
+    guess = dict(part.split("=", 1) for part in found.columns.split(",") if part and plain(part) == part)
     if looks_like(head) or (table.width < 2 and not guess):
         raise error
     err().print(f"{path}: no known format; its first rows:", soft_wrap=True, markup=False)
@@ -259,16 +260,14 @@ def _show_table(table: "Table") -> None:
 
 def show_rows(rows: Sequence[dict[str, str]]) -> None:
     """A table on standard error, of an error that has one; wide where there is no terminal."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table as Drawn
 
-    from cachezoo.console import asked_width, err
+    from cachezoo.console import wide_err
 
-    console = err() if err().is_terminal or asked_width() else Console(stderr=True, highlight=False, width=WIDTH)
     drawn = Drawn()
     for name in rows[0]:
         drawn.add_column(escape(name), overflow="fold")
     for row in rows:
         drawn.add_row(*(escape(value) for value in row.values()))
-    console.print(drawn)
+    wide_err(WIDTH).print(drawn)

@@ -30,7 +30,7 @@ def endurance(text: str) -> float:
     Raises:
         ConfigError: neither.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(TBW|PBW)\s*", text, re.IGNORECASE)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(TBW|PBW)\s*", text, re.IGNORECASE)
     if match is None:
         message = f"endurance {text[:24]!r}: give the writes that the SSD's data sheet allows, such as 600TBW"
         raise ConfigError(message)
@@ -43,7 +43,7 @@ def hit_ratio(text: str) -> float:
     Raises:
         ConfigError: neither.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(%?)\s*", text)
     if match is None:
         message = f"target-hit {text[:24]!r}: give a hit ratio such as 0.8 or 80%"
         raise ConfigError(message)
@@ -121,7 +121,7 @@ def recommend(
 
             advance(0.95, "page")
             with atomic_file(page) as temporary:
-                temporary.write_text(page_of(found), encoding="utf-8")
+                temporary.write_text(page_of(found), encoding="utf-8", errors="replace")
     if as_json:
         typer.echo(json.dumps(found.values(), allow_nan=False))
         return

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -271,7 +272,7 @@ def convert(
     from cachezoo.traces.formats import write_as
 
     check_output([trace], output)
-    rows = read_given(trace, fmt, option, columns, ask=not as_json)
+    rows = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
     lost = write_as(rows, output, to, options_of(write_option))
     value = {"requests": len(rows), "format": to, "output": str(output)}
     print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")
@@ -329,6 +330,7 @@ def capture(
     value = dataclasses.asdict(report)
     value |= value.pop("counts")
     print_values(value, as_json, f"captured {workload}")
+    _offer(output, as_json)
 
 
 def _capture_device(device: Path, seconds: float | None, output: Path, category: str, as_json: bool) -> None:
@@ -352,6 +354,16 @@ def _capture_device(device: Path, seconds: float | None, output: Path, category:
     value = dataclasses.asdict(report)
     value |= value.pop("counts")
     print_values(value, as_json, f"recorded {device}")
+    _offer(output, as_json)
+
+
+def _offer(trace: Path, as_json: bool) -> None:
+    """Say how a captured trace, which has names of programs and devices, is made fit to be handed on."""
+    if not as_json:
+        from cachezoo.console import out
+
+        command = shlex.join(["cachezoo", "trace", "anonymise", str(trace), "-o", "anonymous.parquet"])
+        out().print(f"to hand it on, without names and addresses: {command}", soft_wrap=True, markup=False)
 
 
 @app.command("corpus")

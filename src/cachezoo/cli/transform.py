@@ -1,4 +1,4 @@
-"""Traces changed: `cachezoo trace cut|sample|split|merge`."""
+"""Traces changed: `cachezoo trace cut|sample|split|merge|anonymise`."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from cachezoo.cli.common import Json, print_values
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.trace import Output, TracePath, check_output, refuse_same
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import number, whole
 
 if TYPE_CHECKING:
     from cachezoo.traces.mixing import Turn
@@ -22,10 +23,12 @@ NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 def _write(trace: "Trace", output: Path) -> dict[str, Any]:
     """Write a trace with its pages; returns its figures."""
+    from cachezoo.traces.memory import hold_pages
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.stats import describe
     from cachezoo.traces.store import write_trace
 
+    hold_pages(trace, trace.meta.trace_id)
     pages = expand_pages(trace)
     write_trace(trace, output, pages)
     return {**describe(trace, pages), "output": str(output)}
@@ -48,7 +51,7 @@ def cut(
     from cachezoo.traces.transforms import cut as run
 
     check_output([trace], output)
-    part = run(read_given(trace, fmt, option, columns, ask=not as_json), start, stop, first, last)
+    part = run(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), start, stop, first, last)
     print_values(_write(part, output), as_json, f"cut from {trace.name}")
 
 
@@ -68,7 +71,7 @@ def sample(
     from cachezoo.traces.transforms import sample as run
 
     check_output([trace], output)
-    part = run(read_given(trace, fmt, option, columns, ask=not as_json), rate, seed, block_bytes)
+    part = run(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), rate, seed, block_bytes)
     print_values(_write(part, output), as_json, f"sampled from {trace.name}")
 
 
@@ -93,7 +96,7 @@ def split(
         raise ConfigError(message)
     if not output.is_dir():
         check_output([], output)
-    whole = read_given(trace, fmt, option, columns, ask=not as_json)
+    whole = read_given(trace, fmt, option, columns, ask=not as_json, pages=False)
     if by:
         parts = list(split_by(whole, by).values())
     else:
@@ -117,13 +120,12 @@ def _turn(text: str) -> "Turn":
     from cachezoo.traces.mixing import Turn
 
     name, _, much = text.rpartition("=") if "=" in text else (text, "", "")
-    try:
-        if much.endswith("s"):
-            return Turn(name, seconds=float(much[:-1]))
-        return Turn(name, requests=int(much) if much else None)
-    except ValueError as error:
+    seconds = much.endswith("s")
+    value = number(much[:-1]) if seconds else whole(much)
+    if much and value is None:
         message = f"turn {text[:60]!r}: write NAME, NAME=REQUESTS or NAME=SECONDSs, such as mail=50000 or mail=30s"
-        raise ConfigError(message) from error
+        raise ConfigError(message)
+    return Turn(name, seconds=value) if seconds else Turn(name, requests=None if value is None else int(value))
 
 
 @app.command("merge")
@@ -151,7 +153,7 @@ def merge(
         message = "give --share or --turn, not both: traces run at the same time or one after the other"
         raise ConfigError(message)
     check_output(traces, output)
-    given = [read_given(path, fmt, option, columns, ask=not as_json) for path in traces]
+    given = [read_given(path, fmt, option, columns, ask=not as_json, pages=False) for path in traces]
     name = NOT_IN_NAMES.sub("_", output.stem)
     if turn:
         mixture = in_turns(given, name, [_turn(text) for text in turn], periods)
@@ -160,3 +162,30 @@ def merge(
     source = sources(mixture)
     counts = {f"requests of {key}": int((source.codes == code).sum()) for code, key in enumerate(source.names)}
     print_values({**_write(mixture, output), **counts}, as_json, f"merged {len(given)} traces")
+
+
+@app.command("anonymise")
+def anonymise(
+    trace: TracePath,
+    output: Output,
+    key: Annotated[
+        Path | None, typer.Option(help="A file with a secret, 16 bytes or more; default: one that is forgotten again.")
+    ] = None,
+    name: Annotated[str, typer.Option("--id", help="Name to record.")] = "anonymous",
+    fmt: FormatName = "auto",
+    option: FormatOptions = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """Take names and places out of a trace, so that it can be handed on; a cache does on it what it did.
+
+    Volumes, programs, users and hosts get pseudonyms, and regions of 1 MiB another order, by the key. Times, sizes and
+    operations stay: docs/anonymise.md says what they reveal.
+    """
+    from cachezoo.traces.anonymous import REGION_BYTES, anonymous, drawn_key, read_key
+
+    check_output([trace, *([key] if key is not None else [])], output)
+    secret = read_key(key) if key is not None else drawn_key()
+    found = anonymous(read_given(trace, fmt, option, columns, ask=not as_json, pages=False), secret, name)
+    longest = {"groups_moved": found.groups, "longest_group_bytes": found.longest * REGION_BYTES}
+    print_values({**_write(found.trace, output), **longest}, as_json, f"anonymised {trace.name}")

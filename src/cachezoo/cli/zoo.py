@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cachezoo.cli.common import Json, project
+from cachezoo.console import plain
 
 app = typer.Typer()
 Gain = Annotated[float, typer.Option("--min-gain", help="The 90 % interval of the gain must lie above this.")]
@@ -33,7 +34,7 @@ def promote(
     if as_json:
         typer.echo(json.dumps({"champion": good, "why": why, **zoo.model_dump(mode="json")}, allow_nan=False))
     else:
-        typer.echo(f"{path}: {'is champion' if good else 'stays challenger'}: {why}")
+        typer.echo(plain(f"{path}: {'is champion' if good else 'stays challenger'}: {why}"))
     if not good:
         raise typer.Exit(1)
 
@@ -55,7 +56,7 @@ def rollback(
     if as_json:
         typer.echo(json.dumps(zoo.model_dump(mode="json"), allow_nan=False))
     elif champion is not None:
-        typer.echo(f"{seat}: {champion.id} {champion.version} ({champion.model_digest[:16]}) is champion again")
+        typer.echo(plain(f"{seat}: {champion.id} {champion.version} ({champion.model_digest[:16]}) is champion again"))
 
 
 @app.command()

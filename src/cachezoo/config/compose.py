@@ -14,13 +14,13 @@ import yaml
 from cachezoo.config.load import validate_params
 from cachezoo.config.matrix_text import CACHE_TABLES, CORPORA, CORPUS, FOLDERS, KEYS, LISTS, STREAMS, WRITE_TABLE
 from cachezoo.config.schema import Params
-from cachezoo.errors import ConfigError
+from cachezoo.errors import DEEP, ConfigError
 from cachezoo.io import atomic_file, write_json
 from cachezoo.params import categories_of
 from cachezoo.settings.data import cycles_of, roles_of
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.formats import FORMATS
-from cachezoo.yaml_file import read_yaml
+from cachezoo.yaml_file import NOT_YAML, parsed, read_yaml
 
 BANNER = "# Generated from conf/ by the compose stage. Never edit: change conf/ and run `dvc repro`.\n"
 SEAL = re.compile(r"^# Values: ([0-9a-f]{16})$", re.MULTILINE)
@@ -132,7 +132,10 @@ def compose(conf: Path, models: Mapping[str, str] | None = None, changes: Sequen
     try:
         with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
             tree = OmegaConf.to_container(hydra_compose("config", overrides=overrides), resolve=True)
-    except (HydraException, OmegaConfBaseException) as error:
+    except RecursionError as error:
+        message = f"{conf}: a file or a change of it is {DEEP}; fix it in conf/"
+        raise ConfigError(message) from error
+    except (HydraException, OmegaConfBaseException, *NOT_YAML) as error:
         message = f"{conf}: {' '.join(str(error).split())[:300]}; fix it in conf/"
         raise ConfigError(message) from error
     tree = dict(tree) if isinstance(tree, dict) else {}
@@ -202,13 +205,13 @@ def check_untouched(conf: Path, path: Path, text: str) -> None:
     """
     try:
         old = path.read_text(encoding="utf-8")
-        tree = yaml.safe_load(old)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        tree = parsed(old, str(path))
+    except (OSError, UnicodeDecodeError, ConfigError):
         return
     seal = SEAL.search(old)
     if not isinstance(tree, dict) or (seal is not None and seal[1] == _seal(tree)):
         return
-    now, wanted = _values(tree), _values(yaml.safe_load(text))
+    now, wanted = _values(tree), _values(parsed(text, str(conf)))
     for place in {**wanted, **now}:
         if now.get(place) != wanted.get(place):
             file = _file_of(conf, place)
@@ -235,4 +238,4 @@ def write_params(conf: Path, path: Path, traces: Path | None = None) -> None:
     with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     if traces is not None:
-        write_json(traces, yaml.safe_load(text)["data"])
+        write_json(traces, parsed(text, str(conf))["data"])

@@ -9,16 +9,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-import yaml
 from pydantic import ValidationError
 
 from cachezoo.config.compose import compose
 from cachezoo.config.matrix_text import LISTS, OBJECT_TABLE, PAGE_TABLE, WRITE_TABLE, with_trace
 from cachezoo.errors import ConfigError
 from cachezoo.io import atomic_file
-from cachezoo.settings.data import Role, TraceEntry
+from cachezoo.settings.data import LONGEST_CATEGORY, LONGEST_KEY, Role, TraceEntry
+from cachezoo.yaml_file import parsed
+
+if TYPE_CHECKING:
+    from cachezoo.traces.reading import Chunk
 
 MATRIX = Path("conf/matrix.yaml")
 RAW = Path("data/raw")
@@ -125,10 +128,13 @@ def add_trace(project: Path, new: NewTrace) -> Added:
 
 def _check_words(new: NewTrace) -> None:
     """Refuse words that a key, category or role cannot be."""
-    for what, word in (("category", new.category), ("key", new.key)):
+    for what, word, longest in (("category", new.category, LONGEST_CATEGORY), ("key", new.key, LONGEST_KEY)):
         if word is None:
             continue
-        if not IDENTIFIER.fullmatch(word) or yaml.safe_load(word) != word:
+        if len(word) > longest:
+            message = f"{what} {word[:20]}…: has {len(word)} characters; take at most {longest}"
+            raise ConfigError(message)
+        if not IDENTIFIER.fullmatch(word) or parsed(word, what) != word:
             message = (
                 f"{what} {word!r}: take a-z first, then a-z, 0-9 and _, and none of YAML's words such as yes or null"
             )
@@ -145,7 +151,7 @@ def _table(text: str, new: NewTrace) -> str:
     if len(asked) > 1:
         message = f"category {new.category}: --objects and --writes are two kinds of traces; take one"
         raise ConfigError(message)
-    matrix = yaml.safe_load(text)
+    matrix = parsed(text, str(MATRIX))
     for table in LISTS:
         rows = (matrix.get(table) or {}) if isinstance(matrix, dict) else {}
         if any(row["category"] == new.category for row in rows.values()):
@@ -165,7 +171,9 @@ def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
     refuse_pipe(new.file)
     options = dict(new.options or {})
     given = OpenTrace(TraceFiles([new.file], new.fmt, new.category, new.key, options, new.skip_bad_rows), silent)
-    first = next(given.chunks())
+    chunks = given.chunks()
+    first = next(chunks)
+    _check_part(new, len(first), chunks)
     notes = [f"{what.replace('_', ' ')}: {said}" for what, said in given.reading.notes.items()]
     volume = first.coded.get("volume")
     volumes = len(set(volume.codes.tolist())) if volume is not None else 1
@@ -177,6 +185,21 @@ def _look(new: NewTrace, table: str) -> tuple[str, dict[str, str], list[str]]:
     if given.choice.inferred:
         notes.append(f"read as {given.choice.inferred}")
     return given.format.id, given.choice.options, notes
+
+
+def _check_part(new: NewTrace, rows: int, more: Iterator["Chunk"]) -> None:
+    """Refuse a part that no request of the trace lies in; only as much of it is read as that takes."""
+    begin, end = new.part or WHOLE
+    if not 0 <= begin < end <= 1:
+        return  # said where the row is checked
+    while rows * (end - begin) < 1:
+        chunk = next(more, None)
+        if chunk is None:
+            break
+        rows += len(chunk)
+    if int(begin * rows) >= int(end * rows):
+        message = f"{new.file}: part {begin:g} to {end:g} of its {rows:,} requests holds none; give a larger one"
+        raise ConfigError(message)
 
 
 def _text_of(path: Path) -> str:
@@ -191,11 +214,11 @@ def _text_of(path: Path) -> str:
 def _traces(text: str) -> dict[str, TraceEntry]:
     """The matrix's traces as they are."""
     try:
-        value = yaml.safe_load(text)
+        value = parsed(text, str(MATRIX))
         tables = [value.get(name) or {} for name in ("traces", WRITE_TABLE)] if isinstance(value, dict) else []
         rows = {key: row for table in tables for key, row in table.items()}
         return {str(key): TraceEntry.model_validate(row) for key, row in rows.items()}
-    except (yaml.YAMLError, ValidationError, AttributeError) as error:
+    except (ConfigError, ValidationError, AttributeError) as error:
         message = f"{MATRIX}: cannot be used as it is ({' '.join(str(error).split())[:200]}); fix it first"
         raise ConfigError(message) from error
 

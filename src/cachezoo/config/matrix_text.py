@@ -8,6 +8,7 @@ import yaml
 
 from cachezoo.errors import ConfigError
 from cachezoo.settings.data import REQUESTS, WRITES
+from cachezoo.yaml_file import parsed
 
 # Page traces serve a page cache, of RC-RNN's models and the classics; object traces a flash cache alone (Baleen); write
 # traces the streams of an SSD alone (FIOS), and so are none of `traces`, which caches go over.
@@ -45,11 +46,8 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: s
         ConfigError: the text is no matrix, or is laid out so that a row cannot be put in.
     """
     by_hand = f"add the row by hand: {key}: {flow(dict(row))}"
-    try:
-        root, before = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        message = f"{where}: not readable as YAML ({' '.join(str(error).split())[:200]}); fix it"
-        raise ConfigError(message) from error
+    before = parsed(text, where)
+    root = yaml.compose(text, yaml.SafeLoader)
     sections = {pair[0].value: pair[1] for pair in _pairs(root)} if isinstance(root, yaml.MappingNode) else {}
     lists = [LISTS[table], *(["categories"] if table in CACHE_TABLES else [])]
     folders = [STREAMS] if table in FOLDERS else []
@@ -81,8 +79,8 @@ def with_trace(text: str, where: str, key: str, row: Mapping[str, Any], table: s
 def _says(text: str, wanted: dict[str, Any]) -> bool:
     """Whether a matrix holds what it should, its categories in any order."""
     try:
-        return _in_order(yaml.safe_load(text)) == _in_order(wanted)
-    except (yaml.YAMLError, TypeError):
+        return _in_order(parsed(text, "")) == _in_order(wanted)
+    except (ConfigError, TypeError):
         return False
 
 

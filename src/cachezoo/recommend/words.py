@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
-from cachezoo.flash.load import TIME_SCALE_KEY
+from cachezoo.flash.load import TIME_SCALE_KEY, time_scale
 from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import LEAST_LEAD, SIMPLEST, name_of
 from cachezoo.recommend.ladder import CLOSE, typed
@@ -319,9 +319,9 @@ def assumptions(found: "Recommendation") -> list[str]:
         f"The SSD takes {found.asked.endurance_tb:,.0f} TB of writes in its life. What the drive moves within itself "
         "comes on top, and is not counted.",
     ]
-    scale = bench.trace.meta.extra.get(TIME_SCALE_KEY)
-    if scale is not None:
-        said.append(f"A second of the trace stands for {float(scale):g} seconds, as its metadata say.")
+    if TIME_SCALE_KEY in bench.trace.meta.extra:
+        scale = time_scale(bench.trace)
+        said.append(f"A second of the trace stands for {scale:g} seconds, as its metadata say.")
     if contest.rate < 1:
         said.append(
             f"Policies were compared on {share(contest.rate, 1)} of the pages, drawn by a hash, in as small a part of "

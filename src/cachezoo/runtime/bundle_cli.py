@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import json
 import sys
@@ -218,7 +219,11 @@ def main(words: list[str] | None = None) -> int:
     """Run a command; errors are one line on stderr and exit 2."""
     arguments = parser().parse_args(words)
     try:
-        return int(arguments.action(arguments) or 0)
+        status = int(arguments.action(arguments) or 0)
+        sys.stdout.flush()  # while what it says can still be an error
+        return status
     except (RuntimeFault, OSError, csv.Error, UnicodeDecodeError) as error:
         print(f"cachezoo-bundle: {error}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # so that nothing is left to write as the interpreter ends
+            sys.stdout.close()
         return 2

@@ -11,6 +11,10 @@ from cachezoo import paths
 from cachezoo.settings.base import Strict
 
 Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
+LONGEST_CATEGORY, LONGEST_KEY = 64, 100
+"""Characters: names of files and folders are made of them, and keys of categories."""
+Category = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=LONGEST_CATEGORY)]
+Key = Annotated[str, Field(max_length=LONGEST_KEY)]
 Role = Literal["train", "validation", "test"]
 CorpusRole = Literal["train", "test"]
 Roles = dict[Role, list[str]]
@@ -34,7 +38,7 @@ class TraceEntry(Strict):
 
     path: str
     format: str
-    category: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    category: Category
     role: Role
     part: Annotated[tuple[Fraction, Fraction], Field(strict=False)] = (0.0, 1.0)  # a list in YAML
     options: dict[str, str] = Field(default_factory=dict)
@@ -75,7 +79,7 @@ class CorpusEntry(Strict):
     unseen: bool = False
 
 
-Corpus = dict[str, dict[str, CorpusEntry]]
+Corpus = dict[Category, dict[Key, CorpusEntry]]
 
 
 def roles_of(traces: Mapping[str, TraceEntry]) -> dict[str, Roles]:
@@ -115,11 +119,11 @@ class Data(Strict):
         cycles: see `cycles_of`; the compose stage writes it too.
     """
 
-    traces: dict[str, TraceEntry]
+    traces: dict[Key, TraceEntry]
     page_categories: list[str]
     roles: dict[str, Roles] = Field(default_factory=dict)
     corpus: Corpus = Field(default_factory=dict)
-    writes: dict[str, TraceEntry] = Field(default_factory=dict)
+    writes: dict[Key, TraceEntry] = Field(default_factory=dict)
     cycles: dict[str, Roles] = Field(default_factory=dict)
 
     @model_validator(mode="after")

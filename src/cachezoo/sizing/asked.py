@@ -13,7 +13,7 @@ from cachezoo.sizing.search import By
 from cachezoo.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.tiers.said import money
 
-MONEY = re.compile(r"\s*\$?\s*(\d{1,12}(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+MONEY = re.compile(r"\s*\$?\s*([0-9]{1,12}(?:\.[0-9]*)?|\.[0-9]+)\s*(%?)\s*")
 HOW = "write dollars, such as 500 or $0.02, or a part of what RAM for all pages costs, such as 5%"
 
 

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cachezoo.errors import ConfigError
+from cachezoo.errors import CachezooError, ConfigError
+from cachezoo.io import parsed_json
 from cachezoo.sizing.points import Point
 from cachezoo.traces.table import Trace
 
@@ -65,13 +66,13 @@ class Ledger:
         whole = path.read_bytes()
         kept = whole[: whole.rfind(b"\n") + 1]
         try:
-            lines = [json.loads(line) for line in kept.decode("utf-8").splitlines()]
+            lines = [parsed_json(line, str(path)) for line in kept.decode("utf-8").splitlines()]
             head, rows = lines[0], lines[1:]
             if head["kind"] != KIND:
                 raise KeyError(KIND)
             written = dict(head[HEAD])
             own = {Point(text, int(ram), int(ssd)): dict(row) for text, ram, ssd, row in rows}
-        except (ValueError, KeyError, IndexError, TypeError) as error:
+        except (CachezooError, ValueError, KeyError, IndexError, TypeError) as error:
             message = f"{path}: no file of `cachezoo size --resume`; name another, or a new one"
             raise ConfigError(message) from error
         differ = sorted(key for key in {*written, *what} if written.get(key) != what.get(key))

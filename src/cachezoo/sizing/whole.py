@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cachezoo.errors import TraceError
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.settings.prices import Prices
 from cachezoo.sizing.points import Point
@@ -45,6 +46,7 @@ class Whole:
 
         Raises:
             DeviceError: all requests arrive at once.
+            TraceError: its first half has no request.
         """
         terms = terms_of(stream, device, prices)
         first = int(stream.pages.request_start[stream.request_of[int(BEGIN * len(stream))]])
@@ -76,7 +78,15 @@ class Whole:
 
 
 def _head(stream: TierStream, end: int) -> TierStream:
-    """The accesses before one that begins a request, with the pages that they touch."""
+    """The accesses before one that begins a request, with the pages that they touch.
+
+    Raises:
+        TraceError: there are none.
+    """
+    if end == 0:
+        name = stream.trace.meta.trace_id
+        message = f"{name}: no request lies in its first half, which chooses; give a longer trace"
+        raise TraceError(message)
     requests = int(stream.request_of[end])
     whole, asked = stream.pages, stream.stream
     n_pages = int(whole.page_ids[:end].max()) + 1  # ids are numbered by first appearance

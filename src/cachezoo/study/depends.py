@@ -58,7 +58,7 @@ class Pipeline:
         if name not in self._stages:
             message = f"{self.root / 'dvc.yaml'}: has no stage {name}, which a study runs"
             raise ConfigError(message)
-        script = str(self._stages[name]["cmd"]).split()[1]
+        script = str(self._stages[name]["cmd"]).split()[-1]
         if name not in self._each:
             self._each[name] = runpy.run_path(str(self.root / script), run_name=name)["EACH"]
         job = self._each[name].job(name, category, params)

@@ -6,13 +6,12 @@ from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 
-import yaml
-
 from cachezoo import paths
 from cachezoo.config.compose import compose
 from cachezoo.config.load import load_params, validate_params
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
+from cachezoo.yaml_file import parsed
 
 MODEL = "model"
 NEAREST = 3  # keys named beside one that there is not
@@ -74,7 +73,7 @@ class Settings:
         self.params = load_params(root / paths.PARAMS)
         self.tree = self.params.model_dump(mode="json")
         self._conf = root / "conf"
-        composed = validate_params(yaml.safe_load(compose(self._conf)), "conf")
+        composed = validate_params(parsed(compose(self._conf), "conf"), "conf")
         if composed.model_dump(mode="json") != self.tree:
             message = f"{root / paths.PARAMS}: is not what conf/ says; run `make repro`, whose outputs a study reads"
             raise ConfigError(message)
@@ -97,7 +96,7 @@ class Settings:
         others = [f"{key.replace('.', '/')}={value}" for key, value in groups.items() if key.split(".")[0] != MODEL]
         changes = [f"{key}={value}" for key, value in values.items() if key not in groups]
         text = compose(self._conf, models, [*others, *changes])
-        params = validate_params(yaml.safe_load(text), " ".join(changes) or "conf")
+        params = validate_params(parsed(text, "conf"), " ".join(changes) or "conf")
         return Setting(values, params, frozenset(_changed("", self.tree, params.model_dump(mode="json"))))
 
     def _check_key(self, key: str) -> None:

@@ -1,16 +1,15 @@
 """What a search may choose from: ranges of numbers, and lists of values, of keys of params.yaml or groups of conf/."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import number, whole
 from cachezoo.study.depends import value_at
 from cachezoo.study.grid import MODEL, Setting, Settings, axis, check_once
+from cachezoo.yaml_file import parsed
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 # Figures of a number that a search tries: more would be noise in tables and in conf/.
 FIGURES = 4
 DOTS, LOG = "..", ":log"
-WHOLE = re.compile(r"[+-]?\d+")
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ def _range(text: str, key: str, values: Sequence[str], now: object) -> Range:
     first, _, last = values[0].partition(DOTS)
     log = last.endswith(LOG)
     typed = (first, last.removesuffix(LOG))
-    low, high = map(_number, typed)
+    low, high = map(number, typed)
     if len(values) > 1 or low is None or high is None:
         message = f"--set {text}: is no range; write KEY=LOW..HIGH or KEY=LOW..HIGH:log with two numbers"
         raise ConfigError(message)
@@ -158,25 +156,17 @@ def _range(text: str, key: str, values: Sequence[str], now: object) -> Range:
         message = f"--set {text}: a range goes from a lower number to a higher one{', above 0 if it is :log' * log}"
         raise ConfigError(message)
     inside = now if isinstance(now, int | float) and not isinstance(now, bool) and low <= now <= high else None
-    if all(WHOLE.fullmatch(end) for end in typed):
-        whole = int(inside) if inside is not None and inside == int(inside) else None
-        return Range(key, int(low), int(high), log, whole)
+    if all(whole(end) is not None for end in typed):
+        now_whole = int(inside) if inside is not None and inside == int(inside) else None
+        return Range(key, int(low), int(high), log, now_whole)
     return Range(key, low, high, log, inside)
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _equal(text: str, now: object) -> bool:
     """Whether a value as typed is the one of params.yaml."""
     if isinstance(now, int | float) and not isinstance(now, bool):
-        return _number(text) == now
-    return bool(yaml.safe_load(text) == now)
+        return number(text) == now
+    return bool(parsed(text, "--set") == now)
 
 
 def corners(settings: Settings, axes: Sequence[Axis]) -> list[Setting]:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from cachezoo import paths
+from cachezoo.console import complain
 from cachezoo.errors import CachezooError, os_message
 from cachezoo.io import read_json, write_json
 from cachezoo.jobs import die_with_parent
@@ -55,8 +56,8 @@ if __name__ == "__main__":
     try:
         main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
     except CachezooError as error:
-        sys.stderr.write(f"{error}\n")
+        complain(str(error))
         raise SystemExit(1) from error
     except OSError as error:
-        sys.stderr.write(f"{os_message(error)}\n")
+        complain(os_message(error))
         raise SystemExit(1) from error

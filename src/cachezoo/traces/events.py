@@ -5,11 +5,8 @@ by itself. In memory an event takes 37 bytes, and up to `EVENT_BYTES` while even
 of more than there is memory for is refused before it takes it.
 """
 
-import os
-import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,6 +26,7 @@ from cachezoo.kernels.match import (
     UNMATCHED_COMPLETE,
     join,
 )
+from cachezoo.traces.memory import memory_left
 from cachezoo.traces.reading import SECTOR_BYTES, Names, Reading, bytes_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import I32, I64, OP_READ, OP_WRITE, U8, UNKNOWN_LATENCY, bad_rows
@@ -142,34 +140,6 @@ def concatenated(parts: Sequence[Events], rwbs: tuple[str, ...], comm: tuple[str
         rwbs=Coded(column("rwbs"), rwbs),
         comm=Coded(column("comm"), comm),
     )
-
-
-def _group_limits() -> Iterator[int]:
-    """Bytes of memory that the control groups of this process may take; none where there is no limit."""
-    groups = Path("/proc/self/cgroup")
-    for line in groups.read_text().splitlines() if groups.is_file() else ():
-        _, controllers, path = line.split(":", 2)
-        if controllers in ("", "memory"):  # version 2, version 1
-            root, name = Path("/sys/fs/cgroup") / controllers, ("limit_in_bytes", "max")[controllers == ""]
-            for file in (root / path.lstrip("/") / f"memory.{name}", root / f"memory.{name}"):
-                if file.is_file() and (text := file.read_text().strip()).isdecimal():
-                    yield int(text)
-
-
-def memory_left() -> int:
-    """Bytes of memory that this process may still take, of the machine, of its control group and of its limits."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    left = [page * os.sysconf("SC_PHYS_PAGES")]
-    meminfo, statm = Path("/proc/meminfo"), Path("/proc/self/statm")
-    if meminfo.is_file():
-        entries = (line.split() for line in meminfo.read_text().splitlines())
-        left += [int(words[1]) << 10 for words in entries if words[0] == "MemAvailable:"]
-    taken = [int(pages) * page for pages in statm.read_text().split()] if statm.is_file() else [0] * 7
-    left += [limit - taken[1] for limit in _group_limits()]
-    for kind, used in ((resource.RLIMIT_AS, taken[0]), (resource.RLIMIT_DATA, taken[5])):
-        limit, _ = resource.getrlimit(kind)
-        left += [limit - used] if limit != resource.RLIM_INFINITY else []
-    return max(min(left), 0)
 
 
 class Room:

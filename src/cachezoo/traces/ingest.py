@@ -16,8 +16,9 @@ import numpy.typing as npt
 from cachezoo.coded import Coded
 from cachezoo.console import Advance
 from cachezoo.errors import TraceError
-from cachezoo.io import ROW_GROUP_ROWS, held
-from cachezoo.traces.pages import PageNumbers
+from cachezoo.io import ROW_GROUP_ROWS, beside, held
+from cachezoo.traces.memory import accesses_of, hold, pieces
+from cachezoo.traces.pages import MAX_ACCESSES, PageNumbers
 from cachezoo.traces.read import OpenTrace, Stitcher, TraceFiles, silent
 from cachezoo.traces.reading import Chunk, Names
 from cachezoo.traces.remarks import remarks_of
@@ -50,19 +51,19 @@ def ingest(
     Raises:
         TraceError: as `cachezoo.traces.read.read_files`, or an unsorted trace cannot be spilled beside the output.
     """
-    given = OpenTrace(files, advance)
+    given, where = OpenTrace(files, advance), str(files.paths[0])
     bounds = None if part == WHOLE else _bounds(sum(len(chunk) for chunk in given.chunks()), part)
     try:
         with trace_writer(output) as writer:
-            figures = _streamed(given, _Sink(writer), bounds)
+            figures = _streamed(given, _Sink(where, writer), bounds)
     except _Unsorted:
-        output.parent.mkdir(parents=True, exist_ok=True)
+        folder_beside = beside(output)
         with (
             trace_writer(output) as writer,
-            tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.", suffix=".spill") as folder,
+            tempfile.TemporaryDirectory(dir=folder_beside, prefix=f".{output.name}.", suffix=".spill") as folder,
             held(Path(folder)),
         ):
-            figures = _sorted(given, _Sink(writer), part, _Spill(Path(folder)))
+            figures = _sorted(given, _Sink(where, writer), part, _Spill(Path(folder)))
     given.warn()
     return _with_lines(figures, given)
 
@@ -73,7 +74,7 @@ def describe_files(files: TraceFiles, advance: Advance = silent) -> dict[str, An
     Raises:
         TraceError: as `cachezoo.traces.read.read_files`.
     """
-    given, sink = OpenTrace(files, advance), _Sink()
+    given, sink = OpenTrace(files, advance), _Sink(str(files.paths[0]))
     stitcher = Stitcher(given.meta())
     for group in _groups(given.chunks()):
         sink.add(stitcher.piece(group, 0))
@@ -90,21 +91,41 @@ def _bounds(rows: int, part: tuple[float, float]) -> tuple[int, int]:
     return int(part[0] * rows), int(part[1] * rows)
 
 
+AT_ONCE = 1 << 22  # page accesses that are numbered at a time where nothing is written
+NUMBERED_BYTES = 24  # of a page access while it is numbered
+GROWN_BYTES = 48  # of a page of the table, while a table of twice the size is made
+
+
 @dataclass
 class _Sink:
     """Where pieces go: pages are numbered, statistics kept, rows written if there is a writer."""
 
+    where: str
     writer: TraceWriter | None = None
     pages: PageNumbers = field(default_factory=PageNumbers)
     statistics: Statistics = field(default_factory=Statistics)
     n_pages: int = 0
 
     def add(self, piece: Trace) -> None:
-        accesses = self.pages.number(piece)
-        self.n_pages = accesses.n_pages
-        if self.writer is not None:
-            self.writer.add(piece, accesses)
-        self.statistics.add(piece, accesses)
+        """Take the next requests; what is written goes whole, as a row group.
+
+        Raises:
+            TraceError: their pages are more than can be numbered, or than there is memory for.
+        """
+        for part in pieces(piece, AT_ONCE) if self.writer is None else (piece,):
+            self._hold(part)
+            accesses = self.pages.number(part)
+            self.n_pages = accesses.n_pages
+            if self.writer is not None:
+                self.writer.add(part, accesses)
+            self.statistics.add(part, accesses)
+
+    def _hold(self, piece: Trace) -> None:
+        accesses = int(accesses_of(piece).sum())
+        room = 1 << max(self.n_pages - 1, 0).bit_length()  # so many pages are in the table before it grows
+        grown = room if self.n_pages + accesses > room else 0
+        if accesses <= MAX_ACCESSES:
+            hold(accesses, accesses * NUMBERED_BYTES + grown * GROWN_BYTES, self.where)
 
     def close(self, meta: TraceMeta) -> dict[str, Any]:
         if self.writer is not None:

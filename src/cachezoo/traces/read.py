@@ -14,6 +14,7 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
+from cachezoo.traces.memory import hold_pages
 from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
 from cachezoo.traces.recognise import choose, unlike
@@ -211,16 +212,19 @@ class Stitcher:
         return Coded(np.concatenate(codes), names.names)
 
 
-def read_files(files: TraceFiles, advance: Advance = silent, *, quiet: bool = False) -> Trace:
+def read_files(
+    files: TraceFiles, advance: Advance = silent, *, quiet: bool = False, pages: bool = True
+) -> Trace:  # fmt: skip
     """Read a trace of any known format whole into memory.
 
     Args:
         files: what to read.
         advance: told the share of the files read.
         quiet: whether to keep what is inferred or doubtful to oneself, where it has been said before.
+        pages: whether its pages are to be numbered, all of them in memory.
 
     Raises:
-        TraceError: unknown format or option, or what the reader says.
+        TraceError: unknown format or option, what the reader says, or its pages are more than there is memory for.
     """
     given = OpenTrace(files, advance)
     chunks = list(given.chunks())
@@ -232,7 +236,11 @@ def read_files(files: TraceFiles, advance: Advance = silent, *, quiet: bool = Fa
     trace = Stitcher(given.meta()).piece(chunks, origin_us)
     if given.backwards:
         trace = trace.take(np.argsort(trace.time_us, kind="stable"))
-    return validate(trace, str(given.sources[0].path))
+    where = str(given.sources[0].path)
+    validate(trace, where)
+    if pages:
+        hold_pages(trace, where)
+    return trace
 
 
 def read_any(
@@ -242,6 +250,7 @@ def read_any(
     options: Mapping[str, str] | None = None,
     *,
     quiet: bool = False,
+    pages: bool = True,
 ) -> Trace:
     """Read one file whole into memory, see `read_files`; what is doubtful of it is said on standard error."""
-    return read_files(TraceFiles([path], fmt, category, options=dict(options or {})), quiet=quiet)
+    return read_files(TraceFiles([path], fmt, category, options=dict(options or {})), quiet=quiet, pages=pages)

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import os
 import shutil
 import stat
 import tempfile
@@ -158,8 +159,8 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The file's name without its suffixes for compression and format."""
-        name = self.path.name
+        """The file's name without its suffixes for compression and format, as text that UTF-8 can hold."""
+        name = os.fsencode(self.path.name).decode("utf-8", "replace")
         for suffix in SUFFIXES:
             name = name.removesuffix(suffix)
         return name.rsplit(".", 1)[0]

@@ -1,6 +1,6 @@
 """The canonical request table as a Parquet file: schema, units and provenance in the file's own metadata."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cachezoo.coded import Coded
-from cachezoo.errors import TraceError
-from cachezoo.io import TableWriter, arrow_type, atomic_file, read_metadata, read_table, table_batches
+from cachezoo.errors import CachezooError, TraceError
+from cachezoo.io import TableWriter, arrow_type, atomic_file, parsed_json, read_metadata, read_table, table_batches
 from cachezoo.meanings import Column, Each, Means, Table
+from cachezoo.numerals import whole
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import CODED_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate
 
@@ -59,6 +60,22 @@ METADATA = {
 REQUESTS = Table(
     Each("one request, in issue order", "row number", text="canonical requests of a trace"), COLUMNS, METADATA
 )
+EXTRA = "cachezoo.extra."
+
+
+def _is_source(entry: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Whether this is the provenance of one of a mixture's traces."""
+    return isinstance(entry, dict) and isinstance(entry.get("source"), str) and isinstance(entry.get("extra", {}), dict)
+
+
+# What the JSON in these must be.
+DOCUMENTS: dict[str, Callable[[Any], bool]] = {
+    "transforms": lambda value: isinstance(value, list),
+    "sources": lambda value: isinstance(value, list) and all(map(_is_source, value)),
+    "events": lambda value: isinstance(value, dict) and all(isinstance(count, int) for count in value.values()),
+}
+COUNTS = {"matched", "unmatched_issue", "requeued", "failed", "skipped_rows", "out_of_order_rows"}
+COUNTED = "left_out."
 META_KEYS = ("trace_id", "category", "source_format", "source_sha256", "licence")
 DELTA_COLUMNS = ("time_us", "offset", "latency_us", "page_ids")
 
@@ -254,11 +271,27 @@ def _trace_of(table: pa.Table, meta: TraceMeta, where: str, first_row: int) -> T
 
 def _meta_of(path: Path, metadata: dict[str, str]) -> TraceMeta:
     _is_canonical(path, metadata)
-    prefix = "cachezoo.extra."
-    return TraceMeta(
-        **{name: _value_of(metadata, f"cachezoo.{name}", str(path)) for name in META_KEYS},
-        extra={key[len(prefix) :]: value for key, value in metadata.items() if key.startswith(prefix)},
-    )
+    extra = {key[len(EXTRA) :]: value for key, value in metadata.items() if key.startswith(EXTRA)}
+    _check_extra(path, extra)
+    return TraceMeta(**{name: _value_of(metadata, f"cachezoo.{name}", str(path)) for name in META_KEYS}, extra=extra)
+
+
+def _check_extra(path: Path, extra: Mapping[str, str]) -> None:
+    """Refuse what a transform, a reader or a capture left in the metadata, where it is not what they leave."""
+    for name, fits in DOCUMENTS.items():
+        where = f"{path}: {EXTRA}{name} of its metadata"
+        try:
+            fitting = name not in extra or fits(parsed_json(extra[name], where))
+        except CachezooError as error:
+            message = f"{error}; ingest the raw trace again"
+            raise TraceError(message) from error
+        if not fitting:
+            message = f"{where}: is not what cachezoo writes there; ingest the raw trace again"
+            raise TraceError(message)
+    for name, text in extra.items():
+        if (name in COUNTS or name.startswith(COUNTED)) and whole(text) is None:
+            message = f"{path}: {EXTRA}{name} of its metadata is {text[:40]!r}, no count; ingest the raw trace again"
+            raise TraceError(message)
 
 
 def read_meta(path: Path) -> TraceMeta:

@@ -321,7 +321,7 @@ def test_a_workload_has_a_recipe_without_being_given_one(monkeypatch):
     monkeypatch.chdir(ROOT)
     for workload, name in [("web", "web_train"), ("spool", "spool")]:
         assert choose_recipe(workload, None, None, None) == load_recipe(CONF / f"{name}.yaml")
-    with pytest.raises(ConfigError, match=r"lighttpd_train\.yaml: not readable as a recipe"):
+    with pytest.raises(ConfigError, match=r"lighttpd_train\.yaml: not readable as YAML .*No such file"):
         choose_recipe("lighttpd", None, None, None)
 
 
@@ -330,7 +330,7 @@ def test_bad_arguments_end_in_one_line(tmp_path, monkeypatch):
     for arguments, message in [
         (["tape"], "unknown workload 'tape'"),
         (["web", "--recipe", str(CONF / "database_tiny.yaml")], "a recipe for database, not for web"),
-        (["web", "--recipe", "none.yaml"], "not readable as a recipe"),
+        (["web", "--recipe", "none.yaml"], "none.yaml: not readable as YAML"),
         (["web", "--duration", "2"], "a duration of 2 s"),
         (["web", "--seed", "-1"], "--seed: seed"),
     ]:

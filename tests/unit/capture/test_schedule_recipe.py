@@ -109,7 +109,7 @@ def test_files_that_hold_no_recipe(tmp_path):
         load_recipe(tmp_path / "none.yaml")
     bad = tmp_path / "bad.yaml"
     bad.write_text("a: [1\nb: 2")
-    with pytest.raises(ConfigError, match="not YAML") as caught:
+    with pytest.raises(ConfigError, match="not readable as YAML") as caught:
         load_recipe(bad)
     assert "\n" not in str(caught.value)
     bad.write_bytes(b"\xff\xfe\x00")

@@ -199,7 +199,7 @@ def test_each_stage_depends_on_its_own_sources():
     for name, entry in stages.items():
         stage = entry.get("do") or entry
         assert stage["desc"], name
-        script = stage["cmd"].split()[1]
+        script = stage["cmd"].split()[-1]
         own = [dep for dep in stage["deps"] if dep.startswith("data/sources/") or dep.endswith(".py")]
         assert own == ([] if name == "sources" else [f"data/sources/{Path(script).stem}.json"]), name
         assert (ROOT / script).is_file(), name

@@ -284,6 +284,35 @@ def test_a_matrix_that_is_no_text_is_named_and_kept(project):
     assert state(project) == before
 
 
+@pytest.mark.parametrize("what", ["category", "key"])
+def test_names_that_no_file_could_have_are_refused(project, what):
+    before = state(project)
+    with pytest.raises(ConfigError, match=rf"{what} aaaaaaaaaaaaaaaaaaaa…: has 300 characters; take at most"):
+        add_trace(project, mail(project, **{what: "a" * 300}))
+    text = matrix(project).replace("web_train:  ", f"{'a' * 300}:")
+    (project / "conf/matrix.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="at most 100 characters"):
+        compose(project / "conf")
+    (project / "conf/matrix.yaml").write_bytes(before[str(project / "conf/matrix.yaml")])
+    long = {"category": "c" * 64} if what == "category" else {"key": "k" * 100}
+    add_trace(project, mail(project, **long))
+
+
+@pytest.mark.parametrize("part", [(0, 1e-300), (0.5, 0.500000001), (0, 0.4), (0.1, 0.2)])
+def test_a_part_without_a_request_is_refused(project, part):
+    """As ingest would, later: of two requests."""
+    before = state(project)
+    with pytest.raises(ConfigError, match=r"mail\.csv: part .* of its 2 requests holds none; give a larger one"):
+        add_trace(project, mail(project, part=part))
+    assert state(project) == before
+
+
+def test_a_part_with_a_request_is_taken_whatever_its_size(project):
+    rows = "".join(f"{k},R,{4096 * k},4096\n" for k in range(5000))
+    (project / "data/raw/mail.csv").write_text("time_us,op,offset,size\n" + rows)
+    add_trace(project, mail(project, part=(0.5, 0.5003)))
+
+
 def test_several_volumes_are_noted(project):
     (project / "data/raw/mail.csv").write_text(
         "time_us,op,offset,size,volume\n0,R,0,4096,a\n1,R,0,4096,b\n2,R,0,4096,a\n"

@@ -169,6 +169,16 @@ def test_wrong_usage(library: Path, words: list[str], problem: str) -> None:
     assert done.returncode == 2 and problem in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["inspect", "{stored}"]])
+def test_an_output_without_room_is_an_error(library: Path, words: list[str]) -> None:
+    stored = next((ROOT / "tests/golden/protocol2").iterdir())
+    with Path("/dev/full").open("w") as full:
+        command = [library / "cz", *(word.format(stored=stored) for word in words)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "cz: standard output cannot be written to (No space left on device)\n"
+
+
 def test_help_and_version(library: Path) -> None:
     assert "usage: cz verify" in run(library / "cz", "--help").stdout
     assert run(library / "cz", "--version").stdout.startswith("cz 1.")

@@ -121,6 +121,23 @@ def test_saved_and_restored_it_goes_on_as_if_nothing_had_happened(library, tmp_p
             second.restore(tmp_path / "state")
 
 
+def test_a_state_is_saved_where_links_lead_and_in_the_place_of_no_device(library, tmp_path):
+    (tmp_path / "kept").mkdir()
+    for name, to in (("link", "kept/state"), ("nowhere", "gone/state"), ("circle", "circle"), ("pipe link", "pipe")):
+        (tmp_path / name).symlink_to(to)
+    os.mkfifo(tmp_path / "pipe")
+    with open_model(ADMISSION) as model:
+        (tmp_path / "kept/state").write_text("old")
+        model.save(tmp_path / "link")
+        model.restore(tmp_path / "kept/state")
+        for name in ("pipe", "pipe link", "nowhere", "circle", "kept"):
+            with pytest.raises(RuntimeFault, match=rf"{name}: cannot be written"):
+                model.save(tmp_path / name)
+    assert all((tmp_path / name).is_symlink() for name in ("link", "nowhere", "circle", "pipe link"))
+    assert (tmp_path / "pipe").is_fifo()
+    assert os.listdir(tmp_path / "kept") == ["state"]
+
+
 def test_swapping_keeps_what_was_seen(library, tmp_path):
     stricter = Path(shutil.copytree(ADMISSION, tmp_path / "stricter"))
     reseal(stricter, lambda manifest: manifest["calibration"].update(threshold=1e6))

@@ -9,7 +9,8 @@ import pytest
 
 from cachezoo.kernels.match import COMPLETE, ISSUE, NO_ROOM, SLOT_BYTES, join
 from cachezoo.traces import events
-from cachezoo.traces.events import EVENT_BYTES, Room, memory_left
+from cachezoo.traces.events import EVENT_BYTES, Room
+from cachezoo.traces.memory import memory_left
 from cachezoo.traces.source import Source
 from tests.trace_data import read, text_lines
 

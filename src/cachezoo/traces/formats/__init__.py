@@ -1,10 +1,12 @@
 """The registered trace formats, and how well a file's content fits each."""
 
 from pathlib import Path
+from typing import get_args
 
 from pydantic import ValidationError
 
 from cachezoo.errors import TraceError
+from cachezoo.numerals import number, whole
 from cachezoo.traces.formats import (
     alibaba,
     blkparse,
@@ -109,6 +111,12 @@ def format_of(name: str) -> Format:
     return FORMATS[name]
 
 
+def _kinds(schema: type[Options], name: str) -> tuple[object, ...]:
+    """The types of an option's values; none of an option that there is not."""
+    field = schema.model_fields.get(name)
+    return (field.annotation, *get_args(field.annotation)) if field is not None else ()
+
+
 def options_of(entry: Format, given: dict[str, str], *, writing: bool = False) -> Options:
     """A format's options for reading or writing, from text.
 
@@ -116,6 +124,11 @@ def options_of(entry: Format, given: dict[str, str], *, writing: bool = False) -
         TraceError: an option that the format does not have, or a value that it cannot take.
     """
     schema = entry.write_options if writing else entry.options
+    for name, text in given.items():
+        kinds = {int, float} & set(_kinds(schema, name))
+        if kinds and (whole if kinds == {int} else number)(text) is None:
+            message = f"format {entry.id}: option {name}: {text[:40]!r} is no number"
+            raise TraceError(message)
     try:
         return schema.model_validate(given)
     except ValidationError as error:
