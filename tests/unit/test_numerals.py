@@ -5,7 +5,11 @@ import typer.main
 from typer.core import TyperArgument, TyperOption
 
 from cachezoo import cli
+from cachezoo.errors import ConfigError
 from cachezoo.numerals import number, whole
+from cachezoo.policies import spec
+from cachezoo.sharing import partition
+from cachezoo.tiers import hierarchy
 from tests.command_line import run
 
 OTHER_DIGITS = ("\u0661\u0662", "\uff11", "\u00b2")
@@ -76,6 +80,21 @@ def test_a_text_with_a_number_refuses_other_digits(tmp_path, monkeypatch, words)
     done = run(*words, ok=False)
     assert done.returncode in (1, 2)
     assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize("text", ["0_1", "\u0661", "1_0.5", "nan", "inf"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda text: spec.parse(f"s3fifo(small={text})"),
+        lambda text: hierarchy.parse_hierarchy(f"l2arc(feed={text})"),
+        lambda text: partition.parse(f"gvpa(cost={text})"),
+    ],
+    ids=["policy", "hierarchy", "partitioner"],
+)
+def test_a_policy_a_hierarchy_and_a_partitioner_refuse_other_digits(read, text):
+    with pytest.raises(ConfigError, match="is no number"):
+        read(text)
 
 
 @pytest.mark.parametrize("digits", ["1_000", "\u0661\u0660"])

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual.queues import QUEUES
+from cachezoo.numerals import number
 from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.policies.components import Admission, Composition, Eviction, Parameter, settle
@@ -302,11 +303,11 @@ def _values(
 
 
 def _value(component: str, name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        message = f"{component}: {name} = {text or 'nothing'} is no number"
-        raise ConfigError(message) from error
+    value = number(text)
+    if value is None:
+        message = f"{component}: {name} = {text[:40] or 'nothing'} is no number"
+        raise ConfigError(message)
+    return value
 
 
 def _number(value: float) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import number
 from cachezoo.policies.components import Parameter, Whole, settle
 from cachezoo.policies.spec import split
 from cachezoo.sharing.bench import Bench
@@ -273,9 +274,9 @@ def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, float], dic
         if name in texts:
             said[name] = value
             continue
-        try:
-            found[name] = float(value)
-        except ValueError as error:
+        own_value = number(value)
+        if own_value is None:
             message = f"{own.id}: {name} = {value[:24] or 'nothing'} is no number"
-            raise ConfigError(message) from error
+            raise ConfigError(message)
+        found[name] = own_value
     return found, said

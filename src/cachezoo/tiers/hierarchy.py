@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Literal, cast
 
 from cachezoo.errors import ConfigError
+from cachezoo.numerals import number
 from cachezoo.policies.components import Composition, Parameter, settle
 from cachezoo.policies.registry import Policy
 from cachezoo.sizes import PAGE_BYTES
@@ -143,11 +144,11 @@ def _l2arc(text: str | None) -> Hierarchy:
             said = "is given twice" if name in given else f"is no value of l2arc; it takes {', '.join(names)}"
             message = f"{piece[:40] or '(empty)'} {said}; write l2arc(rate=8M, headroom=2, feed=200)"
             raise ConfigError(message)
-        try:
-            given[name] = _size(value, name) if name == "rate" else float(value)
-        except ValueError as error:
+        found = _size(value, name) if name == "rate" else number(value)
+        if found is None:
             message = f"l2arc: {name} = {value[:24] or 'nothing'} is no number"
-            raise ConfigError(message) from error
+            raise ConfigError(message)
+        given[name] = found
     options = settle("l2arc", L2ARC, given)
     if options["rate"] * options["feed"] < 1000 * PAGE_BYTES:
         message = (
