@@ -8,6 +8,8 @@
 const char config_help[] =
     "cz-ssd=FILE           (required) File or block device of the cache, of this disk alone.\n"
     "cz-size=SIZE          (required) Bytes of cached data on it.\n"
+    "cz-format=NAME        What lies on cz-ssd may be overwritten; the refusal to do so says its NAME.\n"
+    "cz-disk=PATH          File or block device behind the cache (the plugin's file=); it is locked.\n"
     "cz-mode=MODE          lru, rejectx or model; model is the default with cz-bundle, else lru.\n"
     "cz-bundle=PATH        Bundle of kind admission, a folder or a .zip.\n"
     "cz-prefetch-bundle=PATH  Bundle of kind prefetch, beside it.\n"
@@ -28,7 +30,8 @@ void config_start(config *config) {
 
 void config_free(config *config) {
     char *texts[] = {config->bundle, config->prefetch_bundle, config->ssd, config->log,
-                     config->stats,  config->prefetch,        config->volume, config->export};
+                     config->stats,  config->prefetch,        config->volume, config->export,
+                     config->disk,   config->file,            config->format};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         free(texts[k]);
     config_start(config);
@@ -102,6 +105,13 @@ static int take_number(config *config, const char *key, const char *value) {
     return -1;
 }
 
+/* The plugin's own option: it passes on. Of several files none is the disk. */
+static int note_file(config *config, const char *value) {
+    free(config->file);
+    config->file = config->files++ == 0 ? nbdkit_absolute_path(value) : NULL;
+    return config->files == 1 && !config->file ? -1 : 1;
+}
+
 int config_take(config *config, const char *key, const char *value) {
     const struct {
         const char *key;
@@ -110,7 +120,10 @@ int config_take(config *config, const char *key, const char *value) {
     } texts[] = {{"cz-bundle", &config->bundle, true},      {"cz-prefetch-bundle", &config->prefetch_bundle, true},
                  {"cz-ssd", &config->ssd, true},            {"cz-log", &config->log, true},
                  {"cz-stats", &config->stats, true},        {"cz-prefetch", &config->prefetch, false},
-                 {"cz-volume", &config->volume, false},     {"cz-export", &config->export, false}};
+                 {"cz-volume", &config->volume, false},     {"cz-export", &config->export, false},
+                 {"cz-disk", &config->disk, true},          {"cz-format", &config->format, false}};
+    if (strcmp(key, "file") == 0)
+        return note_file(config, value);
     if (strncmp(key, "cz-", 3) != 0)
         return 1;
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {

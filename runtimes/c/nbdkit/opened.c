@@ -84,9 +84,18 @@ static int open_cache(const config *config, opened *opened, cz_error *error) {
     return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)served->n_slots);
 }
 
+/* The disk by its path, where that is known. A plugin's file= may be no path of this machine. */
+static int open_disk(const config *config, opened *opened, cz_error *error) {
+    struct stat found;
+    bool known = config->file && stat(config->file, &found) == 0 && (S_ISREG(found.st_mode) || S_ISBLK(found.st_mode));
+    return disk_open(config->disk ? config->disk : known ? config->file : NULL, &opened->disk, error);
+}
+
 static int open_tier(const config *config, opened *opened, cz_error *error) {
     served *served = &opened->served;
     tier_options options = {.path = config->ssd,
+                            .disk = &opened->disk,
+                            .format = config->format,
                             .slots = served->n_slots,
                             .unit_bytes = served->unit_bytes,
                             .volume = config->volume,
@@ -110,6 +119,7 @@ static int open_log(const config *config, opened *opened, cz_error *error) {
 int open_all(const config *config, opened *opened) {
     cz_error error = {0};
     memset(opened, 0, sizeof *opened);
+    opened->disk.fd = -1;
     pthread_mutex_init(&opened->served.lock, NULL);
     opened->served.sync = config->sync;
     opened->served.start_us = now_ns() / 1000;
@@ -118,6 +128,8 @@ int open_all(const config *config, opened *opened) {
         code = name_volume(config, opened, &error);
     if (code == CZ_OK)
         code = open_cache(config, opened, &error);
+    if (code == CZ_OK)
+        code = open_disk(config, opened, &error);
     if (code == CZ_OK)
         code = open_tier(config, opened, &error);
     if (code == CZ_OK && config->log)
@@ -136,6 +148,7 @@ void close_all(opened *opened) {
         nbdkit_error("cachezoo: %s", error.text);
     if (served->tier)
         tier_close(served->tier, served->attached && !served->failed && !served->lost);
+    disk_close(&opened->disk);
     cz_cache_free(served->cache);
     cz_names_free(opened->names.names);
     free(served->slots);

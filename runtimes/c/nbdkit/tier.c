@@ -15,12 +15,14 @@
 
 #include "crc32c.h"
 #include "device.h"
+#include "held.h"
 #include "internal.h"
 #include "maybe.h"
 
 #define SECTOR 4096
 #define ENTRIES_TO_SECTOR (SECTOR / (int64_t)sizeof(tier_entry))
-#define VERSION 2
+#define EDGE ((int64_t)1 << 20) /* without data at both ends */
+#define VERSION 3
 #define MAGIC "CZTIER\r\n"
 
 typedef struct superblock {
@@ -38,7 +40,8 @@ typedef struct superblock {
 struct tier {
     int fd;
     bool sync, syncing, failed;
-    int64_t slots, unit_bytes, data_at;
+    bool wipe; /* what was overwritten by name leaves no signature at either end */
+    int64_t slots, unit_bytes, table_bytes, data_at;
     tier_entry *table;
     superblock head;
     uint64_t fills, stamps;
@@ -71,23 +74,25 @@ static void boot_id(char text[40]) {
         memset(text, 0, 40);
 }
 
+static int size_of(int fd, const struct stat *found, int64_t *bytes) {
+    uint64_t there = (uint64_t)found->st_size;
+    if (S_ISBLK(found->st_mode) && ioctl(fd, BLKGETSIZE64, &there))
+        return -1;
+    *bytes = (int64_t)there;
+    return 0;
+}
+
 /* The bytes that the device must have; a file grows to them. */
 static int make_room(const tier *tier, const char *path, cz_error *error) {
-    int64_t wanted = tier->data_at + tier->slots * tier->unit_bytes;
+    int64_t wanted = tier->data_at + tier->slots * tier->unit_bytes + EDGE, there;
     struct stat found;
-    if (fstat(tier->fd, &found))
+    if (fstat(tier->fd, &found) || size_of(tier->fd, &found, &there))
         return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
-    if (S_ISBLK(found.st_mode)) {
-        uint64_t there = 0;
-        if (ioctl(tier->fd, BLKGETSIZE64, &there))
-            return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
-        if ((uint64_t)wanted > there)
-            return cz_fail(error, CZ_BAD_CALL, "%s: the device has %llu bytes and the tier needs %lld; lower cz-size",
-                           path, (unsigned long long)there, (long long)wanted);
-        return CZ_OK;
-    }
-    if (!S_ISREG(found.st_mode))
-        return cz_fail(error, CZ_BAD_CALL, "%s: neither a file nor a block device", path);
+    if (S_ISBLK(found.st_mode))
+        return wanted <= there ? CZ_OK
+                               : cz_fail(error, CZ_BAD_CALL,
+                                         "%s: the device has %lld bytes and the tier needs %lld; lower cz-size", path,
+                                         (long long)there, (long long)wanted);
     /* The table must never meet a full filesystem: an invalidation is written there. */
     int failed = posix_fallocate(tier->fd, 0, tier->data_at);
     if (!failed && found.st_size < wanted && ftruncate(tier->fd, wanted))
@@ -95,18 +100,57 @@ static int make_room(const tier *tier, const char *path, cz_error *error) {
     return failed ? cz_fail(error, CZ_IO, "%s: no room for the table of the tier: %s", path, strerror(failed)) : CZ_OK;
 }
 
-/* A lock keeps other caches off; a block device is also kept from being mounted, and a mounted one is refused. */
-static int open_device(const char *path, cz_error *error, int *fd) {
+/* Whether the device begins with a tier's superblock, whatever its version and state. */
+static bool begins_as_tier(int fd) {
+    char magic[8];
+    return device_read(fd, magic, sizeof magic, 0) == 0 && memcmp(magic, MAGIC, sizeof magic) == 0;
+}
+
+/* What lies on the device, and is neither a tier nor what may be overwritten by its name, is not touched. A filesystem
+ * may begin behind an old tier's superblock. */
+static int check_held(const tier_options *options, int fd, int64_t bytes, bool *wipe, cz_error *error) {
+    char name[HELD_NAME];
+    int unread = begins_as_tier(fd) ? held_signature(fd, name) : held_name(fd, bytes, name);
+    if (unread)
+        return cz_fail(error, CZ_IO, "%s: what lies there cannot be read", options->path);
+    *wipe = name[0] && options->format && strcmp(options->format, name) == 0;
+    if (!name[0] || *wipe)
+        return CZ_OK;
+    return cz_fail(error, CZ_BAD_CALL, "%s: it is no tier and holds %s; cz-format=%s overwrites that", options->path,
+                   name, name);
+}
+
+/* What can be seen before the device is opened. */
+static int check_place(const tier_options *options, const struct stat *found, cz_error *error) {
+    if (!S_ISBLK(found->st_mode) && !S_ISREG(found->st_mode))
+        return cz_fail(error, CZ_BAD_CALL, "%s: neither a file nor a block device", options->path);
+    if (options->disk->fd >= 0 && disk_same(found, &options->disk->found))
+        return cz_fail(error, CZ_BAD_CALL, "%s: it is the disk itself, or a part of it", options->path);
+    if (S_ISREG(found->st_mode) && disk_is_looped(found))
+        return cz_fail(error, CZ_BAD_CALL, "%s: a loop device lies over it", options->path);
+    return CZ_OK;
+}
+
+/* A lock keeps other caches off; a block device is also kept from being mounted, and a mounted one is refused. A file
+ * that is not there yet is made. */
+static int open_device(const tier_options *options, cz_error *error, int *fd, bool *wipe) {
+    const char *path = options->path;
     struct stat found;
-    bool block = stat(path, &found) == 0 && S_ISBLK(found.st_mode);
-    *fd = open(path, O_RDWR | O_CLOEXEC | (block ? O_EXCL : O_CREAT), 0600);
+    bool there = stat(path, &found) == 0, block = there && S_ISBLK(found.st_mode);
+    int64_t bytes = 0;
+    int code = there ? check_place(options, &found, error) : CZ_OK;
+    if (code != CZ_OK)
+        return code;
+    *fd = open(path, O_RDWR | O_CLOEXEC | (!there ? O_CREAT | O_EXCL : block ? O_EXCL : 0), 0600);
     if (*fd < 0)
         return cz_fail(error, CZ_IO, "%s: %s", path,
                        block && errno == EBUSY ? "it is mounted, or another program uses it" : strerror(errno));
     if (flock(*fd, LOCK_EX | LOCK_NB))
         return cz_fail(error, CZ_IO, "%s: %s", path,
                        errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
-    return CZ_OK;
+    if (there && size_of(*fd, &found, &bytes))
+        return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
+    return bytes > 0 ? check_held(options, *fd, bytes, wipe, error) : CZ_OK;
 }
 
 int tier_open(const tier_options *options, tier **found, cz_error *error) {
@@ -117,14 +161,16 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
     made->slots = options->slots;
     made->unit_bytes = options->unit_bytes;
     made->sync = options->sync;
-    made->data_at = SECTOR + rounded(options->slots * (int64_t)sizeof(tier_entry));
+    made->fd = -1;
+    made->table_bytes = rounded(options->slots * (int64_t)sizeof(tier_entry));
+    made->data_at = SECTOR + made->table_bytes > EDGE ? SECTOR + made->table_bytes : EDGE;
     made->head.unit_bytes = options->unit_bytes;
     made->head.slots = options->slots;
     strncpy(made->head.volume, options->volume, sizeof made->head.volume - 1);
     strncpy(made->head.digest, options->digest, sizeof made->head.digest - 1);
     pthread_cond_init(&made->synced, NULL);
-    made->table = calloc(1, (size_t)(made->data_at - SECTOR));
-    int code = open_device(options->path, error, &made->fd);
+    made->table = calloc(1, (size_t)made->table_bytes);
+    int code = open_device(options, error, &made->fd, &made->wipe);
     if (code == CZ_OK && !made->table)
         code = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the tier's table", options->path);
     if (code == CZ_OK)
@@ -137,10 +183,10 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
     return CZ_OK;
 }
 
-static int write_head(tier *tier) {
+static int write_head(tier *tier, superblock *head) {
     unsigned char sector[SECTOR] = {0};
-    tier->head.crc = crc32c(0, &tier->head, offsetof(superblock, crc));
-    memcpy(sector, &tier->head, sizeof tier->head);
+    head->crc = crc32c(0, head, offsetof(superblock, crc));
+    memcpy(sector, head, sizeof *head);
     return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
 }
 
@@ -161,6 +207,8 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
         return "its superblock is damaged";
     if (found->version != VERSION)
         return "its format is of another version";
+    if (found->slots == 0)
+        return "it was marked as invalid";
     if (found->unit_bytes != tier->unit_bytes || found->slots != tier->slots)
         return "its geometry is another";
     if (found->backend_bytes != backend_bytes)
@@ -189,9 +237,22 @@ static void keep_valid(tier *tier, int64_t backend_bytes) {
     }
 }
 
+static int wipe_ends(const tier *tier) {
+    struct stat found;
+    int64_t bytes;
+    void *zeros = calloc(1, (size_t)EDGE);
+    int failed = !zeros || fstat(tier->fd, &found) || size_of(tier->fd, &found, &bytes) ||
+                 device_write(tier->fd, zeros, (size_t)EDGE, 0) ||
+                 device_write(tier->fd, zeros, (size_t)EDGE, bytes - EDGE);
+    free(zeros);
+    return failed ? -1 : 0;
+}
+
 /* A new uuid makes every entry on the device one of another tier. */
 static int begin_anew(tier *tier) {
-    memset(tier->table, 0, (size_t)(tier->data_at - SECTOR));
+    if (tier->wipe && wipe_ends(tier))
+        return -1;
+    memset(tier->table, 0, (size_t)tier->table_bytes);
     tier->head.generation = 0;
     tier->fills = tier->stamps = 0;
     return getrandom(tier->head.uuid, sizeof tier->head.uuid, 0) == sizeof tier->head.uuid ? 0 : -1;
@@ -210,7 +271,7 @@ int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note
     if (!why) {
         memcpy(tier->head.uuid, found.uuid, sizeof found.uuid);
         tier->head.generation = found.generation;
-        if (device_read(tier->fd, tier->table, (size_t)(tier->data_at - SECTOR), SECTOR))
+        if (device_read(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR))
             why = "its table cannot be read";
         else
             keep_valid(tier, backend_bytes);
@@ -227,7 +288,7 @@ int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note
     tier->head.sync = tier->sync;
     tier->head.backend_bytes = backend_bytes;
     tier->head.generation++;
-    return write_head(tier);
+    return write_head(tier, &tier->head);
 }
 
 void tier_close(tier *tier, bool clean) {
@@ -235,8 +296,8 @@ void tier_close(tier *tier, bool clean) {
         return;
     if (clean && !tier->failed) {
         tier->head.clean = 1;
-        if (!device_write(tier->fd, tier->table, (size_t)(tier->data_at - SECTOR), SECTOR) && !fdatasync(tier->fd))
-            (void)write_head(tier); /* where it fails the next start takes the tier for one that was killed */
+        if (!device_write(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR) && !fdatasync(tier->fd))
+            (void)write_head(tier, &tier->head); /* where it fails the next start takes the tier for one that was killed */
     }
     if (tier->fd >= 0)
         close(tier->fd);
@@ -307,9 +368,10 @@ int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
     return tier->failed ? -1 : 1;
 }
 
+/* Still a tier, so that the next start may write to it, but one without slots. */
 int tier_blank(tier *tier) {
-    unsigned char sector[SECTOR] = {0};
-    return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
+    superblock none = {.magic = MAGIC, .version = VERSION};
+    return write_head(tier, &none);
 }
 
 int tier_kill(tier *tier) {

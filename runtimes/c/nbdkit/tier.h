@@ -1,7 +1,8 @@
 /* The SSD tier: which unit of the backend lies in which slot of a file or block device, and the data.
  *
- * On the device, little-endian: a superblock of 4 KiB; a table of 32 bytes for each slot; the slots' data. Every part
- * has a CRC-32C. An entry's covers the tier's uuid and the slot's number too, so an entry of an earlier tier, or one
+ * On the device, little-endian: a superblock of 4 KiB; a table of 32 bytes for each slot; the slots' data. Data lies
+ * neither in the first nor in the last MiB, where a cached block could be taken for a filesystem of the device. Every
+ * part has a CRC-32C. An entry's covers the tier's uuid and the slot's number too, so an entry of an earlier tier, or one
  * in the wrong place, is none. An entry holds the CRC of its data, and every read checks it: data that is older or
  * newer than its entry, or torn, is never given out.
  *
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "cachezoo.h"
+#include "disk.h"
 
 typedef struct tier_entry {
     int64_t number; /* of the unit in the backend */
@@ -31,12 +33,14 @@ typedef struct tier_options {
     int64_t slots, unit_bytes;
     const char *volume; /* the name that the tier is of; another one's tier is not read */
     const char *digest; /* of the model that fills it, for the record */
+    const disk *disk;   /* which the tier must not lie on */
+    const char *format; /* the name of what may be overwritten, or NULL; as of held.h */
     bool sync;          /* invalidations survive a crash of the machine; false: that of the process alone */
 } tier_options;
 
 typedef struct tier tier;
 
-/* Open and lock the device, and see that it has room. */
+/* Open and lock the device, see that nothing is lost by writing to it, and that it has room. Nothing is written. */
 int tier_open(const tier_options *options, tier **found, cz_error *error);
 /* Take up what the device holds for an export of so many bytes, or begin anew; `note` says why, or is empty. Returns
  * -1 where the device cannot be written. */
