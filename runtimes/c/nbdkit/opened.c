@@ -147,7 +147,7 @@ void close_all(opened *opened) {
     if (served->log && cz_log_close(served->log, &error) != CZ_OK)
         nbdkit_error("cachezoo: %s", error.text);
     if (served->tier)
-        tier_close(served->tier, served->attached && !served->failed && !served->lost);
+        tier_close(served->tier, served->attached && !served->failed);
     disk_close(&opened->disk);
     cz_cache_free(served->cache);
     cz_names_free(opened->names.names);

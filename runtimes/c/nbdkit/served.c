@@ -93,14 +93,16 @@ void served_attach(served *served, int64_t backend_bytes, const char *export) {
     pthread_mutex_lock(&served->lock);
     if (!served->attached) {
         served->attached = true;
-        if (served->sync)
-            maybe_add_all(&served->unflushed); /* by whoever wrote before us */
+        maybe_add_all(&served->unflushed); /* by whoever wrote before us */
         served->backend_bytes = backend_bytes;
         note[0] = 0;
         if (!served->failed && tier_attach(served->tier, backend_bytes, export, note))
             served_fail(served, "opening");
         else if (!served->failed && take_up(served))
             served_fail(served, "taking up (no memory)");
+        served->passing = tier_passing(served->tier);
+        if (!served->failed && served->lost.any && tier_lose(served->tier))
+            served_fail(served, "the mark of a failed flush");
         if (note[0])
             nbdkit_error("cachezoo: %s", note);
     }
@@ -153,6 +155,11 @@ void served_drop(served *served, uint64_t count, uint64_t offset) {
     }
 }
 
+static void add_units(maybe *set, const writing *write) {
+    for (uint64_t number = write->first; number < write->end; number++)
+        maybe_add(set, (int64_t)number);
+}
+
 static void enlist(served *served, writing *self) {
     self->next = served->writes;
     self->link = &served->writes;
@@ -202,10 +209,8 @@ void served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
 
 void served_write_end(served *served, writing *self, bool durable) {
     pthread_mutex_lock(&served->lock);
-    if (served->sync && !durable) {
-        for (uint64_t number = self->first; number < self->end; number++)
-            maybe_add(&served->unflushed, (int64_t)number);
-    }
+    if (!durable)
+        add_units(&served->unflushed, self);
     *self->link = self->next;
     if (self->next)
         self->next->link = self->link;
@@ -261,13 +266,26 @@ void served_leave(served *served) {
 
 void served_lose(served *served) {
     pthread_mutex_lock(&served->lock);
-    served->lost = true;
+    if (!served->attached)
+        maybe_add_all(&served->lost);
+    maybe_join(&served->lost, &served->unflushed);
+    maybe_join(&served->lost, &served->flushing);
+    for (const writing *write = served->writes; write; write = write->next)
+        add_units(&served->lost, write);
+    nbdkit_error("cachezoo: the disk failed to flush; what was written since its last flush is not cached any more");
+    for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
+        const slot_state *state = &served->slots[slot];
+        if (state->ready && maybe_holds(&served->lost, state->number))
+            served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));
+    }
+    if (!served->failed && served->attached && tier_lose(served->tier))
+        served_fail(served, "the mark of a failed flush");
     pthread_mutex_unlock(&served->lock);
 }
 
 bool served_flush_begin(served *served, bool sees_all) {
     pthread_mutex_lock(&served->lock);
-    bool covers = !served->flush_runs && !served->lost && (sees_all || served->connections <= 1);
+    bool covers = !served->flush_runs && !served->passing && (sees_all || served->connections <= 1);
     if (covers) {
         served->flush_runs = true;
         served->flushing = served->unflushed;
@@ -281,9 +299,7 @@ void served_flush_end(served *served, bool covers, bool done) {
     if (!covers)
         return;
     pthread_mutex_lock(&served->lock);
-    if (!done)
-        maybe_join(&served->unflushed, &served->flushing);
-    maybe_clear(&served->flushing);
+    maybe_clear(&served->flushing); /* where it failed, all of it is lost by now */
     served->flush_runs = false;
     if (done)
         publish(served);

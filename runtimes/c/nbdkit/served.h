@@ -7,7 +7,10 @@
  *   one in the list is not begun. So no fill that could have read old data, or a mixture, ever enters.
  * - A slot that a fill is writing to is busy; nobody else writes there.
  * - What was written to the backend but not flushed may be undone by a crash of the machine. A fill with such data is
- *   used, but enters the table on the device only after the next flush. */
+ *   used, but enters the table on the device only after the next flush.
+ * - After a failed flush nobody knows what of it the backend holds, and a later flush does not say either: Linux reports
+ *   a failed writeback once, and takes the pages for clean. What was written since the last good flush leaves, and is
+ *   not cached again. */
 #ifndef CZ_SERVED_H
 #define CZ_SERVED_H
 
@@ -41,6 +44,7 @@ typedef struct served {
     slot_state *slots;
     writing *writes;
     maybe unflushed, flushing; /* units written since the last flush began; and before it, while it runs */
+    maybe lost;                /* units that a failed flush may have lost */
     bool flush_runs;
     int32_t *later; /* slots that wait for a flush */
     int64_t n_later;
@@ -52,7 +56,7 @@ typedef struct served {
     bool sync;      /* as cz-sync: the tier outlasts a crash of the machine */
     int connections, errors; /* open now, of all exports; of the tier, one after the other */
     uint64_t joined; /* connections so far */
-    bool lost; /* a connection has left without its last flush: none of another covers what it wrote */
+    bool passing; /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
 
 /* How a request reaches the plugin: an nbdkit_next and its read, without nbdkit in the way. */
@@ -78,7 +82,8 @@ void served_write_end(served *served, writing *self, bool durable);
 /* A connection is about to open: its number where it is alone, else 0. It has closed. */
 uint64_t served_join(served *served);
 void served_leave(served *served);
-/* It is about to close, and its last flush has failed. */
+
+/* A flush has failed, or a write that was to be durable. */
 void served_lose(served *served);
 
 /* Before and after a flush by a connection; what begin returned goes to end. It covers what others have written only

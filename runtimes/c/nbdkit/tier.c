@@ -30,10 +30,11 @@ typedef struct superblock {
     uint32_t version, clean, sync, zero;
     unsigned char uuid[16];
     char boot[40]; /* of the machine's boot in which the tier was opened */
+    char lost[40]; /* of that in which the disk last failed a flush */
     int64_t unit_bytes, slots, backend_bytes;
     uint64_t generation; /* times opened */
-    char digest[72], volume[256];
-    char export[64]; /* SHA-256 of its name */
+    char digest[72];
+    char volume[65], export[65]; /* SHA-256 of the names */
     uint32_t crc; /* of all above */
 } superblock;
 
@@ -166,7 +167,7 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
     made->data_at = SECTOR + made->table_bytes > EDGE ? SECTOR + made->table_bytes : EDGE;
     made->head.unit_bytes = options->unit_bytes;
     made->head.slots = options->slots;
-    strncpy(made->head.volume, options->volume, sizeof made->head.volume - 1);
+    cz_sha256_of(options->volume, strlen(options->volume), made->head.volume);
     strncpy(made->head.digest, options->digest, sizeof made->head.digest - 1);
     pthread_cond_init(&made->synced, NULL);
     made->table = calloc(1, (size_t)made->table_bytes);
@@ -197,10 +198,14 @@ static int write_entry(tier *tier, int64_t slot) {
     return device_write(tier->fd, tier->table + sector * ENTRIES_TO_SECTOR, SECTOR, SECTOR + sector * SECTOR);
 }
 
+static bool is_sound(const superblock *found) {
+    return memcmp(found->magic, MAGIC, sizeof found->magic) == 0 && found->version == VERSION &&
+           found->crc == crc32c(0, found, offsetof(superblock, crc));
+}
+
 /* Why the superblock found is not that of this cache; NULL where it is. */
 static const char *foreign(const tier *tier, const superblock *found, int64_t backend_bytes) {
-    char boot[40];
-    boot_id(boot);
+    const char *boot = tier->head.boot;
     if (memcmp(found->magic, MAGIC, sizeof found->magic) != 0)
         return "it holds no tier";
     if (found->crc != crc32c(0, found, offsetof(superblock, crc)))
@@ -217,7 +222,9 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
         return "it is of another volume";
     if (memcmp(found->export, tier->head.export, sizeof found->export) != 0)
         return "it is of another export";
-    if (!found->clean && !found->sync && (!boot[0] || memcmp(found->boot, boot, sizeof boot) != 0))
+    if (boot[0] && memcmp(found->lost, boot, sizeof found->lost) == 0)
+        return "the disk failed to flush since the machine was started; until the next start nothing is kept";
+    if (!found->clean && !found->sync && (!boot[0] || memcmp(found->boot, boot, sizeof found->boot) != 0))
         return "the machine was restarted while it was in use with cz-sync=false";
     if (!found->clean && !found->sync && tier->sync) /* it may hold what the disk has not flushed */
         return "it was in use with cz-sync=false and did not end";
@@ -261,12 +268,11 @@ static int begin_anew(tier *tier) {
 int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note[256]) {
     unsigned char sector[SECTOR] = {0};
     superblock found;
-    char name[65];
     note[0] = 0;
-    cz_sha256_of(export, strlen(export), name);
-    memcpy(tier->head.export, name, sizeof tier->head.export);
+    cz_sha256_of(export, strlen(export), tier->head.export);
     int unread = device_read(tier->fd, sector, SECTOR, 0);
     memcpy(&found, sector, sizeof found);
+    boot_id(tier->head.boot);
     const char *why = unread ? "its superblock cannot be read" : foreign(tier, &found, backend_bytes);
     if (!why) {
         memcpy(tier->head.uuid, found.uuid, sizeof found.uuid);
@@ -277,12 +283,13 @@ int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note
             keep_valid(tier, backend_bytes);
     }
     static const unsigned char blank[SECTOR];
+    if (is_sound(&found))
+        memcpy(tier->head.lost, found.lost, sizeof found.lost);
     if (why && begin_anew(tier))
         return -1;
     if (why && memcmp(sector, blank, SECTOR) != 0)
         snprintf(note, 256, "the SSD tier begins empty: %s", why);
     memcpy(tier->head.magic, MAGIC, sizeof tier->head.magic);
-    boot_id(tier->head.boot);
     tier->head.version = VERSION;
     tier->head.clean = 0;
     tier->head.sync = tier->sync;
@@ -294,7 +301,7 @@ int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note
 void tier_close(tier *tier, bool clean) {
     if (!tier)
         return;
-    if (clean && !tier->failed) {
+    if (clean && !tier->failed && !tier_passing(tier)) {
         tier->head.clean = 1;
         if (!device_write(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR) && !fdatasync(tier->fd))
             (void)write_head(tier, &tier->head); /* where it fails the next start takes the tier for one that was killed */
@@ -371,7 +378,17 @@ int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
 /* Still a tier, so that the next start may write to it, but one without slots. */
 int tier_blank(tier *tier) {
     superblock none = {.magic = MAGIC, .version = VERSION};
+    memcpy(none.lost, tier->head.lost, sizeof none.lost);
     return write_head(tier, &none);
+}
+
+int tier_lose(tier *tier) {
+    memcpy(tier->head.lost, tier->head.boot, sizeof tier->head.lost);
+    return write_head(tier, &tier->head);
+}
+
+bool tier_passing(const tier *tier) {
+    return tier->head.boot[0] && memcmp(tier->head.lost, tier->head.boot, sizeof tier->head.lost) == 0;
 }
 
 int tier_kill(tier *tier) {

@@ -59,6 +59,10 @@ int tier_clear(tier *tier, int64_t slot);
 /* Wait until the units [first, first + count) that were cleared are so for good: 1 where it had to, 0, or -1 where the
  * device fails. Gives up the lock meanwhile. */
 int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count);
+/* A flush of the disk has failed: for as long as the machine is not restarted it may show what it has lost, so until then
+ * no later run keeps anything. -1 where that cannot be recorded. */
+int tier_lose(tier *tier);
+bool tier_passing(const tier *tier); /* such a run */
 /* Nothing on the device is to be trusted again; -1 where not even that could be written. */
 int tier_kill(tier *tier);
 
