@@ -59,6 +59,11 @@ def tier(folder, size="256K", *more):
     return [f"cz-ssd={folder / 'ssd'}", f"cz-size={size}", f"cz-stats={folder / 'stats.json'}", *more]
 
 
+def labelled(folder, size="256K", *more):
+    """Options of a tier that outlasts kills."""
+    return tier(folder, size, f"cz-label={folder / 'label'}", *more)
+
+
 def counters(folder):
     return json.loads((folder / "stats.json").read_text())
 
@@ -226,7 +231,7 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
     """A crash of the machine could undo the write, and the tier would hold what the disk does not."""
 
     def warm(flush):
-        with serve(built, folder, tier(folder, "1M")) as server:
+        with serve(built, folder, labelled(folder, "1M")) as server:
             with server.disk() as disk:
                 disk.write(0, b"x" * UNIT)
                 disk.read(0, UNIT)
@@ -234,7 +239,7 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
                 if flush:
                     disk.flush()
             server.kill()
-        with serve(built, folder, tier(folder, "1M")) as server:
+        with serve(built, folder, labelled(folder, "1M")) as server:
             read_all(server, folder)
             server.stop()
         recovered = counters(folder)["recovered"]
@@ -242,20 +247,6 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
         return recovered
 
     assert (warm(flush=False), warm(flush=True)) == (1, 2)
-
-
-def test_a_tier_killed_without_sync_is_not_taken_up_with_it(built, folder):
-    """Without cz-sync it may hold what the disk has not flushed, and with it the next crash would be survived."""
-    found = []
-    for sync, end in (("false", "kill"), ("false", "kill"), ("true", "stop"), ("false", "stop"), ("true", "kill")):
-        with serve(built, folder, tier(folder, "1M", f"cz-sync={sync}", "cz-stats-interval=1")) as server:
-            read_all(server, folder)
-            (folder / "stats.json").unlink(missing_ok=True)
-            wait_for_text(folder / "stats.json", '"recovered"')
-            getattr(server, end)()
-            said = server.said.read_text()
-        found.append((counters(folder)["recovered"], "cz-sync=false and did not end" in said))
-    assert found == [(0, False), (256, False), (0, True), (256, False), (256, False)]
 
 
 def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):
@@ -348,11 +339,12 @@ REJECTX = ("cz-mode=rejectx", "cz-window=300", "cz-prefetch=next(4)")
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.long)])
-@pytest.mark.parametrize("options", [(), ("cz-sync=false",), REJECTX])
-def test_no_kill_makes_a_stale_byte(built, slow, tmp_path, options, kills):
-    counts = run_kills(built, slow, tmp_path, kills, list(options))
-    assert counts["recovered"] > 0
-    assert counts["hits"] > 0
+@pytest.mark.parametrize("options", [(), REJECTX])
+@pytest.mark.parametrize("label", [True, False])
+def test_no_kill_makes_a_stale_byte(built, slow, tmp_path, options, label, kills):
+    counts = run_kills(built, slow, tmp_path, kills, [*options, *([f"cz-label={tmp_path / 'label'}"] if label else [])])
+    assert (counts["recovered"] > 0) == label
+    assert counts["hits"] > 0 or not label
     assert counts["ssd_errors"] == 0
 
 

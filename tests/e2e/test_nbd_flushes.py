@@ -9,7 +9,7 @@ import pytest
 
 from cachezoo.seeds import derive_seed
 from tests.c_library import make
-from tests.e2e.test_nbd_filter import UNIT, counters, read_all, tier, wait_for_text
+from tests.e2e.test_nbd_filter import UNIT, counters, labelled, read_all, tier, wait_for_text
 from tests.nbd_filter import build_plugin, serve
 
 UNITS = 256
@@ -39,7 +39,7 @@ def folder(tmp_path):
 @contextmanager
 def running(built, slow, folder, variables=None, *more):
     plugin = [str(slow), f"file={folder / 'disk'}", "slow-us=0", f"broken={folder / 'broken'}"]
-    with serve(built, folder, tier(folder, "1M", *more), plugin, variables) as server:
+    with serve(built, folder, labelled(folder, "1M", *more), plugin, variables) as server:
         yield server
 
 

@@ -231,11 +231,14 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     self->backend.sees_all = multi == 1;
     self->flushes = flush == 1;
     if (!self->bypass) {
-        served_attach(&all.served, size, self->name);
+        view view = {.bytes = size, .next = next, .read = read_next};
+        served_attach(&all.served, &view, self->name);
         bool covers = served_flush_begin(&all.served, self->backend.sees_all);
         bool done = flush != 1 || next->flush(next, 0, &err) == 0;
         end_flush(covers, done);
         self->bypass = size != all.served.backend_bytes;
+        if (self->bypass)
+            served_resized(&all.served);
     }
     return 0;
 }
@@ -256,6 +259,9 @@ static int cz_finalize(nbdkit_next *next, void *data) {
     int err;
     if (self->flushes && cz_flush(next, data, 0, &err) < 0)
         nbdkit_error("cachezoo: the last flush failed: %s", strerror(err));
+    view view = {.bytes = next->get_size(next), .next = next, .read = read_next};
+    if (!self->bypass && view.bytes > 0)
+        served_part(&all.served, &view);
     return 0;
 }
 
@@ -276,6 +282,13 @@ static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count,
     return served_read(&all.served, &plugin, buffer, count, offset, err);
 }
 
+/* The end of a change that must not reach the plugin. */
+static int refuse(writing *now, int *err) {
+    served_write_end(&all.served, now, true);
+    *err = EIO;
+    return -1;
+}
+
 /* The end of a change. One that was to be durable and failed is a flush that failed. */
 static int end_change(const handle *self, writing *now, uint32_t flags, int failed) {
     bool durable = (flags & NBDKIT_FLAG_FUA) || !self->flushes;
@@ -290,21 +303,24 @@ static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t
                      uint32_t flags, int *err) {
     handle *self = data;
     writing now;
-    served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN);
+    if (!served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN))
+        return refuse(&now, err);
     int failed = next->pwrite(next, buffer, count, offset, flags, err);
     return end_change(self, &now, flags, failed);
 }
 
 static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
-    served_write_begin(&all.served, &now, count, offset, ZEROED);
+    if (!served_write_begin(&all.served, &now, count, offset, ZEROED))
+        return refuse(&now, err);
     int failed = next->zero(next, count, offset, flags, err);
     return end_change(data, &now, flags, failed);
 }
 
 static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
-    served_write_begin(&all.served, &now, count, offset, TRIMMED);
+    if (!served_write_begin(&all.served, &now, count, offset, TRIMMED))
+        return refuse(&now, err);
     int failed = next->trim(next, count, offset, flags, err);
     return end_change(data, &now, flags, failed);
 }

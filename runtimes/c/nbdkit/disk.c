@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include <linux/fs.h>
 
 #include "internal.h"
 
@@ -43,6 +45,51 @@ static dev_t whole_of(dev_t device) {
 static bool backing_of(dev_t device, struct stat *file) {
     char path[4096];
     return about(device, "loop/backing_file", path, sizeof path) && stat(path, file) == 0;
+}
+
+bool disk_backing(const struct stat *device, struct stat *file) {
+    return backing_of(whole_of(device->st_rdev), file);
+}
+
+int disk_counts(dev_t device, char *text, size_t room) {
+    char sequence[64], counts[512], on[8];
+    unsigned long long written, discarded;
+    dev_t whole = whole_of(device);
+    if (about(whole, "dm/uuid", counts, sizeof counts) || about(whole, "md/level", counts, sizeof counts) ||
+        !about(whole, "diskseq", sequence, sizeof sequence) || !about(whole, "stat", counts, sizeof counts) ||
+        !about(whole, "queue/iostats", on, sizeof on) || strcmp(on, "1") != 0 ||
+        sscanf(counts, "%*u %*u %*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %llu", &written, &discarded) != 2)
+        return 0;
+    char bytes[64] = "";
+    (void)about(device, "size", bytes, sizeof bytes);
+    return snprintf(text, room, "disk %u:%u %s %s %llu %llu", major(device), minor(device), sequence, bytes, written,
+                    discarded);
+}
+
+/* A file system's own id is not in it: it may be another after a restart of the machine. */
+static void identify_file(int fd, char *text, size_t room) {
+    struct statx found;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) || !(found.stx_mask & STATX_BTIME))
+        return;
+    snprintf(text, room, "file %llu %lld %u", (unsigned long long)found.stx_ino, (long long)found.stx_btime.tv_sec,
+             found.stx_btime.tv_nsec);
+}
+
+void disk_identity(const disk *disk, char *text, size_t room) {
+    static const char *const names[] = {"wwid", "device/wwid", "device/serial", "serial"};
+    char known[256], start[64] = "";
+    text[0] = 0;
+    if (!disk->shown)
+        return;
+    if (!S_ISBLK(disk->found.st_mode)) {
+        identify_file(disk->fd, text, room);
+        return;
+    }
+    (void)about(disk->found.st_rdev, "start", start, sizeof start);
+    for (size_t k = 0; k < sizeof names / sizeof names[0] && !text[0]; k++) {
+        if (about(whole_of(disk->found.st_rdev), names[k], known, sizeof known) && known[0])
+            snprintf(text, room, "disk %s %s", known, start);
+    }
 }
 
 /* What a loop device lies over, through all layers; anything else is itself. */
@@ -85,10 +132,11 @@ bool disk_is_looped(const struct stat *file) {
     return found;
 }
 
-int disk_open(const char *path, disk *disk, cz_error *error) {
+int disk_open(const char *path, bool shown, disk *disk, cz_error *error) {
     *disk = (struct disk){.fd = -1};
     if (!path)
         return CZ_OK;
+    disk->shown = shown;
     if (stat(path, &disk->found))
         return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
     bool block = S_ISBLK(disk->found.st_mode);
@@ -101,13 +149,19 @@ int disk_open(const char *path, disk *disk, cz_error *error) {
     if (flock(disk->fd, LOCK_EX | LOCK_NB))
         return cz_fail(error, CZ_IO, "%s: %s", path,
                        errno == EWOULDBLOCK ? "another cache uses this disk" : strerror(errno));
-    disk->path = strdup(path);
-    return disk->path ? CZ_OK : cz_fail(error, CZ_NO_MEMORY, "%s: no memory", path);
+    return CZ_OK;
+}
+
+int64_t disk_bytes(const disk *disk) {
+    struct stat found;
+    uint64_t bytes;
+    if (S_ISBLK(disk->found.st_mode))
+        return ioctl(disk->fd, BLKGETSIZE64, &bytes) ? -1 : (int64_t)bytes;
+    return fstat(disk->fd, &found) ? -1 : (int64_t)found.st_size;
 }
 
 void disk_close(disk *disk) {
     if (disk->fd >= 0)
         close(disk->fd);
-    free(disk->path);
     *disk = (struct disk){.fd = -1};
 }
