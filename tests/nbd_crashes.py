@@ -60,20 +60,33 @@ def records(path: Path) -> list[Record]:
     return found
 
 
+def fates(mine: list[Record]) -> tuple[int, set[int]]:
+    """How many of a file's first records a whole sync covers, and those of them that a failed sync may have lost.
+
+    Linux reports a failed writeback once and takes the pages for clean: no later sync covers them.
+    """
+    covered, begun, lost = 0, {}, set()
+    for place, record in enumerate(mine):
+        if record.kind == SYNC_BEGINS:
+            if record.offset in begun:
+                lost.update(range(covered, begun[record.offset]))
+            begun[record.offset] = place
+        elif record.kind == SYNC_ENDED:
+            covered = max(covered, begun.pop(record.offset))
+    for place in begun.values():
+        lost.update(range(covered, place))
+    return covered, lost
+
+
 def after_a_crash(before: bytes, done: list[Record], file: int, rng: random.Random) -> bytes:
     """A file as a crash may leave it: what the last whole sync covers, and any sectors of what came later."""
     mine = [record for record in done if record.file == file]
-    covered, begun = 0, {}
-    for place, record in enumerate(mine):
-        if record.kind == SYNC_BEGINS:
-            begun[record.offset] = place
-        elif record.kind == SYNC_ENDED:
-            covered = max(covered, begun[record.offset])
+    covered, lost = fates(mine)
     kept = rng.choice((0.0, 0.1, 0.5, 0.9, 1.0))
     state = bytearray(before)
     for place, record in enumerate(mine):
         for low in range(0, len(record.data), SECTOR):
-            if place < covered or rng.random() < kept:
+            if (place < covered and place not in lost) or rng.random() < kept:
                 at, part = record.offset + low, record.data[low : low + SECTOR]
                 state[at : at + len(part)] = part
     return bytes(state)

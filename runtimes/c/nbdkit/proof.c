@@ -42,11 +42,12 @@ static int64_t ns_of(struct timespec time) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* False where nothing tells. `newest` is the time of the last write that has one. */
-static bool account_of(const disk *disk, char text[512], int64_t *newest) {
+/* False where nothing tells. `synced`: what was written has reached the disk. `newest` is the time of the last write that has one. */
+static bool account_of(const disk *disk, char text[512], int64_t *newest, bool *synced) {
     struct stat found;
     *newest = 0;
-    if (fdatasync(disk->fd) || fstat(disk->fd, &found))
+    *synced = fdatasync(disk->fd) == 0;
+    if (!*synced || fstat(disk->fd, &found))
         return false;
     int length = 0;
     if (S_ISBLK(found.st_mode)) {
@@ -63,18 +64,19 @@ static bool account_of(const disk *disk, char text[512], int64_t *newest) {
     return true;
 }
 
-void proof_witness(const disk *disk, char witness[65]) {
+int proof_witness(const disk *disk, char witness[65]) {
     static _Atomic int64_t sequence;
     char text[600], boot[40];
     int64_t newest = 0;
+    bool synced = true;
     witness[0] = 0;
     proof_boot(boot);
     if (!disk->shown || !boot[0])
-        return;
+        return 0;
     for (int tries = 0; tries < 2; tries++) {
         struct timespec now, tick = {.tv_nsec = TICK_NS};
-        if (!account_of(disk, text, &newest))
-            return;
+        if (!account_of(disk, text, &newest, &synced))
+            return synced ? 0 : -1;
         clock_gettime(CLOCK_REALTIME, &now);
         if (newest == 0 || ns_of(now) - newest > TICK_NS) {
             cz_sha256 sum;
@@ -82,12 +84,13 @@ void proof_witness(const disk *disk, char witness[65]) {
             cz_sha256_add(&sum, boot, sizeof boot);
             cz_sha256_add(&sum, text, strlen(text));
             cz_sha256_end(&sum, witness);
-            return;
+            return 0;
         }
         nanosleep(&tick, NULL);
         nanosleep(&tick, NULL);
     }
     snprintf(witness, 65, "changing %lld", (long long)newest + sequence++); /* equal to none */
+    return 0;
 }
 
 static int read_end(const view *view, unsigned char *data, int64_t from, int64_t to) {

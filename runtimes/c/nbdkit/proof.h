@@ -26,8 +26,9 @@ void proof_begin(disk *disk, const view *view);
 void proof_boot(char boot[40]);
 /* The kernel's account of the disk, after what was written to it has reached it. Of a file: its inode, size and times; of
  * a block device: the boot, which of the devices since then it is, and the sectors written and discarded. A later write,
- * by whatever program, makes another. "" of a device mapper's or RAID device, whose table may change beneath. */
-void proof_witness(const disk *disk, char witness[65]);
+ * by whatever program, makes another. "" of a device mapper's or RAID device, whose table may change beneath.
+ * -1 where what was written could not reach the disk. */
+int proof_witness(const disk *disk, char witness[65]);
 /* Identity and ends, read through the plugin. */
 void proof_content(const disk *disk, const view *view, proof *proof);
 /* The disk read by its path, where that shows what the plugin does; else of -1 bytes. */

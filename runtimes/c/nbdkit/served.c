@@ -286,8 +286,8 @@ static void forget_all(served *served) {
 uint64_t served_join(served *served) {
     char witness[65] = "";
     pthread_mutex_lock(&served->presence);
-    if (served->connections == 0 && served->left.witness[0])
-        proof_witness(served->disk, witness);
+    if (served->connections == 0 && served->left.witness[0] && proof_witness(served->disk, witness))
+        served_lose(served);
     pthread_mutex_lock(&served->lock);
     if (strcmp(witness, served->left.witness) != 0 && served->connections == 0)
         forget_all(served);
@@ -308,8 +308,8 @@ void served_part(served *served, const view *view) {
 
 void served_leave(served *served) {
     pthread_mutex_lock(&served->presence);
-    if (served->connections == 1)
-        proof_witness(served->disk, served->left.witness);
+    if (served->connections == 1 && proof_witness(served->disk, served->left.witness))
+        served_lose(served);
     pthread_mutex_lock(&served->lock);
     served->connections--;
     pthread_mutex_unlock(&served->lock);
@@ -321,7 +321,8 @@ const proof *served_end(served *served) {
         return NULL;
     if (served->connections > 0) {
         view view = proof_view(served->disk);
-        proof_witness(served->disk, served->left.witness);
+        if (proof_witness(served->disk, served->left.witness))
+            served_lose(served);
         if (tier_labelled(served->tier) && view.bytes == served->backend_bytes)
             proof_content(served->disk, &view, &served->left);
     }
@@ -330,13 +331,15 @@ const proof *served_end(served *served) {
 
 void served_lose(served *served) {
     pthread_mutex_lock(&served->lock);
+    if (!served->lost.any)
+        nbdkit_error("cachezoo: the disk failed to flush; what was written since its last flush is not cached any more");
+    served->lost.any = true;
     if (!served->attached)
         maybe_add_all(&served->lost);
     maybe_join(&served->lost, &served->unflushed);
     maybe_join(&served->lost, &served->flushing);
     for (const writing *write = served->writes; write; write = write->next)
         add_units(&served->lost, write);
-    nbdkit_error("cachezoo: the disk failed to flush; what was written since its last flush is not cached any more");
     for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
         const slot_state *state = &served->slots[slot];
         if (state->ready && maybe_holds(&served->lost, state->number))

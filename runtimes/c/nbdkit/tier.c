@@ -345,7 +345,7 @@ int tier_attach(tier *tier, const view *view, const char *export, char note[256]
     note[0] = 0;
     cz_sha256_of(export, strlen(export), head->export);
     proof_boot(head->disk.boot);
-    proof_witness(tier->disk, head->disk.witness);
+    (void)proof_witness(tier->disk, head->disk.witness); /* "" where it fails: nothing is shown */
     if (tier->label)
         proof_content(tier->disk, view, &head->disk);
     int unread = device_read(tier->fd, sector, SECTOR, 0);
