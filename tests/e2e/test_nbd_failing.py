@@ -119,7 +119,7 @@ def test_what_fails_for_a_while_makes_no_stale_byte(built, failing, tmp_path, op
         case.check()
         case.check()
         first += 1
-    assert first > 3
+    assert first > 1
 
 
 def test_writes_are_refused_where_neither_side_can_be_voided(built, failing, tmp_path):

@@ -102,11 +102,12 @@ def text(path):
 
 
 def far_in(path):
-    with blank(path, 1 << 30).open("r+b") as file:
-        file.seek(700 << 20)
+    with blank(path, 64 << 20).open("r+b") as file:
+        file.seek(40 << 20)
         file.write(b"\1")
 
 
+@pytest.mark.needs("loop")
 @pytest.mark.parametrize(
     ("lay", "name"),
     [
@@ -137,6 +138,7 @@ def test_what_is_no_tier_is_overwritten_once_and_by_its_name_alone(built, folder
         unchanged(built, folder, tier(folder, "256K", f"cz-format={found[2]}"), ssd)
 
 
+@pytest.mark.needs("loop")
 def test_nothing_is_written_before_a_client_comes(built, folder):
     ssd = folder / "ssd"
     a_filesystem(ssd)
