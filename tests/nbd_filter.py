@@ -81,6 +81,13 @@ class Server:
             wire.connect(str(self.path))
             yield Disk(wire, export.encode())
 
+    def wait_until_alone(self):
+        """Until all that were connected have been closed: what serves them are threads beside two of its own."""
+        end = time.monotonic() + 60
+        while len(os.listdir(f"/proc/{self.process.pid}/task")) > 2:
+            assert time.monotonic() < end, "nbdkit did not close its connections within 60 s"
+            time.sleep(0.005)
+
     def stop(self):
         """As an administrator does."""
         self.process.terminate()

@@ -59,6 +59,11 @@ def tier(folder, size="256K", *more):
     return [f"cz-ssd={folder / 'ssd'}", f"cz-size={size}", f"cz-stats={folder / 'stats.json'}", *more]
 
 
+def labelled(folder, size="256K", *more):
+    """Options of a tier that outlasts kills."""
+    return tier(folder, size, f"cz-label={folder / 'label'}", *more)
+
+
 def counters(folder):
     return json.loads((folder / "stats.json").read_text())
 
@@ -226,7 +231,7 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
     """A crash of the machine could undo the write, and the tier would hold what the disk does not."""
 
     def warm(flush):
-        with serve(built, folder, tier(folder, "1M")) as server:
+        with serve(built, folder, labelled(folder, "1M")) as server:
             with server.disk() as disk:
                 disk.write(0, b"x" * UNIT)
                 disk.read(0, UNIT)
@@ -234,7 +239,7 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
                 if flush:
                     disk.flush()
             server.kill()
-        with serve(built, folder, tier(folder, "1M")) as server:
+        with serve(built, folder, labelled(folder, "1M")) as server:
             read_all(server, folder)
             server.stop()
         recovered = counters(folder)["recovered"]
@@ -242,20 +247,6 @@ def test_what_the_disk_has_not_flushed_is_cached_but_not_kept(built, folder):
         return recovered
 
     assert (warm(flush=False), warm(flush=True)) == (1, 2)
-
-
-def test_a_tier_killed_without_sync_is_not_taken_up_with_it(built, folder):
-    """Without cz-sync it may hold what the disk has not flushed, and with it the next crash would be survived."""
-    found = []
-    for sync, end in (("false", "kill"), ("false", "kill"), ("true", "stop"), ("false", "stop"), ("true", "kill")):
-        with serve(built, folder, tier(folder, "1M", f"cz-sync={sync}", "cz-stats-interval=1")) as server:
-            read_all(server, folder)
-            (folder / "stats.json").unlink(missing_ok=True)
-            wait_for_text(folder / "stats.json", '"recovered"')
-            getattr(server, end)()
-            said = server.said.read_text()
-        found.append((counters(folder)["recovered"], "cz-sync=false and did not end" in said))
-    assert found == [(0, False), (256, False), (0, True), (256, False), (256, False)]
 
 
 def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):
@@ -275,10 +266,6 @@ def test_a_tier_of_another_disk_volume_or_geometry_begins_empty(built, folder):
         file.write(b"more" * 128)
     assert "the disk behind it has another size" in start()[1]
     assert start()[0] == 64
-    (folder / "ssd").write_bytes(b"not a tier" * 100_000)
-    recovered, said = start()
-    assert (recovered, said.count("\n")) == (0, 1)
-    assert "it holds no tier" in said
 
 
 def test_a_disk_that_ends_within_a_segment_is_read_to_its_last_byte(built, folder):
@@ -313,16 +300,17 @@ def test_a_damaged_tier_gives_right_bytes_or_none(built, folder, damages):
         read_all(server, folder)
         server.stop()
     sound = (folder / "ssd").read_bytes()
-    table = 4096 + 256 * 32
+    table, data = 4096 + 256 * 32, 1 << 20
     recovered = corrupt = 0
     for case in range(damages):
         damaged = bytearray(sound)
         for _ in range(rng.randint(1, 12)):
-            at = rng.randrange(rng.choice((512, table, len(damaged))))
+            low, high = rng.choice(((8, 512), (8, table), (data, len(damaged))))  # without its first word it is no tier
+            at = rng.randrange(low, high)
             length = rng.choice((1, 1, 8, 512, 4096))
             damaged[at : at + length] = rng.choice((bytes(length), rng.randbytes(length)))[: len(damaged) - at]
         if case % 10 == 0:
-            del damaged[rng.randrange(len(damaged)) :]
+            del damaged[rng.randrange(data, len(damaged)) :]
         (folder / "ssd").write_bytes(damaged)
         with serve(built, folder, tier(folder, "1M")) as server:
             read_all(server, folder)
@@ -351,11 +339,12 @@ REJECTX = ("cz-mode=rejectx", "cz-window=300", "cz-prefetch=next(4)")
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.long)])
-@pytest.mark.parametrize("options", [(), ("cz-sync=false",), REJECTX])
-def test_no_kill_makes_a_stale_byte(built, slow, tmp_path, options, kills):
-    counts = run_kills(built, slow, tmp_path, kills, list(options))
-    assert counts["recovered"] > 0
-    assert counts["hits"] > 0
+@pytest.mark.parametrize("options", [(), REJECTX])
+@pytest.mark.parametrize("label", [True, False])
+def test_no_kill_makes_a_stale_byte(built, slow, tmp_path, options, label, kills):
+    counts = run_kills(built, slow, tmp_path, kills, [*options, *([f"cz-label={tmp_path / 'label'}"] if label else [])])
+    assert (counts["recovered"] > 0) == label
+    assert counts["hits"] > 0 or not label
     assert counts["ssd_errors"] == 0
 
 
@@ -366,11 +355,18 @@ def test_no_crash_of_the_machine_makes_a_stale_byte(built, slow, tmp_path, crash
     assert counts["corrupt"] > 0 or crashes < 1000  # of few, it may be that none tore what is taken up
 
 
-def test_a_second_process_on_the_tier_is_refused(built, folder):
+def test_a_second_process_on_the_tier_or_the_disk_is_refused(built, folder):
+    other = folder / "other"
+    other.mkdir()
+    shutil.copy(folder / "disk", other)
     with serve(built, folder, tier(folder)) as server:
-        said = refused(built, folder, tier(folder))
-        assert f"{folder / 'ssd'}: another cache uses this tier" in said
-        assert said.count("\n") == 1
+        for place, options, said in (
+            (other, tier(folder), f"{folder / 'ssd'}: another cache uses this tier"),
+            (folder, tier(other), f"{folder / 'disk'}: another cache uses this disk"),
+        ):
+            message = refused(built, place, options)
+            assert said in message
+            assert message.count("\n") == 1
         server.stop()
 
 
@@ -396,7 +392,10 @@ def rounds_of_a_client(server, own):
 SANITIZERS = {"": {}, "asan": CHECKED, "tsan": {"OPTIMISE": "-O1", "EXTRA_CFLAGS": "-g -fsanitize=thread"}}
 
 
-@pytest.mark.parametrize("sanitizer", ["", "asan", pytest.param("tsan", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "sanitizer",
+    ["", pytest.param("asan", marks=pytest.mark.slow(seconds=40)), pytest.param("tsan", marks=pytest.mark.long)],
+)
 def test_clients_of_one_disk_see_each_others_writes(tmp_path_factory, slow, folder, sanitizer):
     built = make(tmp_path_factory, "filter", **SANITIZERS[sanitizer]) / "nbdkit-cachezoo-filter.so"
     (folder / "disk").write_bytes(bytes(1 << 20))
@@ -424,7 +423,7 @@ def small_filesystem(folder, size):
 
 @pytest.mark.needs("root")
 def test_a_full_device_ends_the_cache_and_no_client_sees_it(built, folder):
-    with small_filesystem(folder, 128 << 10) as place:
+    with small_filesystem(folder, (1 << 20) + (128 << 10)) as place:
         options = [f"cz-ssd={place / 'ssd'}", "cz-size=1M", f"cz-stats={folder / 'stats.json'}"]
         with serve(built, folder, options) as server:
             for _ in range(2):
@@ -437,7 +436,7 @@ def test_a_full_device_ends_the_cache_and_no_client_sees_it(built, folder):
         found = counters(folder)
         assert found["ssd_errors"] >= 8
         assert found["bypassed"]
-        assert 0 < found["fills"] < 32
+        assert 0 < found["fills"] <= 32
         (place / "ssd").unlink()
         for _ in range(2):
             with serve(built, folder, options) as server:
@@ -447,7 +446,7 @@ def test_a_full_device_ends_the_cache_and_no_client_sees_it(built, folder):
 def test_a_device_that_shrinks_ends_the_cache_and_no_client_sees_it(built, folder):
     with serve(built, folder, tier(folder, "1M")) as server:
         read_all(server, folder)
-        os.truncate(folder / "ssd", 16384)
+        os.truncate(folder / "ssd", (1 << 20) + 8192)
         read_all(server, folder)
         server.stop()
     assert counters(folder)["ssd_errors"] >= 8
@@ -507,7 +506,7 @@ def test_the_log_is_a_trace(built, folder):
         (["cz-ssd=ssd", "cz-size=1M", "cz-prefetch=ml_range"], "needs a prefetch bundle"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-unit=1000"], "whole sectors of 512 bytes"),
         (["cz-ssd=ssd", "cz-size=1K"], "capacity is 0"),
-        (["cz-ssd=.", "cz-size=1M"], "Is a directory"),
+        (["cz-ssd=.", "cz-size=1M"], "neither a file nor a block device"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-bundle=nowhere"], "nowhere"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-log=disk"], "exists already"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-stats=nowhere/x.json"], "nowhere/x.json: No such file or directory"),

@@ -81,9 +81,11 @@ def test_a_tree_on_ext4_is_the_same_after_remounts_and_a_restart(built, tmp_path
 
 @pytest.mark.needs("root", "loop")
 def test_a_block_device_in_use_is_refused_and_is_in_use_then(built, tmp_path):
-    (tmp_path / "disk").write_bytes(bytes(1 << 20))
-    place = tmp_path / "place"
-    place.mkdir()
+    place, other = tmp_path / "place", tmp_path / "other"
+    for folder in (place, other):
+        folder.mkdir()
+    for disk in (tmp_path / "disk", other / "disk"):
+        disk.write_bytes(bytes(1 << 20))
     with (tmp_path / "flash").open("wb") as file:
         file.truncate(16 << 20)
     command("mkfs.ext4", "-q", tmp_path / "flash")
@@ -97,8 +99,9 @@ def test_a_block_device_in_use_is_refused_and_is_in_use_then(built, tmp_path):
         finally:
             command("umount", place)
         assert said == f"nbdkit: error: cachezoo: {device}: it is mounted, or another program uses it\n"
+        (tmp_path / "flash").write_bytes(bytes(16 << 20))
         with serve(built, tmp_path, options) as server:
-            assert refused(built, tmp_path, options) == said
+            assert refused(built, other, options) == said
             with pytest.raises(subprocess.CalledProcessError):
                 command("mount", "-t", "ext4", device, place)
             server.stop()

@@ -213,6 +213,12 @@ static int check_blocks(nbdkit_next *next, handle *self) {
     return 0;
 }
 
+static void end_flush(bool covers, bool done) {
+    if (!done)
+        served_lose(&all.served);
+    served_flush_end(&all.served, covers, done);
+}
+
 /* What was written before the tier is taken up is flushed, so that what is cached of it outlasts a crash. */
 static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     (void)readonly;
@@ -225,22 +231,24 @@ static int cz_prepare(nbdkit_next *next, void *data, int readonly) {
     self->backend.sees_all = multi == 1;
     self->flushes = flush == 1;
     if (!self->bypass) {
-        served_attach(&all.served, size, self->name);
+        view view = {.bytes = size, .next = next, .read = read_next};
+        served_attach(&all.served, &view, self->name);
         bool covers = served_flush_begin(&all.served, self->backend.sees_all);
         bool done = flush != 1 || next->flush(next, 0, &err) == 0;
-        served_flush_end(&all.served, covers, done);
+        end_flush(covers, done);
         self->bypass = size != all.served.backend_bytes;
+        if (self->bypass)
+            served_resized(&all.served);
     }
     return 0;
 }
 
 static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
     const handle *self = data;
-    if (self->bypass)
-        return next->flush(next, flags, err); /* of another disk, perhaps */
-    bool covers = served_flush_begin(&all.served, self->backend.sees_all);
+    /* Of another disk, perhaps: it covers nothing. Where it fails, it may have been of this one. */
+    bool covers = !self->bypass && served_flush_begin(&all.served, self->backend.sees_all);
     int failed = next->flush(next, flags, err);
-    served_flush_end(&all.served, covers, failed == 0);
+    end_flush(covers, failed == 0);
     return failed;
 }
 
@@ -249,10 +257,11 @@ static int cz_flush(nbdkit_next *next, void *data, uint32_t flags, int *err) {
 static int cz_finalize(nbdkit_next *next, void *data) {
     handle *self = data;
     int err;
-    if (self->flushes && cz_flush(next, data, 0, &err) < 0) {
+    if (self->flushes && cz_flush(next, data, 0, &err) < 0)
         nbdkit_error("cachezoo: the last flush failed: %s", strerror(err));
-        served_lose(&all.served);
-    }
+    view view = {.bytes = next->get_size(next), .next = next, .read = read_next};
+    if (!self->bypass && view.bytes > 0)
+        served_part(&all.served, &view);
     return 0;
 }
 
@@ -273,35 +282,47 @@ static int cz_pread(nbdkit_next *next, void *data, void *buffer, uint32_t count,
     return served_read(&all.served, &plugin, buffer, count, offset, err);
 }
 
-/* A write of another export invalidates too: a plugin may show one disk under several names. */
-static bool is_durable(const handle *self, uint32_t flags, int failed) {
-    return !failed && ((flags & NBDKIT_FLAG_FUA) || !self->flushes);
+/* The end of a change that must not reach the plugin. */
+static int refuse(writing *now, int *err) {
+    served_write_end(&all.served, now, true);
+    *err = EIO;
+    return -1;
 }
 
+/* The end of a change. One that was to be durable and failed is a flush that failed. */
+static int end_change(const handle *self, writing *now, uint32_t flags, int failed) {
+    bool durable = (flags & NBDKIT_FLAG_FUA) || !self->flushes;
+    if (failed && (flags & NBDKIT_FLAG_FUA))
+        served_lose(&all.served);
+    served_write_end(&all.served, now, durable && !failed);
+    return failed;
+}
+
+/* A write of another export invalidates too: a plugin may show one disk under several names. */
 static int cz_pwrite(nbdkit_next *next, void *data, const void *buffer, uint32_t count, uint64_t offset,
                      uint32_t flags, int *err) {
     handle *self = data;
     writing now;
-    served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN);
+    if (!served_write_begin(&all.served, &now, count, offset, self->bypass ? BYPASSED : WRITTEN))
+        return refuse(&now, err);
     int failed = next->pwrite(next, buffer, count, offset, flags, err);
-    served_write_end(&all.served, &now, is_durable(self, flags, failed));
-    return failed;
+    return end_change(self, &now, flags, failed);
 }
 
 static int cz_zero(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
-    served_write_begin(&all.served, &now, count, offset, ZEROED);
+    if (!served_write_begin(&all.served, &now, count, offset, ZEROED))
+        return refuse(&now, err);
     int failed = next->zero(next, count, offset, flags, err);
-    served_write_end(&all.served, &now, is_durable(data, flags, failed));
-    return failed;
+    return end_change(data, &now, flags, failed);
 }
 
 static int cz_trim(nbdkit_next *next, void *data, uint32_t count, uint64_t offset, uint32_t flags, int *err) {
     writing now;
-    served_write_begin(&all.served, &now, count, offset, TRIMMED);
+    if (!served_write_begin(&all.served, &now, count, offset, TRIMMED))
+        return refuse(&now, err);
     int failed = next->trim(next, count, offset, flags, err);
-    served_write_end(&all.served, &now, is_durable(data, flags, failed));
-    return failed;
+    return end_change(data, &now, flags, failed);
 }
 
 static struct nbdkit_filter filter = {

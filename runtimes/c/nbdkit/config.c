@@ -8,6 +8,8 @@
 const char config_help[] =
     "cz-ssd=FILE           (required) File or block device of the cache, of this disk alone.\n"
     "cz-size=SIZE          (required) Bytes of cached data on it.\n"
+    "cz-format=NAME        What lies on cz-ssd may be overwritten; the refusal to do so says its NAME.\n"
+    "cz-disk=PATH          File or block device behind the cache (the plugin's file=); it is locked.\n"
     "cz-mode=MODE          lru, rejectx or model; model is the default with cz-bundle, else lru.\n"
     "cz-bundle=PATH        Bundle of kind admission, a folder or a .zip.\n"
     "cz-prefetch-bundle=PATH  Bundle of kind prefetch, beside it.\n"
@@ -18,17 +20,18 @@ const char config_help[] =
     "cz-unit=SIZE, cz-block=SIZE  lru, rejectx: bytes of a segment and a block (4096, 262144).\n"
     "cz-volume=NAME        The disk's name, for the model, the log and the tier (disk).\n"
     "cz-export=NAME        The export that is cached; others are passed through (the default export).\n"
-    "cz-sync=BOOL          The tier outlasts a crash of the machine (true).\n"
+    "cz-label=FILE         A small file off the SSD, of this disk alone: the tier outlasts kills and crashes.\n"
     "cz-log=FILE           Requests, as a trace.\n"
     "cz-stats=FILE         Counters as JSON, at the end and every cz-stats-interval=SECONDS (10).";
 
 void config_start(config *config) {
-    *config = (struct config){.mode = -1, .window = -1, .stats_s = 10, .sync = true};
+    *config = (struct config){.mode = -1, .window = -1, .stats_s = 10};
 }
 
 void config_free(config *config) {
     char *texts[] = {config->bundle, config->prefetch_bundle, config->ssd, config->log,
-                     config->stats,  config->prefetch,        config->volume, config->export};
+                     config->stats,  config->prefetch,        config->volume, config->export,
+                     config->disk,   config->file,            config->format, config->label};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         free(texts[k]);
     config_start(config);
@@ -93,13 +96,15 @@ static int take_number(config *config, const char *key, const char *value) {
         config->stats_s = (int)seconds;
         return failed;
     }
-    if (strcmp(key, "cz-sync") == 0) {
-        int truth = nbdkit_parse_bool(value);
-        config->sync = truth == 1;
-        return truth < 0 ? -1 : 0;
-    }
     nbdkit_error("cachezoo: %s is no option of this filter", key);
     return -1;
+}
+
+/* The plugin's own option: it passes on. Of several files none is the disk. */
+static int note_file(config *config, const char *value) {
+    free(config->file);
+    config->file = config->files++ == 0 ? nbdkit_absolute_path(value) : NULL;
+    return config->files == 1 && !config->file ? -1 : 1;
 }
 
 int config_take(config *config, const char *key, const char *value) {
@@ -110,7 +115,11 @@ int config_take(config *config, const char *key, const char *value) {
     } texts[] = {{"cz-bundle", &config->bundle, true},      {"cz-prefetch-bundle", &config->prefetch_bundle, true},
                  {"cz-ssd", &config->ssd, true},            {"cz-log", &config->log, true},
                  {"cz-stats", &config->stats, true},        {"cz-prefetch", &config->prefetch, false},
-                 {"cz-volume", &config->volume, false},     {"cz-export", &config->export, false}};
+                 {"cz-volume", &config->volume, false},     {"cz-export", &config->export, false},
+                 {"cz-disk", &config->disk, true},          {"cz-format", &config->format, false},
+                 {"cz-label", &config->label, true}};
+    if (strcmp(key, "file") == 0)
+        return note_file(config, value);
     if (strncmp(key, "cz-", 3) != 0)
         return 1;
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {

@@ -7,11 +7,12 @@
 
 typedef struct config {
     char *bundle, *prefetch_bundle, *ssd, *log, *stats; /* paths */
+    char *disk, *file; /* the disk's path, as given; the value of the plugin's file=, where that was given once */
+    char *format, *label;
     char *prefetch, *volume, *export; /* export: NULL for the one that the plugin gives to who names none */
     int mode; /* enum cz_mode; -1: CZ_MODEL with a bundle, else CZ_LRU */
     int64_t size, unit_bytes, block_bytes, window, max_misses;
-    int stats_s;
-    bool sync;
+    int stats_s, files; /* files: how many file= there were */
 } config;
 
 /* What lives as long as the filter. */
@@ -21,6 +22,8 @@ typedef struct opened {
     cz_stream names; /* of the log, where there is no model: holds names alone */
     cz_info info;          /* of the admission */
     const char *prefetch;  /* the mode that runs */
+    disk disk;
+    label label;
     served served;
 } opened;
 

@@ -84,14 +84,25 @@ static int open_cache(const config *config, opened *opened, cz_error *error) {
     return cz_fail(error, CZ_NO_MEMORY, "no memory for %lld slots", (long long)served->n_slots);
 }
 
+/* The disk by its path, where that is known. A plugin's file= may be no path of this machine. */
+static int open_disk(const config *config, opened *opened, cz_error *error) {
+    struct stat found;
+    bool known = config->file && stat(config->file, &found) == 0 && (S_ISREG(found.st_mode) || S_ISBLK(found.st_mode));
+    return disk_open(config->disk ? config->disk : known ? config->file : NULL, config->disk != NULL, &opened->disk,
+                     error);
+}
+
 static int open_tier(const config *config, opened *opened, cz_error *error) {
     served *served = &opened->served;
     tier_options options = {.path = config->ssd,
+                            .disk = &opened->disk,
+                            .format = config->format,
                             .slots = served->n_slots,
                             .unit_bytes = served->unit_bytes,
                             .volume = config->volume,
                             .digest = opened->bundles[0] ? opened->info.model_digest : "",
-                            .sync = config->sync};
+                            .label = config->label ? &opened->label : NULL};
+    served->disk = &opened->disk;
     return tier_open(&options, &served->tier, error);
 }
 
@@ -110,14 +121,20 @@ static int open_log(const config *config, opened *opened, cz_error *error) {
 int open_all(const config *config, opened *opened) {
     cz_error error = {0};
     memset(opened, 0, sizeof *opened);
+    opened->disk.fd = -1;
+    opened->label.fd = -1;
     pthread_mutex_init(&opened->served.lock, NULL);
-    opened->served.sync = config->sync;
+    pthread_mutex_init(&opened->served.presence, NULL);
     opened->served.start_us = now_ns() / 1000;
     int code = open_bundles(config, opened, &error);
     if (code == CZ_OK)
         code = name_volume(config, opened, &error);
     if (code == CZ_OK)
         code = open_cache(config, opened, &error);
+    if (code == CZ_OK)
+        code = open_disk(config, opened, &error);
+    if (code == CZ_OK)
+        code = label_open(config->label, &opened->label, &error);
     if (code == CZ_OK)
         code = open_tier(config, opened, &error);
     if (code == CZ_OK && config->log)
@@ -135,7 +152,9 @@ void close_all(opened *opened) {
     if (served->log && cz_log_close(served->log, &error) != CZ_OK)
         nbdkit_error("cachezoo: %s", error.text);
     if (served->tier)
-        tier_close(served->tier, served->attached && !served->failed && !served->lost);
+        tier_close(served->tier, served_end(served));
+    label_close(&opened->label);
+    disk_close(&opened->disk);
     cz_cache_free(served->cache);
     cz_names_free(opened->names.names);
     free(served->slots);
@@ -145,5 +164,6 @@ void close_all(opened *opened) {
         cz_close(opened->bundles[k]);
     }
     pthread_mutex_destroy(&served->lock);
+    pthread_mutex_destroy(&served->presence);
     memset(opened, 0, sizeof *opened);
 }

@@ -44,7 +44,8 @@ static bool sees_all(const reading *self) {
 static bool can_fill(const reading *self, const part *part) {
     const served *served = self->served;
     return sees_all(self) && part->slot >= 0 && !served->slots[part->slot].busy &&
-           part->number * served->unit_bytes < served->backend_bytes && !written_now(served, part->number);
+           part->number * served->unit_bytes < served->backend_bytes && !written_now(served, part->number) &&
+           !maybe_holds(&served->lost, part->number);
 }
 
 /* The units of an access, copied out of it. */
@@ -203,7 +204,7 @@ static void end_fill(served *served, const part *part, bool written, uint32_t cr
         return;
     }
     served_count_error(served, !written, "a write");
-    if (!written || served->failed) {
+    if (!written || served->failed || maybe_holds(&served->lost, part->number)) {
         served->stats.abandoned++;
         served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(part->number * served->unit_bytes));
         return;

@@ -17,15 +17,31 @@ uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* From here on everything goes to the backend, and the next start finds an empty tier. */
+/* From here on everything goes to the backend, and the next start finds an empty tier. Where that cannot be made sure
+ * of, the backend must not change. */
+static void end_cache(served *served) {
+    served->failed = true;
+    served->refuses = tier_kill(served->tier) != 0;
+    if (served->refuses)
+        nbdkit_error("cachezoo: neither the SSD nor the label could be marked as invalid; writes are refused: stop, and "
+                     "remove the label before the next start");
+}
+
 void served_fail(served *served, const char *what) {
     served->stats.ssd_errors++;
     if (served->failed)
         return;
-    served->failed = true;
     nbdkit_error("cachezoo: %s failed on the SSD tier; the cache is bypassed from here on", what);
-    if (tier_kill(served->tier))
-        nbdkit_error("cachezoo: the SSD tier could not be marked as invalid; remove it before the next start");
+    end_cache(served);
+}
+
+void served_resized(served *served) {
+    pthread_mutex_lock(&served->lock);
+    if (!served->failed) {
+        nbdkit_error("cachezoo: the disk has changed its size; the cache is bypassed from here on");
+        end_cache(served);
+    }
+    pthread_mutex_unlock(&served->lock);
 }
 
 /* One I/O to the tier's data. Several failures in a row end the cache; a full filesystem is such a failure. */
@@ -88,19 +104,22 @@ static void blank_tier(served *served) {
         served_fail(served, "an invalidation");
 }
 
-void served_attach(served *served, int64_t backend_bytes, const char *export) {
+void served_attach(served *served, const view *view, const char *export) {
     char note[256];
     pthread_mutex_lock(&served->lock);
     if (!served->attached) {
         served->attached = true;
-        if (served->sync)
-            maybe_add_all(&served->unflushed); /* by whoever wrote before us */
-        served->backend_bytes = backend_bytes;
+        maybe_add_all(&served->unflushed); /* by whoever wrote before us */
+        served->backend_bytes = view->bytes;
         note[0] = 0;
-        if (!served->failed && tier_attach(served->tier, backend_bytes, export, note))
+        proof_begin(served->disk, view);
+        if (!served->failed && tier_attach(served->tier, view, export, note))
             served_fail(served, "opening");
         else if (!served->failed && take_up(served))
             served_fail(served, "taking up (no memory)");
+        served->passing = tier_passing(served->tier);
+        if (!served->failed && served->lost.any && tier_lose(served->tier))
+            served_fail(served, "the mark of a failed flush");
         if (note[0])
             nbdkit_error("cachezoo: %s", note);
     }
@@ -153,6 +172,11 @@ void served_drop(served *served, uint64_t count, uint64_t offset) {
     }
 }
 
+static void add_units(maybe *set, const writing *write) {
+    for (uint64_t number = write->first; number < write->end; number++)
+        maybe_add(set, (int64_t)number);
+}
+
 static void enlist(served *served, writing *self) {
     self->next = served->writes;
     self->link = &served->writes;
@@ -183,7 +207,7 @@ static void settle(served *served, const writing *self) {
     served->stats.settled += waited > 0;
 }
 
-void served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change) {
+bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change) {
     uint64_t unit = (uint64_t)served->unit_bytes;
     pthread_mutex_lock(&served->lock);
     blank_tier(served);
@@ -197,15 +221,15 @@ void served_write_begin(served *served, writing *self, uint64_t count, uint64_t 
         served_drop(served, count, offset);
     if (!served->failed)
         settle(served, self);
+    bool passes = !served->refuses;
     pthread_mutex_unlock(&served->lock);
+    return passes;
 }
 
 void served_write_end(served *served, writing *self, bool durable) {
     pthread_mutex_lock(&served->lock);
-    if (served->sync && !durable) {
-        for (uint64_t number = self->first; number < self->end; number++)
-            maybe_add(&served->unflushed, (int64_t)number);
-    }
+    if (!durable)
+        add_units(&served->unflushed, self);
     *self->link = self->next;
     if (self->next)
         self->next->link = self->link;
@@ -245,29 +269,90 @@ static void publish(served *served) {
     served->n_later = kept;
 }
 
+/* Nobody was connected, and somebody else has written to the disk. */
+static void forget_all(served *served) {
+    if (!served->attached || served->failed)
+        return;
+    nbdkit_error("cachezoo: the disk was written to while no client was connected; nothing that was cached is used");
+    for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
+        const slot_state *state = &served->slots[slot];
+        if (state->ready)
+            served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));
+    }
+    if (!served->failed && tier_settle(served->tier, &served->lock, 0, INT64_MAX) < 0)
+        served_fail(served, "a sync");
+}
+
 uint64_t served_join(served *served) {
+    char witness[65] = "";
+    pthread_mutex_lock(&served->presence);
+    if (served->connections == 0 && served->left.witness[0] && proof_witness(served->disk, witness))
+        served_lose(served);
     pthread_mutex_lock(&served->lock);
+    if (strcmp(witness, served->left.witness) != 0 && served->connections == 0)
+        forget_all(served);
+    served->left.witness[0] = served->left.ends[0] = 0;
     served->joined++;
     uint64_t alone = served->connections++ == 0 ? served->joined : 0;
     pthread_mutex_unlock(&served->lock);
+    pthread_mutex_unlock(&served->presence);
     return alone;
 }
 
+void served_part(served *served, const view *view) {
+    pthread_mutex_lock(&served->presence);
+    if (served->connections == 1 && tier_labelled(served->tier))
+        proof_content(served->disk, view, &served->left);
+    pthread_mutex_unlock(&served->presence);
+}
+
 void served_leave(served *served) {
+    pthread_mutex_lock(&served->presence);
+    if (served->connections == 1 && proof_witness(served->disk, served->left.witness))
+        served_lose(served);
     pthread_mutex_lock(&served->lock);
     served->connections--;
     pthread_mutex_unlock(&served->lock);
+    pthread_mutex_unlock(&served->presence);
+}
+
+const proof *served_end(served *served) {
+    if (!served->attached || served->failed)
+        return NULL;
+    if (served->connections > 0) {
+        view view = proof_view(served->disk);
+        if (proof_witness(served->disk, served->left.witness))
+            served_lose(served);
+        if (tier_labelled(served->tier) && view.bytes == served->backend_bytes)
+            proof_content(served->disk, &view, &served->left);
+    }
+    return &served->left;
 }
 
 void served_lose(served *served) {
     pthread_mutex_lock(&served->lock);
-    served->lost = true;
+    if (!served->lost.any)
+        nbdkit_error("cachezoo: the disk failed to flush; what was written since its last flush is not cached any more");
+    served->lost.any = true;
+    if (!served->attached)
+        maybe_add_all(&served->lost);
+    maybe_join(&served->lost, &served->unflushed);
+    maybe_join(&served->lost, &served->flushing);
+    for (const writing *write = served->writes; write; write = write->next)
+        add_units(&served->lost, write);
+    for (int64_t slot = 0; slot < served->n_slots && !served->failed; slot++) {
+        const slot_state *state = &served->slots[slot];
+        if (state->ready && maybe_holds(&served->lost, state->number))
+            served_drop(served, (uint64_t)served->unit_bytes, (uint64_t)(state->number * served->unit_bytes));
+    }
+    if (!served->failed && served->attached && tier_lose(served->tier))
+        served_fail(served, "the mark of a failed flush");
     pthread_mutex_unlock(&served->lock);
 }
 
 bool served_flush_begin(served *served, bool sees_all) {
     pthread_mutex_lock(&served->lock);
-    bool covers = !served->flush_runs && !served->lost && (sees_all || served->connections <= 1);
+    bool covers = !served->flush_runs && !served->passing && (sees_all || served->connections <= 1);
     if (covers) {
         served->flush_runs = true;
         served->flushing = served->unflushed;
@@ -281,9 +366,7 @@ void served_flush_end(served *served, bool covers, bool done) {
     if (!covers)
         return;
     pthread_mutex_lock(&served->lock);
-    if (!done)
-        maybe_join(&served->unflushed, &served->flushing);
-    maybe_clear(&served->flushing);
+    maybe_clear(&served->flushing); /* where it failed, all of it is lost by now */
     served->flush_runs = false;
     if (done)
         publish(served);

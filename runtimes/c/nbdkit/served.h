@@ -7,7 +7,10 @@
  *   one in the list is not begun. So no fill that could have read old data, or a mixture, ever enters.
  * - A slot that a fill is writing to is busy; nobody else writes there.
  * - What was written to the backend but not flushed may be undone by a crash of the machine. A fill with such data is
- *   used, but enters the table on the device only after the next flush. */
+ *   used, but enters the table on the device only after the next flush.
+ * - After a failed flush nobody knows what of it the backend holds, and a later flush does not say either: Linux reports
+ *   a failed writeback once, and takes the pages for clean. What was written since the last good flush leaves, and is
+ *   not cached again. */
 #ifndef CZ_SERVED_H
 #define CZ_SERVED_H
 
@@ -41,6 +44,7 @@ typedef struct served {
     slot_state *slots;
     writing *writes;
     maybe unflushed, flushing; /* units written since the last flush began; and before it, while it runs */
+    maybe lost;                /* units that a failed flush may have lost */
     bool flush_runs;
     int32_t *later; /* slots that wait for a flush */
     int64_t n_later;
@@ -49,11 +53,17 @@ typedef struct served {
     int32_t volume; /* of cz_intern, or 0 */
     uint64_t start_us;
     bool attached, blank, failed, log_failed; /* blank: the device holds nothing that could be taken up */
-    bool sync;      /* as cz-sync: the tier outlasts a crash of the machine */
+    bool refuses; /* writes: neither SSD nor label could be marked as invalid */
+    disk *disk;
+    pthread_mutex_t presence; /* of connections; it is held where they become none or one */
+    proof left;               /* the disk as the last connection left it */
     int connections, errors; /* open now, of all exports; of the tier, one after the other */
     uint64_t joined; /* connections so far */
-    bool lost; /* a connection has left without its last flush: none of another covers what it wrote */
+    bool passing; /* a flush failed in an earlier run of this boot: nothing enters the table */
 } served;
+
+/* What was cached of the disk is void from here on, as it has another size. */
+void served_resized(served *served);
 
 /* How a request reaches the plugin: an nbdkit_next and its read, without nbdkit in the way. */
 typedef struct backend {
@@ -63,22 +73,29 @@ typedef struct backend {
     uint64_t alone; /* its number, where no other was open as it began; else 0 */
 } backend;
 
-/* Take up the tier for an export of so many bytes; the first call counts. */
-void served_attach(served *served, int64_t backend_bytes, const char *export);
+/* Take up the tier for an export; the first call counts. */
+void served_attach(served *served, const view *view, const char *export);
 int served_read(served *served, const backend *backend, void *data, uint32_t count, uint64_t offset, int *err);
 
 /* What changes the backend: the policy and the log count WRITTEN alone. BYPASSED: a write through another export. */
 enum change { WRITTEN, BYPASSED, ZEROED, TRIMMED };
 
-/* Before and after a change is passed on. */
-void served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change);
+/* Before and after a change is passed on. False: it must not be, and ends at once. */
+bool served_write_begin(served *served, writing *self, uint64_t count, uint64_t offset, enum change change);
 /* durable: it ended well and no crash can undo it. */
 void served_write_end(served *served, writing *self, bool durable);
 
-/* A connection is about to open: its number where it is alone, else 0. It has closed. */
+/* A connection is about to open: its number where it is alone, else 0. It is about to close, and flushed; it has closed.
+ * Where all were closed, and the disk is not as they left it, nothing is cached any more of what was. */
 uint64_t served_join(served *served);
+void served_part(served *served, const view *view);
 void served_leave(served *served);
-/* It is about to close, and its last flush has failed. */
+
+/* The end: how the disk is left. nbdkit that is stopped does not close what is connected. NULL where the next start must
+ * not take up the tier. */
+const proof *served_end(served *served);
+
+/* A flush has failed, or a write that was to be durable. */
 void served_lose(served *served);
 
 /* Before and after a flush by a connection; what begin returned goes to end. It covers what others have written only

@@ -15,30 +15,37 @@
 
 #include "crc32c.h"
 #include "device.h"
+#include "held.h"
 #include "internal.h"
 #include "maybe.h"
 
 #define SECTOR 4096
 #define ENTRIES_TO_SECTOR (SECTOR / (int64_t)sizeof(tier_entry))
-#define VERSION 2
+#define SAMPLES 64 /* slots that are compared with the disk */
+#define EDGE ((int64_t)1 << 20) /* without data at both ends */
+#define VERSION 3
 #define MAGIC "CZTIER\r\n"
 
 typedef struct superblock {
     char magic[8];
-    uint32_t version, clean, sync, zero;
+    uint32_t version, clean;
     unsigned char uuid[16];
-    char boot[40]; /* of the machine's boot in which the tier was opened */
+    char lost[40]; /* the boot in which the disk last failed a flush */
     int64_t unit_bytes, slots, backend_bytes;
     uint64_t generation; /* times opened */
-    char digest[72], volume[256];
-    char export[64]; /* SHA-256 of its name */
+    char digest[72];
+    char volume[65], export[65]; /* SHA-256 of the names */
+    proof disk;                  /* boot and identity as of the opening, the rest as of the clean end */
     uint32_t crc; /* of all above */
 } superblock;
 
 struct tier {
     int fd;
-    bool sync, syncing, failed;
-    int64_t slots, unit_bytes, data_at;
+    const disk *disk;
+    label *label;
+    bool syncing, failed;
+    bool wipe; /* what was overwritten by name leaves no signature at either end */
+    int64_t slots, unit_bytes, table_bytes, data_at;
     tier_entry *table;
     superblock head;
     uint64_t fills, stamps;
@@ -48,7 +55,7 @@ struct tier {
 };
 
 _Static_assert(sizeof(tier_entry) == 32, "an entry has 32 bytes, so that none lies across a sector's end");
-_Static_assert(sizeof(superblock) <= 512, "a superblock lies within a sector");
+_Static_assert(sizeof(superblock) <= SECTOR, "torn, it is damaged, and the tier begins empty");
 
 static int64_t rounded(int64_t bytes) {
     return (bytes + SECTOR - 1) / SECTOR * SECTOR;
@@ -60,34 +67,25 @@ static uint32_t entry_crc(const tier *tier, int64_t slot) {
     return crc32c(crc, &tier->table[slot], offsetof(tier_entry, crc));
 }
 
-static void boot_id(char text[40]) {
-    memset(text, 0, 40);
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    ssize_t got = read(fd, text, 36);
-    close(fd);
-    if (got != 36)
-        memset(text, 0, 40);
+static int size_of(int fd, const struct stat *found, int64_t *bytes) {
+    uint64_t there = (uint64_t)found->st_size;
+    if (S_ISBLK(found->st_mode) && ioctl(fd, BLKGETSIZE64, &there))
+        return -1;
+    *bytes = (int64_t)there;
+    return 0;
 }
 
 /* The bytes that the device must have; a file grows to them. */
 static int make_room(const tier *tier, const char *path, cz_error *error) {
-    int64_t wanted = tier->data_at + tier->slots * tier->unit_bytes;
+    int64_t wanted = tier->data_at + tier->slots * tier->unit_bytes + EDGE, there;
     struct stat found;
-    if (fstat(tier->fd, &found))
+    if (fstat(tier->fd, &found) || size_of(tier->fd, &found, &there))
         return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
-    if (S_ISBLK(found.st_mode)) {
-        uint64_t there = 0;
-        if (ioctl(tier->fd, BLKGETSIZE64, &there))
-            return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
-        if ((uint64_t)wanted > there)
-            return cz_fail(error, CZ_BAD_CALL, "%s: the device has %llu bytes and the tier needs %lld; lower cz-size",
-                           path, (unsigned long long)there, (long long)wanted);
-        return CZ_OK;
-    }
-    if (!S_ISREG(found.st_mode))
-        return cz_fail(error, CZ_BAD_CALL, "%s: neither a file nor a block device", path);
+    if (S_ISBLK(found.st_mode))
+        return wanted <= there ? CZ_OK
+                               : cz_fail(error, CZ_BAD_CALL,
+                                         "%s: the device has %lld bytes and the tier needs %lld; lower cz-size", path,
+                                         (long long)there, (long long)wanted);
     /* The table must never meet a full filesystem: an invalidation is written there. */
     int failed = posix_fallocate(tier->fd, 0, tier->data_at);
     if (!failed && found.st_size < wanted && ftruncate(tier->fd, wanted))
@@ -95,18 +93,57 @@ static int make_room(const tier *tier, const char *path, cz_error *error) {
     return failed ? cz_fail(error, CZ_IO, "%s: no room for the table of the tier: %s", path, strerror(failed)) : CZ_OK;
 }
 
-/* A lock keeps other caches off; a block device is also kept from being mounted, and a mounted one is refused. */
-static int open_device(const char *path, cz_error *error, int *fd) {
+/* Whether the device begins with a tier's superblock, whatever its version and state. */
+static bool begins_as_tier(int fd) {
+    char magic[8];
+    return device_read(fd, magic, sizeof magic, 0) == 0 && memcmp(magic, MAGIC, sizeof magic) == 0;
+}
+
+/* What lies on the device, and is neither a tier nor what may be overwritten by its name, is not touched. A filesystem
+ * may begin behind an old tier's superblock. */
+static int check_held(const tier_options *options, int fd, int64_t bytes, bool *wipe, cz_error *error) {
+    char name[HELD_NAME];
+    int unread = begins_as_tier(fd) ? held_signature(fd, name) : held_name(fd, bytes, name);
+    if (unread)
+        return cz_fail(error, CZ_IO, "%s: what lies there cannot be read", options->path);
+    *wipe = name[0] && options->format && strcmp(options->format, name) == 0;
+    if (!name[0] || *wipe)
+        return CZ_OK;
+    return cz_fail(error, CZ_BAD_CALL, "%s: it is no tier and holds %s; cz-format=%s overwrites that", options->path,
+                   name, name);
+}
+
+/* What can be seen before the device is opened. */
+static int check_place(const tier_options *options, const struct stat *found, cz_error *error) {
+    if (!S_ISBLK(found->st_mode) && !S_ISREG(found->st_mode))
+        return cz_fail(error, CZ_BAD_CALL, "%s: neither a file nor a block device", options->path);
+    if (options->disk->fd >= 0 && disk_same(found, &options->disk->found))
+        return cz_fail(error, CZ_BAD_CALL, "%s: it is the disk itself, or a part of it", options->path);
+    if (S_ISREG(found->st_mode) && disk_is_looped(found))
+        return cz_fail(error, CZ_BAD_CALL, "%s: a loop device lies over it", options->path);
+    return CZ_OK;
+}
+
+/* A lock keeps other caches off; a block device is also kept from being mounted, and a mounted one is refused. A file
+ * that is not there yet is made. */
+static int open_device(const tier_options *options, cz_error *error, int *fd, bool *wipe) {
+    const char *path = options->path;
     struct stat found;
-    bool block = stat(path, &found) == 0 && S_ISBLK(found.st_mode);
-    *fd = open(path, O_RDWR | O_CLOEXEC | (block ? O_EXCL : O_CREAT), 0600);
+    bool there = stat(path, &found) == 0, block = there && S_ISBLK(found.st_mode);
+    int64_t bytes = 0;
+    int code = there ? check_place(options, &found, error) : CZ_OK;
+    if (code != CZ_OK)
+        return code;
+    *fd = open(path, O_RDWR | O_CLOEXEC | (!there ? O_CREAT | O_EXCL : block ? O_EXCL : 0), 0600);
     if (*fd < 0)
         return cz_fail(error, CZ_IO, "%s: %s", path,
                        block && errno == EBUSY ? "it is mounted, or another program uses it" : strerror(errno));
     if (flock(*fd, LOCK_EX | LOCK_NB))
         return cz_fail(error, CZ_IO, "%s: %s", path,
                        errno == EWOULDBLOCK ? "another cache uses this tier" : strerror(errno));
-    return CZ_OK;
+    if (there && size_of(*fd, &found, &bytes))
+        return cz_fail(error, CZ_IO, "%s: %s", path, strerror(errno));
+    return bytes > 0 ? check_held(options, *fd, bytes, wipe, error) : CZ_OK;
 }
 
 int tier_open(const tier_options *options, tier **found, cz_error *error) {
@@ -116,31 +153,34 @@ int tier_open(const tier_options *options, tier **found, cz_error *error) {
         return cz_fail(error, CZ_NO_MEMORY, "%s: no memory", options->path);
     made->slots = options->slots;
     made->unit_bytes = options->unit_bytes;
-    made->sync = options->sync;
-    made->data_at = SECTOR + rounded(options->slots * (int64_t)sizeof(tier_entry));
+    made->disk = options->disk;
+    made->label = options->label;
+    made->fd = -1;
+    made->table_bytes = rounded(options->slots * (int64_t)sizeof(tier_entry));
+    made->data_at = SECTOR + made->table_bytes > EDGE ? SECTOR + made->table_bytes : EDGE;
     made->head.unit_bytes = options->unit_bytes;
     made->head.slots = options->slots;
-    strncpy(made->head.volume, options->volume, sizeof made->head.volume - 1);
+    cz_sha256_of(options->volume, strlen(options->volume), made->head.volume);
     strncpy(made->head.digest, options->digest, sizeof made->head.digest - 1);
     pthread_cond_init(&made->synced, NULL);
-    made->table = calloc(1, (size_t)(made->data_at - SECTOR));
-    int code = open_device(options->path, error, &made->fd);
+    made->table = calloc(1, (size_t)made->table_bytes);
+    int code = open_device(options, error, &made->fd, &made->wipe);
     if (code == CZ_OK && !made->table)
         code = cz_fail(error, CZ_NO_MEMORY, "%s: no memory for the tier's table", options->path);
     if (code == CZ_OK)
         code = make_room(made, options->path, error);
     if (code != CZ_OK) {
-        tier_close(made, false);
+        tier_close(made, NULL);
         return code;
     }
     *found = made;
     return CZ_OK;
 }
 
-static int write_head(tier *tier) {
+static int write_head(tier *tier, superblock *head) {
     unsigned char sector[SECTOR] = {0};
-    tier->head.crc = crc32c(0, &tier->head, offsetof(superblock, crc));
-    memcpy(sector, &tier->head, sizeof tier->head);
+    head->crc = crc32c(0, head, offsetof(superblock, crc));
+    memcpy(sector, head, sizeof *head);
     return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
 }
 
@@ -148,19 +188,27 @@ static int write_head(tier *tier) {
 static int write_entry(tier *tier, int64_t slot) {
     int64_t sector = slot / ENTRIES_TO_SECTOR;
     tier->table[slot].crc = entry_crc(tier, slot);
+    if (!tier->label)
+        return 0;
     return device_write(tier->fd, tier->table + sector * ENTRIES_TO_SECTOR, SECTOR, SECTOR + sector * SECTOR);
+}
+
+static bool is_sound(const superblock *found) {
+    return memcmp(found->magic, MAGIC, sizeof found->magic) == 0 && found->version == VERSION &&
+           found->crc == crc32c(0, found, offsetof(superblock, crc));
 }
 
 /* Why the superblock found is not that of this cache; NULL where it is. */
 static const char *foreign(const tier *tier, const superblock *found, int64_t backend_bytes) {
-    char boot[40];
-    boot_id(boot);
+    const char *boot = tier->head.disk.boot;
     if (memcmp(found->magic, MAGIC, sizeof found->magic) != 0)
         return "it holds no tier";
     if (found->crc != crc32c(0, found, offsetof(superblock, crc)))
         return "its superblock is damaged";
     if (found->version != VERSION)
         return "its format is of another version";
+    if (found->slots == 0)
+        return "it was marked as invalid";
     if (found->unit_bytes != tier->unit_bytes || found->slots != tier->slots)
         return "its geometry is another";
     if (found->backend_bytes != backend_bytes)
@@ -169,10 +217,8 @@ static const char *foreign(const tier *tier, const superblock *found, int64_t ba
         return "it is of another volume";
     if (memcmp(found->export, tier->head.export, sizeof found->export) != 0)
         return "it is of another export";
-    if (!found->clean && !found->sync && (!boot[0] || memcmp(found->boot, boot, sizeof boot) != 0))
-        return "the machine was restarted while it was in use with cz-sync=false";
-    if (!found->clean && !found->sync && tier->sync) /* it may hold what the disk has not flushed */
-        return "it was in use with cz-sync=false and did not end";
+    if (boot[0] && memcmp(found->lost, boot, sizeof found->lost) == 0)
+        return "the disk failed to flush since the machine was started; until the next start nothing is kept";
     return NULL;
 }
 
@@ -189,60 +235,154 @@ static void keep_valid(tier *tier, int64_t backend_bytes) {
     }
 }
 
+static int wipe_ends(const tier *tier) {
+    struct stat found;
+    int64_t bytes;
+    void *zeros = calloc(1, (size_t)EDGE);
+    int failed = !zeros || fstat(tier->fd, &found) || size_of(tier->fd, &found, &bytes) ||
+                 device_write(tier->fd, zeros, (size_t)EDGE, 0) ||
+                 device_write(tier->fd, zeros, (size_t)EDGE, bytes - EDGE);
+    free(zeros);
+    return failed ? -1 : 0;
+}
+
 /* A new uuid makes every entry on the device one of another tier. */
 static int begin_anew(tier *tier) {
-    memset(tier->table, 0, (size_t)(tier->data_at - SECTOR));
+    if (tier->wipe && wipe_ends(tier))
+        return -1;
+    memset(tier->table, 0, (size_t)tier->table_bytes);
     tier->head.generation = 0;
     tier->fills = tier->stamps = 0;
     return getrandom(tier->head.uuid, sizeof tier->head.uuid, 0) == sizeof tier->head.uuid ? 0 : -1;
 }
 
-int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note[256]) {
+static bool equal(const char *one, const char *other) {
+    return one[0] && strcmp(one, other) == 0;
+}
+
+/* Why nothing shows that what the tier held is what the disk holds; NULL where something does. `sample`: the disk may have
+ * been written to by this cache alone, and its blocks are to be compared. */
+static const char *unproven(const tier *tier, const superblock *found, bool *sample) {
+    const proof *then = &found->disk, *now = &tier->head.disk;
+    *sample = false;
+    if (found->clean && equal(then->witness, now->witness))
+        return NULL;
+    if (found->clean && then->witness[0] && now->witness[0] && equal(then->boot, now->boot))
+        return "the disk was written to without the cache, or is another";
+    if (!tier->label)
+        return found->clean ? "nothing shows that the disk was not written to since then; cz-label= would"
+                            : "it was in use and did not end, and there is no cz-label=";
+    if (!label_is(tier->label, found->uuid, found->generation))
+        return "the label is of another tier, or of another state of it";
+    if (!now->identity[0])
+        return "nothing tells the disk from others: no WWN, no UUID";
+    if (!equal(then->identity, now->identity))
+        return "it is of another disk";
+    if (found->clean && then->ends[0] && !equal(then->ends, now->ends))
+        return "the disk was written to without the cache";
+    *sample = true;
+    return NULL;
+}
+
+/* Whether the disk holds in a slot's unit what the slot does; what cannot be read or has a wrong CRC says nothing. */
+static bool agrees(tier *tier, const view *view, int64_t slot, unsigned char *units) {
+    const tier_entry *entry = &tier->table[slot];
+    int64_t from = entry->number * tier->unit_bytes, there = view->bytes - from;
+    size_t size = (size_t)(there < tier->unit_bytes ? there : tier->unit_bytes);
+    int err;
+    if (tier_read(tier, slot, units) || crc32c(0, units, (size_t)tier->unit_bytes) != entry->data_crc)
+        return true;
+    return view->read(view->next, units + tier->unit_bytes, (uint32_t)size, (uint64_t)from, &err) == 0 &&
+           memcmp(units, units + tier->unit_bytes, size) == 0;
+}
+
+/* Slots all over the table, compared with the disk. */
+static bool samples_agree(tier *tier, const view *view) {
+    unsigned char *units = malloc(2 * (size_t)tier->unit_bytes);
+    int64_t step = tier->slots / SAMPLES > 0 ? tier->slots / SAMPLES : 1;
+    bool agree = units != NULL;
+    for (int64_t first = 0; first < tier->slots && agree; first += step) {
+        int64_t slot = first; /* the first that is in use of each part */
+        while (slot < first + step && slot < tier->slots && tier->table[slot].fill == 0)
+            slot++;
+        if (slot < first + step && slot < tier->slots)
+            agree = agrees(tier, view, slot, units);
+    }
+    free(units);
+    return agree;
+}
+
+/* What the device holds, into the table; or why it does not count. */
+static const char *take_up(tier *tier, const superblock *found, const view *view) {
+    bool sample;
+    const char *why = foreign(tier, found, view->bytes);
+    if (!why)
+        why = unproven(tier, found, &sample);
+    if (why)
+        return why;
+    memcpy(tier->head.uuid, found->uuid, sizeof found->uuid);
+    tier->head.generation = found->generation;
+    if (device_read(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR))
+        return "its table cannot be read";
+    keep_valid(tier, view->bytes);
+    return sample && !samples_agree(tier, view) ? "the disk holds something else than the tier" : NULL;
+}
+
+/* The next generation, on both sides, before anything is written to the disk. Between the two neither is believed. */
+static int open_generation(tier *tier) {
+    tier->head.clean = 0;
+    tier->head.generation++;
+    if (write_head(tier, &tier->head))
+        return -1;
+    return tier->label ? label_write(tier->label, tier->head.uuid, tier->head.generation) : 0;
+}
+
+int tier_attach(tier *tier, const view *view, const char *export, char note[256]) {
+    static const unsigned char blank[SECTOR];
     unsigned char sector[SECTOR] = {0};
     superblock found;
-    char name[65];
+    superblock *head = &tier->head;
     note[0] = 0;
-    cz_sha256_of(export, strlen(export), name);
-    memcpy(tier->head.export, name, sizeof tier->head.export);
+    cz_sha256_of(export, strlen(export), head->export);
+    proof_boot(head->disk.boot);
+    (void)proof_witness(tier->disk, head->disk.witness); /* "" where it fails: nothing is shown */
+    if (tier->label)
+        proof_content(tier->disk, view, &head->disk);
     int unread = device_read(tier->fd, sector, SECTOR, 0);
     memcpy(&found, sector, sizeof found);
-    const char *why = unread ? "its superblock cannot be read" : foreign(tier, &found, backend_bytes);
-    if (!why) {
-        memcpy(tier->head.uuid, found.uuid, sizeof found.uuid);
-        tier->head.generation = found.generation;
-        if (device_read(tier->fd, tier->table, (size_t)(tier->data_at - SECTOR), SECTOR))
-            why = "its table cannot be read";
-        else
-            keep_valid(tier, backend_bytes);
-    }
-    static const unsigned char blank[SECTOR];
+    const char *why = unread ? "its superblock cannot be read" : take_up(tier, &found, view);
+    if (is_sound(&found))
+        memcpy(head->lost, found.lost, sizeof found.lost);
     if (why && begin_anew(tier))
         return -1;
     if (why && memcmp(sector, blank, SECTOR) != 0)
         snprintf(note, 256, "the SSD tier begins empty: %s", why);
-    memcpy(tier->head.magic, MAGIC, sizeof tier->head.magic);
-    boot_id(tier->head.boot);
-    tier->head.version = VERSION;
-    tier->head.clean = 0;
-    tier->head.sync = tier->sync;
-    tier->head.backend_bytes = backend_bytes;
-    tier->head.generation++;
-    return write_head(tier);
+    memcpy(head->magic, MAGIC, sizeof head->magic);
+    head->version = VERSION;
+    head->backend_bytes = view->bytes;
+    head->disk.witness[0] = head->disk.ends[0] = 0;
+    return open_generation(tier);
 }
 
-void tier_close(tier *tier, bool clean) {
+void tier_close(tier *tier, const proof *left) {
     if (!tier)
         return;
-    if (clean && !tier->failed) {
+    if (left && !tier->failed && !tier_passing(tier)) {
         tier->head.clean = 1;
-        if (!device_write(tier->fd, tier->table, (size_t)(tier->data_at - SECTOR), SECTOR) && !fdatasync(tier->fd))
-            (void)write_head(tier); /* where it fails the next start takes the tier for one that was killed */
+        memcpy(tier->head.disk.witness, left->witness, sizeof left->witness);
+        memcpy(tier->head.disk.ends, left->ends, sizeof left->ends);
+        if (!device_write(tier->fd, tier->table, (size_t)tier->table_bytes, SECTOR) && !fdatasync(tier->fd))
+            (void)write_head(tier, &tier->head); /* where it fails the next start takes the tier for one that was killed */
     }
     if (tier->fd >= 0)
         close(tier->fd);
     pthread_cond_destroy(&tier->synced);
     free(tier->table);
     free(tier);
+}
+
+bool tier_labelled(const tier *tier) {
+    return tier->label != NULL;
 }
 
 const tier_entry *tier_at(const tier *tier, int64_t slot) {
@@ -269,6 +409,8 @@ int tier_clear(tier *tier, int64_t slot) {
 static bool is_unsettled(const tier *tier, int64_t first, int64_t count) {
     if (tier->cleared == tier->settled)
         return false;
+    if (count == INT64_MAX)
+        return true;
     for (int64_t number = first; number < first + count; number++) {
         if (maybe_holds(&tier->now, number) || maybe_holds(&tier->underway, number))
             return true;
@@ -295,7 +437,7 @@ static int sync_once(tier *tier, pthread_mutex_t *lock) {
 }
 
 int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count) {
-    if (!tier->sync || tier->failed || !is_unsettled(tier, first, count))
+    if (!tier->label || tier->failed || !is_unsettled(tier, first, count))
         return tier->failed ? -1 : 0;
     uint64_t wanted = tier->cleared;
     while (!tier->failed && tier->settled < wanted) {
@@ -307,17 +449,30 @@ int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count)
     return tier->failed ? -1 : 1;
 }
 
+/* Still a tier, so that the next start may write to it, but one without slots. */
 int tier_blank(tier *tier) {
-    unsigned char sector[SECTOR] = {0};
-    return device_write(tier->fd, sector, SECTOR, 0) || fdatasync(tier->fd) ? -1 : 0;
+    superblock none = {.magic = MAGIC, .version = VERSION};
+    memcpy(none.lost, tier->head.lost, sizeof none.lost);
+    return write_head(tier, &none);
 }
 
+int tier_lose(tier *tier) {
+    memcpy(tier->head.lost, tier->head.disk.boot, sizeof tier->head.lost);
+    return write_head(tier, &tier->head);
+}
+
+bool tier_passing(const tier *tier) {
+    return equal(tier->head.disk.boot, tier->head.lost);
+}
+
+/* Without a label it is enough that the clean mark has gone, or where it has not, that the disk is written to. */
 int tier_kill(tier *tier) {
     tier->failed = true;
     pthread_cond_broadcast(&tier->synced);
-    if (tier_blank(tier) == 0)
-        return 0;
-    return ftruncate(tier->fd, 0) || fsync(tier->fd) ? -1 : 0;
+    bool marked = tier->label && label_void(tier->label) == 0;
+    marked = tier_blank(tier) == 0 || marked;
+    marked = marked || (ftruncate(tier->fd, 0) == 0 && fsync(tier->fd) == 0);
+    return marked || !tier->label ? 0 : -1;
 }
 
 int tier_read(tier *tier, int64_t slot, void *unit) {

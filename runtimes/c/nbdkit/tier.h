@@ -1,12 +1,19 @@
 /* The SSD tier: which unit of the backend lies in which slot of a file or block device, and the data.
  *
- * On the device, little-endian: a superblock of 4 KiB; a table of 32 bytes for each slot; the slots' data. Every part
- * has a CRC-32C. An entry's covers the tier's uuid and the slot's number too, so an entry of an earlier tier, or one
+ * On the device, little-endian: a superblock of 4 KiB; a table of 32 bytes for each slot; the slots' data. Data lies
+ * neither in the first nor in the last MiB, where a cached block could be taken for a filesystem of the device. Every
+ * part has a CRC-32C. An entry's covers the tier's uuid and the slot's number too, so an entry of an earlier tier, or one
  * in the wrong place, is none. An entry holds the CRC of its data, and every read checks it: data that is older or
  * newer than its entry, or torn, is never given out.
  *
- * What the checks cannot show is an entry and data that fit together, but are older than the backend. So the unit
- * leaves the table, durably, before a write to the backend is passed on: tier_clear, then tier_settle.
+ * What the checks cannot show is an entry and data that fit together, but are older than the backend, or of another.
+ * So a tier is taken up only if one of these holds:
+ * - It ended cleanly, and the kernel's account of the disk is that of the end: nobody has written since. The clean mark
+ *   goes, durably, before anything else happens.
+ * - There is a label, off the SSD, of the same tier and generation; the disk is the same by its identity; its ends, after
+ *   a clean end, and samples of its blocks are what they were. Then the unit leaves the table, durably, before a write
+ *   to the backend is passed on: tier_clear, then tier_settle. Where that cannot be written the label is voided.
+ * Without a label the table is written at a clean end alone.
  *
  * The caller holds its lock in all calls but tier_read and tier_write. */
 #ifndef CZ_TIER_H
@@ -17,6 +24,9 @@
 #include <stdint.h>
 
 #include "cachezoo.h"
+#include "disk.h"
+#include "label.h"
+#include "proof.h"
 
 typedef struct tier_entry {
     int64_t number; /* of the unit in the backend */
@@ -31,21 +41,25 @@ typedef struct tier_options {
     int64_t slots, unit_bytes;
     const char *volume; /* the name that the tier is of; another one's tier is not read */
     const char *digest; /* of the model that fills it, for the record */
-    bool sync;          /* invalidations survive a crash of the machine; false: that of the process alone */
+    const disk *disk;   /* which the tier is of, and must not lie on */
+    const char *format; /* the name of what may be overwritten, or NULL; as of held.h */
+    label *label;       /* the tier outlasts kills and crashes of the machine; NULL: clean ends alone */
 } tier_options;
 
 typedef struct tier tier;
 
-/* Open and lock the device, and see that it has room. */
+/* Open and lock the device, see that nothing is lost by writing to it, and that it has room. Nothing is written. */
 int tier_open(const tier_options *options, tier **found, cz_error *error);
-/* Take up what the device holds for an export of so many bytes, or begin anew; `note` says why, or is empty. Returns
- * -1 where the device cannot be written. */
-int tier_attach(tier *tier, int64_t backend_bytes, const char *export, char note[256]);
+/* Take up what the device holds for an export, or begin anew; `note` says why, or is empty. Returns -1 where device or
+ * label cannot be written. */
+int tier_attach(tier *tier, const view *view, const char *export, char note[256]);
 /* Before it is taken up: what the device holds is not to be; -1 where that cannot be written. */
 int tier_blank(tier *tier);
-/* End; clean: all that was used last is written, and the next start can tell. */
-void tier_close(tier *tier, bool clean);
+/* End; with what shows that the disk is as it was left: all that was used last is written, and the next start can
+ * tell. NULL: as after a kill. */
+void tier_close(tier *tier, const proof *left);
 
+bool tier_labelled(const tier *tier);
 const tier_entry *tier_at(const tier *tier, int64_t slot);
 void tier_use(tier *tier, int64_t slot); /* the slot is used later than all others */
 
@@ -53,9 +67,14 @@ void tier_use(tier *tier, int64_t slot); /* the slot is used later than all othe
 int tier_set(tier *tier, int64_t slot, int64_t number, uint32_t data_crc);
 int tier_clear(tier *tier, int64_t slot);
 /* Wait until the units [first, first + count) that were cleared are so for good: 1 where it had to, 0, or -1 where the
- * device fails. Gives up the lock meanwhile. */
+ * device fails. INT64_MAX: all units. Gives up the lock meanwhile. Nothing to do without a label. */
 int tier_settle(tier *tier, pthread_mutex_t *lock, int64_t first, int64_t count);
-/* Nothing on the device is to be trusted again; -1 where not even that could be written. */
+/* A flush of the disk has failed: for as long as the machine is not restarted it may show what it has lost, so until then
+ * no later run keeps anything. -1 where that cannot be recorded. */
+int tier_lose(tier *tier);
+bool tier_passing(const tier *tier); /* such a run */
+/* Nothing on the device is to be trusted again; -1 where that could be written neither there nor to the label, and is
+ * needed. */
 int tier_kill(tier *tier);
 
 int tier_read(tier *tier, int64_t slot, void *unit);

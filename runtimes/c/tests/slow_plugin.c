@@ -1,7 +1,9 @@
 /* An nbdkit plugin for tests of caches: a file whose reads and writes take time on both sides of the moment when they
  * happen. So what a read returns may be older than a write that ended before the read did.
  *
- *   nbdkit slow_plugin.so file=DISK slow-us=1000 */
+ *   nbdkit slow_plugin.so file=DISK slow-us=1000 broken=FILE
+ *
+ * While `broken` is there a flush fails. What was written before is still read, as from the page cache of Linux. */
 #define NBDKIT_API_VERSION 2
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,7 @@
 
 #define THREAD_MODEL NBDKIT_THREAD_MODEL_PARALLEL
 
-static char *path;
+static char *path, *broken;
 static unsigned most_us = 1000;
 static int fd = -1;
 
@@ -30,12 +32,13 @@ static void wait_a_little(void) {
 static int slow_config(const char *key, const char *value) {
     if (strcmp(key, "slow-us") == 0)
         return nbdkit_parse_unsigned(key, value, &most_us);
-    if (strcmp(key, "file") != 0) {
+    char **text = strcmp(key, "file") == 0 ? &path : strcmp(key, "broken") == 0 ? &broken : NULL;
+    if (!text) {
         nbdkit_error("unknown parameter %s", key);
         return -1;
     }
-    path = nbdkit_absolute_path(value);
-    return path ? 0 : -1;
+    *text = nbdkit_absolute_path(value);
+    return *text ? 0 : -1;
 }
 
 static int slow_get_ready(void) {
@@ -49,6 +52,7 @@ static void slow_unload(void) {
     if (fd >= 0)
         close(fd);
     free(path);
+    free(broken);
 }
 
 static void *slow_open(int readonly) {
@@ -94,6 +98,10 @@ static int slow_zero(void *handle, uint32_t count, uint64_t offset, uint32_t fla
 
 static int slow_flush(void *handle, uint32_t flags) {
     (void)handle, (void)flags;
+    if (broken && access(broken, F_OK) == 0) {
+        nbdkit_set_error(EIO);
+        return -1;
+    }
     return fdatasync(fd);
 }
 
