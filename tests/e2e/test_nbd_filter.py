@@ -394,7 +394,7 @@ SANITIZERS = {"": {}, "asan": CHECKED, "tsan": {"OPTIMISE": "-O1", "EXTRA_CFLAGS
 
 @pytest.mark.parametrize(
     "sanitizer",
-    ["", pytest.param("asan", marks=pytest.mark.slow(seconds=40)), pytest.param("tsan", marks=pytest.mark.long)],
+    ["", *(pytest.param(name, marks=pytest.mark.long) for name in ("asan", "tsan"))],
 )
 def test_clients_of_one_disk_see_each_others_writes(tmp_path_factory, slow, folder, sanitizer):
     built = make(tmp_path_factory, "filter", **SANITIZERS[sanitizer]) / "nbdkit-cachezoo-filter.so"

@@ -80,6 +80,7 @@ def wait_for(condition, seconds: float = 300) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_a_killed_study_goes_on_and_gives_the_bytes_of_one_that_was_not(project: Path, made) -> None:
     asked = ("--category", "alpha", "--seeds", "2", "--out", "o.json")
     words = (*asked, "--set", "fit.caching.max_epochs=1,2", "--jobs", "1")

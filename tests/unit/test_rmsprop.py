@@ -27,7 +27,8 @@ def test_steps_are_those_of_torch_but_for_the_last_digit_of_the_root():
             optimizer.param_groups[0]["lr"] *= 0.9
             optimizer.step()
     for mine, theirs in zip(network.parameters(), other.parameters(), strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-7)
+        # Steps are up to 0.1; a root's last digit grows where the next gradients are of weights that differ in theirs.
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=2e-5)
 
 
 def test_the_root_is_not_torch_s(monkeypatch: pytest.MonkeyPatch):

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.needs("public_traces")
 def test_the_table_of_agreement_holds_on_oltp():
     command = [sys.executable, "benchmarks/agreement.py", "--trace", "OLTP", "--share", "0.1"]
