@@ -48,5 +48,5 @@ def flash_lines(run: Sequence[str], model: bool, flash: FlashMetrics, mode: str)
         how = [f"cz-mode={run[0]} cz-window={window:.0f} 'cz-prefetch={mode}'"]
     else:
         return ""
-    options = " \\\n".join(["cz-ssd=/dev/nvme0n1p4 cz-size=64G", *how])
-    return f"nbdkit -U disk.sock file /dev/sdb \\\n--filter={FILTER} \\\n{options}"
+    options = " \\\n".join(["cz-ssd=/dev/disk/by-id/nvme-SSD-part4 cz-size=64G", *how])
+    return f"nbdkit -U disk.sock file /dev/disk/by-id/ata-DISK \\\n--filter={FILTER} \\\n{options}"
