@@ -1,5 +1,6 @@
 """What tests need of a machine: how it is found, and which Debian packages bring it."""
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable
@@ -65,6 +66,11 @@ def nbdfuse() -> bool:
     return programs("nbdfuse", "fusermount3")() and os.path.exists("/dev/fuse")
 
 
+def modules(*names: str) -> Callable[[], bool]:
+    """A check that looks for all of some Python modules."""
+    return lambda: all(importlib.util.find_spec(name) for name in names)
+
+
 TRACES = "CACHEZOO_PUBLIC_TRACES"
 LOOP = ("addpart", "losetup", "mkfs.ext4", "mount", "umount")
 # Debian has no system without these.
@@ -86,6 +92,8 @@ CAPABILITIES = {
     "nbdkit": Capability(nbdkit, ("nbdkit", "nbdkit-plugin-dev")),
     "nbdfuse": Capability(nbdfuse, ("libnbd-bin", "fuse3"), "a kernel with FUSE"),
     "chromium": Capability(programs("chromium"), ("chromium", "fonts-dejavu-core")),
+    # Not in the lock: its boto3 is newer than what dvc-s3 takes.
+    "s3": Capability(modules("dvc_s3", "moto"), otherwise="pip install dvc-s3 'moto[s3]'"),
     "public_traces": Capability(lambda: os.path.isdir(os.environ.get(TRACES, "")), otherwise=f"set {TRACES}"),
 }
 

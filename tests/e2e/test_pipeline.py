@@ -284,7 +284,30 @@ def test_a_typo_in_conf_is_one_line_and_params_stay(copied):
     overrides.write_text(before)
 
 
-def test_another_clone_pulls_what_was_pushed_and_has_nothing_to_do(first, tmp_path):
+@pytest.fixture
+def bucket(monkeypatch):
+    """A bucket of an S3 server on this machine: its address there, and the option that names the server."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    for name, value in (("ACCESS_KEY_ID", "t"), ("SECRET_ACCESS_KEY", "t"), ("DEFAULT_REGION", "us-east-1")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        boto3.client("s3", endpoint_url=endpoint).create_bucket(Bucket="team")
+        yield "s3://team/cachezoo", endpoint
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    "remote", ["folder", pytest.param("bucket", marks=[pytest.mark.long, pytest.mark.needs("s3")])]
+)
+def test_another_clone_pulls_what_was_pushed_and_has_nothing_to_do(first, tmp_path, request, remote):
+    place, endpoint = request.getfixturevalue(remote) if remote == "bucket" else (str(tmp_path / "remote"), "")
     shutil.copytree(first, tmp_path / "one", symlinks=True)
     for name in ("home", "tmp"):
         (tmp_path / name).mkdir()
@@ -296,8 +319,10 @@ def test_another_clone_pulls_what_was_pushed_and_has_nothing_to_do(first, tmp_pa
     settle(tmp_path / "two")
     for name, words in (("one", ("push",)), ("two", ("pull",)), ("two", ("repro",))):
         if words != ("repro",):
-            added = dvc(tmp_path / name, "remote", "add", "--local", "-d", "team", str(tmp_path / "remote"))
+            added = dvc(tmp_path / name, "remote", "add", "--local", "-d", "team", place)
             assert added.returncode == 0, added.stderr
+            if endpoint:
+                dvc(tmp_path / name, "remote", "modify", "--local", "team", "endpointurl", endpoint)
         done = dvc(tmp_path / name, *words)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "Data and pipelines are up to date" in done.stdout

@@ -54,7 +54,7 @@ def settle(folder: Path) -> None:
 
 def environment(folder: Path) -> dict[str, str]:
     """Of a program in a clone: its own sources, and the kernels that this checkout has compiled."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG") or name.startswith("AWS_")}
     outside = {"HOME": str(folder.parent / "home"), "TMPDIR": str(folder.parent / "tmp")}
     kernels = os.environ.get("CACHEZOO_CACHE_DIR", str(ROOT / ".cache"))
     # One job at a time: on tiny traces a process takes longer to start than its job.
