@@ -224,6 +224,9 @@ def main(words: list[str] | None = None) -> int:
         return status
     except (RuntimeFault, OSError, csv.Error, UnicodeDecodeError) as error:
         print(f"cachezoo-bundle: {error}", file=sys.stderr)
-        with contextlib.suppress(OSError):  # so that nothing is left to write as the interpreter ends
-            sys.stdout.close()
+        try:
+            sys.stdout.flush()
+        except OSError:  # closed, so that nothing is left to write as the interpreter ends
+            with contextlib.suppress(OSError):
+                sys.stdout.close()
         return 2

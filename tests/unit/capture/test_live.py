@@ -110,7 +110,8 @@ def test_what_a_device_is_asked_is_its_trace(tmp_path, loop):
     trace = read_trace(out)
     assert (found.requests, found.ended, found.lost_events) == (len(trace), "time", 0)
     assert set(trace.offset.tolist()) == {0, 32 * MIB} and set(trace.size.tolist()) == {8192}
-    assert set(trace.op.tolist()) == {0} and (trace.latency_us >= 0).all()
+    assert set(trace.op.tolist()) == {0}
+    assert (trace.latency_us[:-1] >= 0).all()  # the last one may be under way as the time is over
     assert trace.time_us[0] == 0 < trace.time_us[-1] and found.seconds == 1.5
     assert set(texts(trace.volume)) == {loop.name}
     meta = read_meta(out)
