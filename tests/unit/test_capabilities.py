@@ -126,13 +126,14 @@ def test_every_capability_says_what_brings_it():
 
 
 def test_ci_requires_what_the_tests_need_and_installs_what_brings_it():
-    """Public traces are required where they are there; everything else ci/packages.txt or the kernel gives."""
+    """Public traces are required where they are there, S3 is not; ci/packages.txt or the kernel gives the rest."""
     sources = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
     calls = [names for source in sources for names in re.findall(r"mark\.needs\(([^)]+)\)", source)]
     marked = {name for names in calls for name in re.findall(r'"(\w+)"', names)}
     ci = (ROOT / ".ci/run").read_text()
     required = set(re.search(r"^required=([\w,]+)$", ci, re.MULTILINE)[1].split(","))
-    assert marked | {"public_traces"} == set(CAPABILITIES) == required | {"public_traces"}
+    optional = {"public_traces", "s3"}
+    assert marked | optional == set(CAPABILITIES) == required | optional
     assert "required=$required,public_traces" in ci
     listed = (ROOT / "ci/packages.txt").read_text().split()
     assert {package for name in required for package in CAPABILITIES[name].packages} <= set(listed)

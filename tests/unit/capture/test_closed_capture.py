@@ -87,7 +87,7 @@ ISSUERS = {
     "build": ("ar", "as", "grep", "ld", "make", "python"),
     # What these write goes to the disk later, by the kernel's hand.
     "dbench": ("dbench", "kworker"),
-    "postmark": ("postmark", "kworker"),
+    "postmark": ("postmark", "kworker", "tar"),
     "maildir": ("python",),
     "mariadb": ("mariadbd",),
     "rocksdb": ("db_bench", "rocksdb"),
