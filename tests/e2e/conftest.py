@@ -1,10 +1,15 @@
-"""The tiny pipeline: run once for all tests and processes of a session, and copied for those that change something."""
+"""The tiny pipeline: run once for all tests and processes of a session, and copied for those that change something.
+
+And what tests of the mounted cache are run with.
+"""
 
 import os
 
 import pytest
 
+from tests.c_library import make
 from tests.e2e.workspace import copied, run_once
+from tests.nbd_filter import build_plugin
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +29,15 @@ def made(ran, tmp_path_factory):
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
         patch.setenv("CACHEZOO_JOBS", "1")
         yield copied(ran, tmp_path_factory.mktemp("tiny") / "copy")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The filter."""
+    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
+
+
+@pytest.fixture(scope="session")
+def slow(tmp_path_factory):
+    """A plugin of nbdkit whose disk is slow."""
+    return build_plugin(tmp_path_factory.mktemp("plugin") / "slow.so")

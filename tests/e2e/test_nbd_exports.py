@@ -4,16 +4,10 @@ import time
 
 import pytest
 
-from tests.c_library import make
 from tests.e2e.test_nbd_filter import UNIT, counters, labelled, read_all, tier, wait_for_text
 from tests.nbd_filter import serve
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from cachezoo.seeds import derive_seed
-from tests.c_library import make
 from tests.e2e.test_nbd_filter import UNIT, labelled, read_all, tier, wait_for_text
 from tests.nbd_campaign import build_failing
 from tests.nbd_filter import serve
@@ -27,11 +26,6 @@ SIDES = [
 ]  # fmt: skip
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
 
 
 @pytest.fixture(scope="module")

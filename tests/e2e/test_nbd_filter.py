@@ -26,7 +26,7 @@ from cachezoo.traces.store import read_trace
 from tests.c_library import CHECKED, make
 from tests.nbd_crashes import run as run_crashes
 from tests.nbd_crashes import set_up
-from tests.nbd_filter import build_plugin, refused, sanitizing, serve
+from tests.nbd_filter import refused, sanitizing, serve
 from tests.nbd_kills import run as run_kills
 
 ROOT = Path(__file__).parents[2]
@@ -35,16 +35,6 @@ CAPTURED = ROOT / "data/raw/captured/web_test.parquet"
 UNIT, REPLAYED = 4096, 12_000
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
-
-
-@pytest.fixture(scope="module")
-def slow(tmp_path_factory):
-    return build_plugin(tmp_path_factory.mktemp("plugin") / "slow.so")
 
 
 @pytest.fixture

@@ -8,25 +8,14 @@ from contextlib import contextmanager
 import pytest
 
 from cachezoo.seeds import derive_seed
-from tests.c_library import make
 from tests.e2e.test_nbd_filter import UNIT, counters, labelled, read_all, tier, wait_for_text
-from tests.nbd_filter import build_plugin, serve
+from tests.nbd_filter import serve
 
 UNITS = 256
 LOST, KEPT, LATER = range(0, 64), range(64, 128), range(128, 192)
 FUA = 1
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
-
-
-@pytest.fixture(scope="module")
-def slow(tmp_path_factory):
-    return build_plugin(tmp_path_factory.mktemp("plugin") / "slow.so")
 
 
 @pytest.fixture

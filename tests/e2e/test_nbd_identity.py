@@ -12,7 +12,6 @@ from contextlib import contextmanager
 import pytest
 
 from cachezoo.seeds import derive_seed
-from tests.c_library import make
 from tests.e2e.test_nbd_filter import UNIT, counters, labelled, read_all, tier
 from tests.e2e.test_nbd_ssd import command, loop
 from tests.nbd_filter import refused, serve
@@ -21,11 +20,6 @@ UNITS = 256
 NAMED = [pytest.param(tier, id="plain"), pytest.param(labelled, id="labelled")]
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
 
 
 def content(name):

@@ -8,18 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.c_library import make
 from tests.e2e.test_nbd_filter import counters, tier
 from tests.nbd_filter import refused, serve, wait_for_path
 
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
 
 
 def command(*words):

@@ -11,18 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.c_library import make
 from tests.e2e.test_nbd_filter import counters, read_all, tier
 from tests.nbd_filter import refused, serve
 
 SIZE = 16 << 20
 
 pytestmark = pytest.mark.needs("nbdkit", "gcc")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return make(tmp_path_factory, "filter") / "nbdkit-cachezoo-filter.so"
 
 
 @pytest.fixture
