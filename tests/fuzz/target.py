@@ -26,12 +26,14 @@ class Target:
         seeds: valid inputs.
         mutate: an input made from a valid one, by the choices of a generator.
         check: reads an input, with a folder of its own to write to; what it raises is a finding.
+        others: inputs that are no valid ones, tried as they are before any is made.
     """
 
     id: str
     seeds: Callable[[], tuple[bytes, ...]]
     mutate: Callable[[bytes, Random], bytes]
     check: Callable[[bytes, Path], None]
+    others: Callable[[], tuple[bytes, ...]] = tuple
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,10 @@ def attempt(target: Target, data: bytes, folder: Path) -> Finding | None:
 
 
 def inputs(target: Target, seed: int, count: int) -> "list[bytes]":
-    """A fixed number of inputs that depend on the seed alone; the first ones are the valid ones."""
+    """A fixed number of inputs that depend on the seed alone; the first ones are the given ones."""
     rng = Random(f"{target.id} {seed}")
     seeds = target.seeds()
-    return [*seeds, *(target.mutate(rng.choice(seeds), rng) for _ in range(count))]
+    return [*seeds, *target.others(), *(target.mutate(rng.choice(seeds), rng) for _ in range(count))]
 
 
 def warm(target: Target, folder: Path) -> None:

@@ -74,7 +74,7 @@ def _state(manifest: Mapping[str, Any]) -> State:
 KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("outcome", "victim_page", "leader"),
-    graph=lambda manifest: forests("score", 1),
+    graph=lambda manifest: forests("score", 1, len(manifest["features"])),
     sizes=SIZES,
     units={
         "features": "as each feature states",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import ConfigError
-from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
+from cachezoo.serving.graph import Graph, Node, Sides, layers_of, linear, linear_weights, lstm, lstm_weights
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
 from cachezoo.serving.lstm import Lstm, softmax
 from cachezoo.serving.requests import RequestBatch
@@ -73,8 +73,11 @@ def _graph(manifest: Mapping[str, Any]) -> Graph:
         Node("Softmax", ("logits",), ("category",), {"axis": 1}),
     ]
     weights = lstm_weights(layers, len(manifest["features"]), units)
-    head = linear_weights("category", units, len(manifest["policy"]["classes"]))
-    return Graph(tuple(nodes), weights | head, {"first": 0, **({"direction": 1} if last else {})})
+    classes, width = len(manifest["policy"]["classes"]), len(manifest["features"])
+    head = linear_weights("category", units, classes)
+    axes = {"first": 0, **({"direction": 1} if last else {})}
+    inputs: Sides = {"features": ("B", manifest["policy"]["window"], width)}
+    return Graph(tuple(nodes), weights | head, axes, inputs, {"category": ("B", classes)})
 
 
 class WeightsSession:
