@@ -253,6 +253,14 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("reuse", "policy.type", "lead", "breaks const"),
     ("reuse", "calibration.events", [[-1.0]] * 2, "breaks minimum"),
     ("reuse", "calibration.events.0.0", True, "is not of type number"),
+    *(
+        (kind, "golden.context.capacity_pages", (1 << 22) + 1, "breaks maximum") for kind in ("caching", "virtual")
+    ),
+    ("admission", "golden.synthetic.0.context.capacity_segments", (1 << 22) + 1, "breaks maximum"),
+    ("caching", "arch.units", 4097, "breaks maximum"),
+    ("workload", "policy.window", 4097, "breaks maximum"),
+    ("reuse", "policy.own_rows", 1_000_001, "breaks maximum"),
+    ("reuse", "golden.context.capacity_pages", (1 << 19) + 1, "breaks maximum"),
     ("admission", "golden.synthetic.0.changes", {"policy.nothing": 1}, "policy.nothing"),
     ("admission", "golden.synthetic.0.changes", {"measured.reason": "x"}, "measured.reason"),
     ("admission", "golden.synthetic.0.changes", {"policy.eviction": "fifo"}, "policy.eviction breaks const"),
@@ -268,6 +276,11 @@ VALUES: list[tuple[str, str, object, str]] = [
 ]
 FIRST_PROTOCOL: list[tuple[str, str, object, str]] = [
     ("reuse", "calibration.events.0.0", True, "calibration.events"),
+    ("reuse", "calibration.risks.0.0", "1", "calibration.risks"),
+    ("reuse", "policy.price", "0.2", "price"),
+    ("reuse", "policy.lead", 2e6, "lead"),
+    ("reuse", "golden.context.capacity_pages", (1 << 19) + 1, "capacity_pages"),
+    ("workload", "policy.vote_windows", (1 << 20) + 1, "vote_windows"),
     ("admission", "inputs.0.name", "others", "inputs are not the tensors of its kind"),
     ("admission", "PROTOCOL", 1.0, "PROTOCOL"),
 ]

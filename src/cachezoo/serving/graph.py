@@ -8,7 +8,7 @@ from typing import Any
 from cachezoo.serving.stated import Sizes, whole
 
 MOST_LAYERS = 64
-MOST_UNITS = 1 << 20
+MOST_UNITS = 1 << 12
 TREES = "ai.onnx.ml:TreeEnsembleRegressor"
 # Of models that look at the access history.
 HISTORY_SIZES: Sizes = {

@@ -227,7 +227,7 @@ def test_trees_end(change: Any, match: str, name: str, tmp_path: Path) -> None:
 def test_sizes_of_a_manifest_that_no_network_has(value: Any, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(STORED / NETWORKS[0], tmp_path / "bundle"))
     reseal(copy, lambda manifest: manifest["arch"].update(layers=value))
-    with pytest.raises(BundleError, match="does not describe a caching model|not readable as JSON"):
+    with pytest.raises(BundleError, match=r"does not describe a caching model|not readable as JSON"):
         load(copy)
 
 

@@ -17,7 +17,7 @@ from cachezoo.systems.caching.steady import steady_rows
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 QUEUES = ("bypass", "soon", "mean", "late")
 SIZES = {
-    "golden.context.capacity_pages": (1, 1 << 31),
+    "golden.context.capacity_pages": (1, 1 << 22),
     "policy.demote_capacities": (1, 1 << 20),
     "policy.protected_percent": (0, 100),
     "policy.sequence": (1, 1 << 31),

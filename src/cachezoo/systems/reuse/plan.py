@@ -9,13 +9,11 @@ import numpy.typing as npt
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.reuse.hazards import BINS
 from cachezoo.seeds import derive_seed
-from cachezoo.serving.stated import number
 from cachezoo.systems.reuse.cache import Plan
 
 F64 = npt.NDArray[np.float64]
 DIGITS = 3
 FOLLOWING = ("half_life", "lead", "price", "head_start")  # the follower's values that a model states
-RANGES = {"half_life": (1e-3, 1e6)}
 OF_MODEL = ("shadows", "experts", "candidates", "own_trees", "own_rows", *FOLLOWING)
 
 
@@ -43,8 +41,8 @@ def plan_of(policy: Mapping[str, Any], calibration: Mapping[str, Any]) -> Plan:
     Raises:
         ConfigError: the counts are not of the classes that quantiles and shadows make.
     """
-    quantiles = _numbers(calibration, "quantiles").astype(np.float32)
-    events, risks = (_numbers(calibration, name) for name in ("events", "risks"))
+    quantiles = np.asarray(calibration["quantiles"], np.float32)
+    events, risks = (np.asarray(calibration[name], np.float64) for name in ("events", "risks"))
     shadows: Sequence[str] = policy["shadows"]
     kinds = (len(quantiles) + 1) << len(shadows)
     if events.shape != (kinds, BINS) or risks.shape != events.shape or not 2 <= kinds <= 256:
@@ -53,15 +51,6 @@ def plan_of(policy: Mapping[str, Any], calibration: Mapping[str, Any]) -> Plan:
     if not (np.diff(quantiles) >= 0).all() or (events < 0).any() or (risks < 0).any():
         message = "calibration: quantiles do not fall, and counts are not below 0"
         raise ConfigError(message)
-    following = {name: number(policy[name], name, *RANGES.get(name, (0.0, 1e6))) for name in FOLLOWING}
+    following = {name: float(policy[name]) for name in FOLLOWING}
     candidates, seed = int(policy["candidates"]), int(policy["seed"])
     return Plan(quantiles, shadows, events, risks, candidates, policy["experts"], following, seed)
-
-
-def _numbers(calibration: Mapping[str, Any], name: str) -> F64:
-    """Raises ConfigError: something else than numbers is there, of which numpy would make some."""
-    rows = [row if isinstance(row, list | tuple) else [row] for row in calibration[name]]
-    if any(isinstance(value, bool | str) for row in rows for value in row):
-        message = f"calibration.{name} holds what is no number"
-        raise ConfigError(message)
-    return np.asarray(calibration[name], np.float64)

@@ -117,7 +117,7 @@ def _state(manifest: Mapping[str, Any]) -> State:
 KIND = Kind(
     outputs=lambda manifest: tuple(manifest["policy"]["classes"]),
     graph=_graph,
-    sizes={f"policy.{name}": (1, 1 << 31) for name in ("window", "vote_windows", "switch_votes")},
+    sizes={"policy.window": (1, 1 << 12), "policy.vote_windows": (1, 1 << 20), "policy.switch_votes": (1, 1 << 31)},
     decisions=("class", "vote", "in_force"),
     units={
         "features": "as each feature states, normalised",
