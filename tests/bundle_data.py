@@ -1,6 +1,5 @@
 """Tiny trained models of each kind, made by the rooms' own code, and the bundles of them."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from cachezoo.bundles.measured import Metrics
-from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, SEAL, model_digest, seal
+from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, SEAL
 from cachezoo.bundles.writer import ExportSettings, write_bundle
 from cachezoo.serving.requests import RequestBatch, batch_of, join
 from cachezoo.systems.admission import fit as admission
@@ -20,6 +19,7 @@ from tests import baleen_data, lstm_data, placement_data, prefetch_data, reuse_d
 from tests.baleen_data import labelled_parts, make_trace
 from tests.lstm_data import CLASSES, make_stream, write_caching
 from tests.metrics_data import page_metrics, page_model, page_trace, row
+from tests.sealed import files_of, sealed
 
 LIBRARIES = {
     "numpy": "2.4.6", "numba": "0.68.1", "onnx": "1.23.2", "onnxruntime": "1.31.1", "lightgbm": "4.7.0",
@@ -154,22 +154,11 @@ def documents(folder: Path) -> dict[str, Any]:
 def reseal(folder: Path, change: Callable[[dict[str, Any]], None] = lambda manifest: None) -> None:
     """Change a bundle's documents, then make every checksum true again: damage that no checksum shows."""
     whole = documents(folder)
-    _restate(whole["files"], folder)
     change(whole)
     if (folder / ACTS).exists():
         acting = {name: whole.pop(name) for name in ACTING if name in whole}
         (folder / ACTS).write_text(json.dumps(acting, indent=2, sort_keys=True))
-        _restate([entry for entry in whole["files"] if entry["path"] == ACTS], folder)
-        if "model_digest" in whole:
-            whole["model_digest"] = model_digest(whole["files"])
-    raw = json.dumps(whole, indent=2, sort_keys=True).encode()
-    (folder / MANIFEST).write_bytes(raw)
-    (folder / SEAL).write_bytes(seal(hashlib.sha256(raw).hexdigest()))
-
-
-def _restate(entries: list[dict[str, Any]], folder: Path) -> None:
-    for entry in entries:
-        path = folder / entry["path"]
-        if path.is_file():
-            entry["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-            entry["size"] = path.stat().st_size
+    (folder / MANIFEST).write_text(json.dumps(whole))
+    files = sealed(files_of(folder))
+    for name in (MANIFEST, SEAL):
+        (folder / name).write_bytes(files[name])

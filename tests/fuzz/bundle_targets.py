@@ -5,22 +5,19 @@ An input is the one archive of a bundle's files; other archives are inputs of th
 
 import hashlib
 import io
-import json
 import shutil
 import zipfile
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from random import Random
-from typing import Any
 
 import numpy as np
 
 from cachezoo.bundles.archive import archive_bytes, read_archive
 from cachezoo.bundles.inspect import inspect, render
 from cachezoo.bundles.onnx_file import check_graph, read_model
-from cachezoo.bundles.protocol import FILE_NAME, MANIFEST, SEAL, model_digest, seal
+from cachezoo.bundles.protocol import FILE_NAME, MANIFEST
 from cachezoo.bundles.reader import load, open_session
-from cachezoo.bundles.verification import verify
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, TrainingError
 from cachezoo.models.forest import read_forest_text
@@ -32,19 +29,24 @@ from cachezoo.systems.streams.dictionary import Dictionary
 from tests.fuzz import document_mutators, mutators
 from tests.fuzz.target import Broken, Target
 from tests.fuzz.trace_targets import told
+from tests.judges import by_c, by_python, comparable
+from tests.refused import CASES
+from tests.sealed import files_of, sealed
 
 STORED = sorted(path.parent for path in (Path(__file__).parents[1] / "golden").glob("protocol*/*/manifest.json"))
 FOREST, TABLE = "model.lgb.txt", "sid.bin"
 
 
-def _files_of(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @cache
 def stored_archives() -> tuple[bytes, ...]:
     """The stored bundles as archives."""
-    return tuple(archive_bytes(_files_of(folder)) for folder in STORED)
+    return tuple(archive_bytes(files_of(folder)) for folder in STORED)
+
+
+@cache
+def refused_archives() -> tuple[bytes, ...]:
+    """Bundles that every reader refuses."""
+    return tuple(archive_bytes(case.files()) for case in CASES)
 
 
 @cache
@@ -78,22 +80,6 @@ def _write(files: dict[str, bytes], folder: Path) -> Path:
     return root
 
 
-def _sealed(files: dict[str, bytes]) -> dict[str, bytes]:
-    """The files with every size and checksum true again, as far as the manifest can be read."""
-    raw = files.get(MANIFEST, b"")
-    try:
-        manifest: Any = json.loads(raw)
-        for entry in manifest["files"]:
-            data = files[entry["path"]]
-            entry["sha256"], entry["size"] = hashlib.sha256(data).hexdigest(), len(data)
-        if "model_digest" in manifest:
-            manifest["model_digest"] = model_digest(manifest["files"])
-        raw = json.dumps(manifest, indent=2, sort_keys=True).encode()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        pass  # a manifest that lists no files is sealed as it is
-    return {**files, MANIFEST: raw, SEAL: seal(hashlib.sha256(raw).hexdigest())}
-
-
 def _changed(path: Path, what: str) -> None:
     """Whatever is read is a stored bundle, unchanged."""
     try:
@@ -121,16 +107,23 @@ def check_folder(data: bytes, folder: Path) -> None:
 
 
 def check_sealed(data: bytes, folder: Path) -> None:
-    """A bundle whose checksums are true is refused in one line, or verified and shown."""
+    """A bundle whose checksums are true is refused by both readers, each in one line, or by none, and shown."""
     files = _unpacked(data)
     if files is None:
         return
-    path = _write(_sealed(files), folder)
-    for read in (verify, lambda path: render(inspect(path))):
-        try:
-            read(path)
-        except BundleError as error:
-            told(error, path)
+    path = folder / "bundle.zip"
+    path.write_bytes(archive_bytes(sealed(files)))
+    python, c = by_python(path), by_c(path)
+    for line in (python, c):
+        if line is not None:
+            told(BundleError(line), path)
+    if comparable(python) and (python is None) != (c is None):
+        message = f"judges: Python says {python!r}, libcachezoo {c!r}"
+        raise Broken(message)
+    try:
+        render(inspect(path))
+    except BundleError as error:
+        told(error, path)
 
 
 @cache
@@ -243,7 +236,7 @@ def bundle_targets() -> list[Target]:
     return [
         Target("bundle-archive", stored_archives, mutate_archive, check_archive),
         Target("bundle-folder", stored_archives, mutate_files, check_folder),
-        Target("bundle-sealed", stored_archives, mutate_files, check_sealed),
+        Target("bundle-sealed", stored_archives, mutate_files, check_sealed, refused_archives),
         Target("weights-onnx", partial(stored_files, ".onnx"), document_mutators.onnx_model, check_onnx),
         Target(
             "weights-safetensors",

@@ -26,12 +26,14 @@ class Target:
         seeds: valid inputs.
         mutate: an input made from a valid one, by the choices of a generator.
         check: reads an input, with a folder of its own to write to; what it raises is a finding.
+        others: inputs that are no valid ones, which a campaign tries as they are before it makes any.
     """
 
     id: str
     seeds: Callable[[], tuple[bytes, ...]]
     mutate: Callable[[bytes, Random], bytes]
     check: Callable[[bytes, Path], None]
+    others: Callable[[], tuple[bytes, ...]] = tuple
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Every reader is fuzzed, its valid inputs are valid, and a fixed set of damaged ones breaks no property."""
 
+import os
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -17,6 +19,7 @@ STORED = sorted(path for path in REGRESSIONS.glob("*/*") if path.is_file())
 # Of one sequence, so that the many begin with the few; those take about a quarter of a minute for all targets.
 INPUTS = (40, pytest.param(1000, marks=pytest.mark.long))
 SEED = 1
+JUDGED = int(os.environ.get("CACHEZOO_JUDGED", "1000000"))
 
 
 def test_every_format_has_seeds_and_a_target() -> None:
@@ -51,6 +54,17 @@ def test_damaged_inputs_break_no_property(name: str, count: int, tmp_path: Path)
         if finding is not None:
             found[finding.key] = f"input {number}: {finding.said}"
     assert not found, "\n".join(found.values())
+
+
+@pytest.mark.long
+def test_both_readers_judge_sealed_bundles_alike(tmp_path: Path) -> None:
+    """CACHEZOO_JUDGED mutants, none of them kept."""
+    target, rng = TARGETS["bundle-sealed"], Random(SEED)
+    warm(target, tmp_path)
+    seeds = target.seeds()
+    for number in range(JUDGED):
+        finding = attempt(target, target.mutate(rng.choice(seeds), rng), tmp_path)
+        assert finding is None, f"mutant {number}: {finding.said}"
 
 
 def test_regressions_are_of_targets() -> None:

@@ -84,7 +84,7 @@ class Session:
 def unguided(session: Session, seconds: float, rng: Random) -> None:
     """Inputs made from the valid ones, without coverage."""
     seeds = session.target.seeds()
-    for data in seeds:
+    for data in (*seeds, *session.target.others()):
         session.one(data)
     while time.monotonic() - session.begun < seconds:
         session.one(session.target.mutate(rng.choice(seeds), rng))
@@ -96,7 +96,7 @@ def guided(session: Session, seconds: float, seed: int) -> None:
     corpus = session.folder / "corpus"
     corpus.mkdir(exist_ok=True)
     seeds = session.target.seeds()
-    for index, data in enumerate(seeds):
+    for index, data in enumerate((*seeds, *session.target.others())):
         (corpus / f"seed{index}").write_bytes(data)
 
     def mutate(data: bytes, most: int, given: int) -> bytes:

@@ -20,6 +20,9 @@ files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rgl
 Path(sys.argv[2]).write_bytes(archive_bytes(files))
 END
 }
+# Bundles that every reader refuses.
+root=$(cd "$(dirname "$0")/../../.." && pwd)
+PYTHONPATH=$root/src:$root python3 -m tests.refused "$out/sealed" "$@"
 bundle=0
 for folder in "$@"; do
     number=0

@@ -25,8 +25,7 @@ int cz_open(const char *path, enum cz_precision precision, cz_bundle **bundle, c
     return cz_open_store(&store, precision, bundle, error);
 }
 
-/* A part that reads weights knows the file alone: its line gets the bundle's name. */
-static int name_bundle(const char *where, int result, cz_error *error) {
+int cz_name_bundle(const char *where, int result, cz_error *error) {
     if (!result || !error || strstr(error->text, where))
         return result;
     cz_error inner = *error;
@@ -38,9 +37,9 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
                *where = bundle->store.where;
     size_t length = strlen(kind);
     cz_values values = {where, kind, &bundle->root};
-    int result = cz_check_weights(bundle, error);
+    int result = cz_check_ranges(&values, error);
     if (!result)
-        result = cz_check_ranges(&values, error);
+        result = cz_check_tensors(&values, error);
     if (!result && bundle->protocol > 1)
         result = cz_check_rules(&values, error);
     if (!result && bundle->protocol > 1)
@@ -49,13 +48,11 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
         return result;
     if (strncmp(id, kind, length) != 0 || id[length] != '.')
         return cz_refuse(where, error, "export the bundle again", "the id %.128s is not of kind %s", id, kind);
-    if (cz_json_get(&bundle->root, "features")->length > CZ_MAX_FEATURES)
-        return cz_refuse(where, error, "use another runtime", "the model has more than %d inputs", CZ_MAX_FEATURES);
     bundle->ops = cz_kind_named(kind);
     if (!bundle->ops)
         return cz_refuse(where, error, "use a library that does", "this library does not run models of kind %s", kind);
     bundle->precision = precision;
-    return name_bundle(where, bundle->ops->model_new(bundle, &values, precision, &bundle->model, error), error);
+    return cz_name_bundle(where, bundle->ops->model_new(bundle, &values, precision, &bundle->model, error), error);
 }
 
 int cz_open_store(cz_store *store, enum cz_precision precision, cz_bundle **bundle, cz_error *error) {

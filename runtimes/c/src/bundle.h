@@ -28,9 +28,12 @@ const char *const *cz_kind_files(const char *kind);
 const cz_kind_ops *cz_kind_named(const char *kind);
 /* Check every file that was found, and read the documents. */
 int cz_check_store(cz_bundle *bundle, cz_error *error);
-int cz_check_weights(const cz_bundle *bundle, cz_error *error);
 /* Numbers that decide how much is computed or remembered are in their ranges. */
 int cz_check_ranges(const cz_values *values, cz_error *error);
+/* The result of a part that knows a file or a row alone: its line gets the bundle's name. */
+int cz_name_bundle(const char *where, int result, cz_error *error);
+/* The tensors of model.onnx that the document states are those of the kind and its sizes. */
+int cz_check_tensors(const cz_values *values, cz_error *error);
 /* PROTOCOL 2: rules between values; and that profile and golden columns are those that follow from the others. */
 int cz_check_rules(const cz_values *values, cz_error *error);
 int cz_check_stated(const cz_values *values, cz_error *error);

@@ -98,8 +98,6 @@ static int must_list(const cz_bundle *bundle, const char *path, const char *kind
 static int check_listing(const cz_bundle *bundle, cz_error *error) {
     const char *where = bundle->store.where;
     const cz_json *files = listing(bundle);
-    if (files->length > 4096)
-        return cz_refuse(where, error, CZ_AGAIN, CZ_MANIFEST " lists more than %d files", 4096);
     for (size_t i = 0; i < files->length; i++) {
         const char *path = cz_json_get(&files->items[i], "path")->text;
         if (!portable(path))

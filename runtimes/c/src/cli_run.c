@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,6 +109,11 @@ static int read_text(run *on, int column, const char *text, cz_request *request)
     return CZ_OK;
 }
 
+/* A word or its first letter, in any case. */
+static bool is_word(const char *text, const char *word) {
+    return strcasecmp(text, word) == 0 || ((*text | 0x20) == *word && text[1] == 0);
+}
+
 static int read_row(run *on, const cz_csv *line, cz_request *request) {
     int64_t *const places[] = {&request->time_us, NULL, &request->offset, &request->size};
     *request = (cz_request){.name_space = CZ_UNKNOWN, .user = CZ_UNKNOWN, .flags = CZ_UNKNOWN};
@@ -118,10 +124,10 @@ static int read_row(run *on, const cz_csv *line, cz_request *request) {
         int column = on->columns[i], result = CZ_OK;
         if (column >= VOLUME && column < OTHER)
             result = read_text(on, column, text, request);
-        else if (column == OP && strcmp(text, "read") != 0 && strcmp(text, "write") != 0)
-            result = bad_row(on, "op is neither read nor write");
+        else if (column == OP && !is_word(text, "read") && !is_word(text, "write"))
+            result = bad_row(on, "op is none of R, W, read and write");
         else if (column == OP)
-            request->op = *text == 'w' ? CZ_WRITE : CZ_READ;
+            request->op = (*text | 0x20) == 'w' ? CZ_WRITE : CZ_READ;
         else if (column < OTHER && (!cz_whole(text, line->lengths[i], places[column]) || *places[column] < 0))
             result = bad_row(on, "a number is none, negative or too large");
         if (result)

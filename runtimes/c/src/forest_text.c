@@ -16,9 +16,18 @@ typedef struct piece {
     size_t length;
 } piece;
 
-typedef struct fields {
-    piece leaves, categories, features, thresholds, types, left, right, values, linear;
-} fields;
+/* Keys of the model's lines; those before MODEL_NEEDED must be there. */
+enum { VERSION, CLASSES, EACH, LAST_FEATURE, SIZES, MODEL_NEEDED };
+static const char *const MODEL_KEYS[] = {"version",     "num_class",     "num_tree_per_iteration", "max_feature_idx",
+                                         "tree_sizes",  "label_index",   "objective",              "feature_names",
+                                         "feature_infos", "monotone_constraints"};
+/* Keys of a tree's lines; what stands in those from TREE_NEEDED on decides nothing. */
+enum { LEAVES, CATEGORIES, LINEAR, FEATURES, THRESHOLDS, TYPES, LEFT, RIGHT, VALUES, TREE_NEEDED };
+static const char *const TREE_KEYS[] = {"num_leaves",     "num_cat",        "is_linear",   "split_feature",
+                                        "threshold",      "decision_type",  "left_child",  "right_child",
+                                        "leaf_value",     "split_gain",     "leaf_weight", "leaf_count",
+                                        "internal_value", "internal_weight", "internal_count", "shrinkage"};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
 typedef struct text {
     const char *at, *end; /* what is still to be read */
@@ -26,10 +35,11 @@ typedef struct text {
     cz_error *error;
     int32_t features, tree; /* inputs of the model; the tree being read, -1 before the first */
     int32_t most_leaves;    /* that a text of this size can hold */
-    bool has_features;
+    unsigned seen;          /* keys of the model, or of the tree being read */
+    double sum;             /* that the leaves may come to, at most */
     piece sizes;            /* of the trees, in bytes: LightGBM finds them by these */
     const char *row, *begun; /* where the line and the tree that are being read begin */
-    fields given;           /* of the tree being read */
+    piece given[TREE_NEEDED]; /* of the tree being read */
 } text;
 
 static bool same(piece given, const char *word) {
@@ -68,7 +78,8 @@ static bool number(piece *list, double *found) {
     if (length == 0 || length >= TOKEN) return false;
     memcpy(token, list->at, length);
     token[length] = 0;
-    if (!cz_decimal(token, &stop, found)) return false;
+    if (blank && length + 1 == list->length) return false;
+    if (strchr(token, 'E') || !cz_decimal(token, &stop, found)) return false;
     list->at += length + (blank != NULL);
     list->length -= length + (blank != NULL);
     return *stop == 0 && isfinite(*found);
@@ -81,60 +92,55 @@ static bool whole(piece *list, int32_t least, int32_t most, int32_t *found) {
     return true;
 }
 
-static bool one_whole(piece given, int32_t least, int32_t most, int32_t *found) {
-    return whole(&given, least, most, found) && given.length == 0;
+/* Whether this is a number as LightGBM writes it. */
+static bool states(piece given, int64_t number) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    return same(given, text);
 }
 
-static int unknown_key(const text *in, piece key) {
+/* Which of the keys this line has; negative where it is refused. */
+static int key_of(text *in, piece key, const char *const *keys, size_t count) {
     char what[96];
+    for (size_t i = 0; i < count; i++) {
+        if (!same(key, keys[i])) continue;
+        if (in->seen >> i & 1) return -bad(in, "a key stands twice");
+        in->seen |= 1u << i;
+        return (int)i;
+    }
     snprintf(what, sizeof what, "key %.*s is not one that this library computes",
              (int)(key.length < 40 ? key.length : 40), key.at);
-    return bad(in, what);
+    return -bad(in, what);
+}
+
+/* Whether the first keys have been seen. */
+static int needs(text *in, const char *const *keys, int count) {
+    char what[96];
+    for (int i = 0; i < count; i++) {
+        if (in->seen >> i & 1) continue;
+        snprintf(what, sizeof what, "%s is missing", keys[i]);
+        return bad(in, what);
+    }
+    return CZ_OK;
 }
 
 static int model_line(text *in, piece key, piece value) {
-    static const char *const plain[] = {"label_index", "objective", "feature_names", "feature_infos",
-                                        "monotone_constraints"};
-    int32_t found;
-    if (same(key, "tree_sizes")) {
-        in->sizes = value;
-        return CZ_OK;
-    }
-    if (same(key, "version")) {
-        return same(value, "v4") ? CZ_OK : bad(in, "version is not v4");
-    }
-    if (same(key, "num_class") || same(key, "num_tree_per_iteration")) {
-        return one_whole(value, 1, 1, &found) ? CZ_OK : bad(in, "num_class or num_tree_per_iteration is not 1");
-    }
-    if (same(key, "max_feature_idx")) {
-        in->has_features = one_whole(value, in->features - 1, in->features - 1, &found);
-        return in->has_features ? CZ_OK : bad(in, "max_feature_idx is not the number of the model's features less 1");
-    }
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        if (same(key, plain[i])) return CZ_OK;
-    }
-    return unknown_key(in, key);
+    int which = key_of(in, key, MODEL_KEYS, COUNT(MODEL_KEYS));
+    if (which < 0) return -which;
+    if (which == SIZES) in->sizes = value;
+    if (which == VERSION && !same(value, "v4")) return bad(in, "version is not v4");
+    if ((which == CLASSES || which == EACH) && !states(value, 1))
+        return bad(in, "num_class or num_tree_per_iteration is not 1");
+    if (which == LAST_FEATURE && !states(value, in->features - 1))
+        return bad(in, "max_feature_idx is not the number of the model's features less 1");
+    return CZ_OK;
 }
 
 static int tree_line(text *in, piece key, piece value) {
-    fields *found = &in->given;
-    static const char *const plain[] = {"split_gain",     "leaf_weight",    "leaf_count", "internal_value",
-                                        "internal_weight", "internal_count", "shrinkage"};
-    struct { const char *name; piece *to; } known[] = {
-        {"num_leaves", &found->leaves},   {"num_cat", &found->categories}, {"split_feature", &found->features},
-        {"threshold", &found->thresholds}, {"decision_type", &found->types}, {"left_child", &found->left},
-        {"right_child", &found->right},   {"leaf_value", &found->values},  {"is_linear", &found->linear},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (!same(key, known[i].name)) continue;
-        if (known[i].to->at) return bad(in, "a key stands twice");
-        *known[i].to = value;
-        return CZ_OK;
-    }
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        if (same(key, plain[i])) return CZ_OK;
-    }
-    return unknown_key(in, key);
+    int which = key_of(in, key, TREE_KEYS, COUNT(TREE_KEYS));
+    if (which < 0) return -which;
+    if (which < TREE_NEEDED) in->given[which] = value;
+    return CZ_OK;
 }
 
 /* A child that has no other way to it; `reached` holds splits, then leaves. */
@@ -146,43 +152,55 @@ static bool child(int32_t index, int32_t parent, int32_t leaves, unsigned char *
     return true;
 }
 
-static int read_splits(text *in, fields given, cz_tree *tree, unsigned char *reached) {
+static int read_splits(text *in, cz_tree *tree, unsigned char *reached) {
+    piece *given = in->given;
     for (int32_t i = 0; i < tree->leaves - 1; i++) {
         cz_split *split = &tree->splits[i];
         int32_t type;
-        if (!whole(&given.features, 0, in->features - 1, &split->feature))
+        if (!whole(&given[FEATURES], 0, in->features - 1, &split->feature))
             return bad(in, "split_feature is not one of the model's features for each split");
-        if (!number(&given.thresholds, &split->threshold))
+        if (!number(&given[THRESHOLDS], &split->threshold))
             return bad(in, "threshold is not a finite number for each split");
-        if (!whole(&given.types, 0, 255, &type)) return bad(in, "decision_type is not a number for each split");
+        if (!whole(&given[TYPES], 0, 255, &type)) return bad(in, "decision_type is not a number for each split");
         if (!MISSING_NONE(type))
             return bad(in, "decision_type has a categorical split or handles missing values");
-        if (!whole(&given.left, INT32_MIN, INT32_MAX, &split->left) ||
-            !whole(&given.right, INT32_MIN, INT32_MAX, &split->right) ||
+        if (!whole(&given[LEFT], INT32_MIN, INT32_MAX, &split->left) ||
+            !whole(&given[RIGHT], INT32_MIN, INT32_MAX, &split->right) ||
             !child(split->left, i, tree->leaves, reached) || !child(split->right, i, tree->leaves, reached))
             return bad(in, "left_child and right_child do not make a tree");
     }
-    if (given.features.length || given.thresholds.length || given.types.length || given.left.length ||
-        given.right.length)
-        return bad(in, "more splits than leaves less 1");
+    for (int list = FEATURES; list <= RIGHT; list++)
+        if (given[list].length) return bad(in, "more splits than leaves less 1");
     return CZ_OK;
 }
 
 static int read_values(text *in, piece given, cz_tree *tree) {
+    double largest = 0;
     for (int32_t i = 0; i < tree->leaves; i++) {
         if (!number(&given, &tree->values[i])) return bad(in, "leaf_value is not a finite number for each leaf");
+        largest = fmax(largest, fabs(tree->values[i]));
     }
+    in->sum += largest;
+    if (!isfinite(in->sum)) return bad(in, "its leaves may sum up to what is not finite");
     return given.length ? bad(in, "leaf_value has more values than num_leaves") : CZ_OK;
 }
 
+/* One to nine digits, which are a number of leaves that the text can hold. */
+static bool leaves_of(const text *in, int32_t *found) {
+    piece given = in->given[LEAVES];
+    int64_t value;
+    if (given.length > 9 || !cz_whole(given.at, given.length, &value) || value < 1 || value > in->most_leaves)
+        return false;
+    *found = (int32_t)value;
+    return true;
+}
+
 static int read_tree(text *in, cz_tree *tree) {
-    int32_t none;
-    if (!one_whole(in->given.linear, 0, 0, &none))
-        return bad(in, "is_linear is not 0: linear trees are not computed");
-    if (!one_whole(in->given.categories, 0, 0, &none))
-        return bad(in, "num_cat is not 0: categorical splits are not computed");
-    if (!one_whole(in->given.leaves, 1, in->most_leaves, &tree->leaves))
-        return bad(in, "num_leaves is not a number of leaves that the text can hold");
+    int needed = needs(in, TREE_KEYS, TREE_NEEDED);
+    if (needed) return needed;
+    if (!states(in->given[LINEAR], 0)) return bad(in, "is_linear is not 0: linear trees are not computed");
+    if (!states(in->given[CATEGORIES], 0)) return bad(in, "num_cat is not 0: categorical splits are not computed");
+    if (!leaves_of(in, &tree->leaves)) return bad(in, "num_leaves is not a number of leaves that the text can hold");
     size_t leaves = (size_t)tree->leaves;
     unsigned char *reached = calloc(leaves, 2);
     tree->splits = calloc(leaves, sizeof *tree->splits);
@@ -190,8 +208,8 @@ static int read_tree(text *in, cz_tree *tree) {
     int result = CZ_OK;
     if (!tree->splits || !tree->values || !reached)
         result = cz_fail(in->error, CZ_NO_MEMORY, "%s: no memory for its trees", in->where);
-    if (result == CZ_OK) result = read_splits(in, in->given, tree, reached);
-    if (result == CZ_OK) result = read_values(in, in->given.values, tree);
+    if (result == CZ_OK) result = read_splits(in, tree, reached);
+    if (result == CZ_OK) result = read_values(in, in->given[VALUES], tree);
     free(reached);
     return result;
 }
@@ -202,21 +220,24 @@ static int add_tree(text *in, cz_trees *trees) {
         if (!grown) return cz_fail(in->error, CZ_NO_MEMORY, "%s: no memory for its trees", in->where);
         trees->trees = grown;
     }
-    int32_t bytes;
-    if (!whole(&in->sizes, 1, INT32_MAX, &bytes) || bytes != in->row - in->begun)
+    const char *blank = memchr(in->sizes.at, ' ', in->sizes.length);
+    size_t length = blank ? (size_t)(blank - in->sizes.at) : in->sizes.length;
+    if (!states((piece){in->sizes.at, length}, in->row - in->begun) || (blank && length + 1 == in->sizes.length))
         return bad(in, "tree_sizes does not state its size");
+    in->sizes.at += length + (blank != NULL);
+    in->sizes.length -= length + (blank != NULL);
     cz_tree *tree = &trees->trees[trees->count++];
     *tree = (cz_tree){0};
     return read_tree(in, tree);
 }
 
 static int begin_tree(text *in, piece value) {
-    int32_t index;
-    if (!one_whole(value, in->tree + 1, in->tree + 1, &index)) return bad(in, "the next Tree has another number");
-    if (!in->has_features) return bad(in, "max_feature_idx is missing");
-    in->tree = index;
+    int needed = in->tree < 0 ? needs(in, MODEL_KEYS, MODEL_NEEDED) : CZ_OK;
+    if (needed) return needed;
+    if (!states(value, in->tree + 1)) return bad(in, "the next Tree has another number");
+    in->tree++;
     in->begun = in->row;
-    in->given = (fields){0};
+    in->seen = 0;
     return CZ_OK;
 }
 
@@ -229,12 +250,20 @@ static int end_trees(text *in, const cz_trees *trees) {
     return CZ_OK;
 }
 
+/* A blank line stands before each tree, and nowhere else but before the end of the trees. */
+static bool misplaced(const text *in, piece row, bool blank, bool next, bool ends) {
+    if (row.length == 0) return blank && in->tree < 0;
+    return blank ? !next && !ends : next;
+}
+
 static int read_lines(text *in, cz_trees *trees) {
     piece row, key = {0}, value = {0};
+    bool blank = false;
     if (!line(in, &row) || !same(row, "tree")) return bad(in, "it does not begin as a LightGBM model text");
-    for (int result = CZ_OK; line(in, &row);) {
+    for (int result = CZ_OK; line(in, &row); blank = row.length == 0) {
         bool ends = same(row, "end of trees"), keyed = split_key(row, &key, &value);
         bool next = keyed && same(key, "Tree");
+        if (misplaced(in, row, blank, next, ends)) return bad(in, "a blank line stands where none may, or none where one must");
         if ((ends || next) && in->tree >= 0) result = add_tree(in, trees);
         if (result == CZ_OK && ends) return end_trees(in, trees);
         if (result == CZ_OK && next)
@@ -248,6 +277,12 @@ static int read_lines(text *in, cz_trees *trees) {
     return bad(in, "it ends before its trees do");
 }
 
+static bool is_plain(const unsigned char *data, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (data[i] != '\n' && (data[i] < ' ' || data[i] > '~')) return false;
+    return true;
+}
+
 int cz_trees_read(const unsigned char *data, size_t size, int32_t features, const char *where, cz_trees *trees,
                   cz_error *error) {
     text in = {.at = (const char *)data, .end = (const char *)data + size, .where = where, .error = error};
@@ -255,7 +290,8 @@ int cz_trees_read(const unsigned char *data, size_t size, int32_t features, cons
     in.tree = -1;
     in.most_leaves = size > INT32_MAX ? INT32_MAX : (int32_t)size;
     *trees = (cz_trees){0};
-    int result = read_lines(&in, trees);
+    int result = is_plain(data, size) ? read_lines(&in, trees)
+                                      : bad(&in, "it holds bytes that are neither printable ASCII nor line ends");
     if (result != CZ_OK) cz_trees_free(trees);
     return result;
 }

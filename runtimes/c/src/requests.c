@@ -9,6 +9,7 @@
 #define MOST_PAGES ((int64_t)1 << 22)
 #define MOST_SIZE ((int64_t)1 << 30)
 #define MOST_END ((int64_t)1 << 62)
+#define MOST_DIGITS 19
 
 enum { TIME, OP, OFFSET, SIZE, TEXTS };
 static const char *const HEADER[] = {"time_us", "op", "offset", "size"};
@@ -125,11 +126,12 @@ static int read_field(reading *in, int column, const char *text, size_t length, 
         request->op = strcmp(text, "write") == 0;
         return request->op || strcmp(text, "read") == 0 ? CZ_OK : refuse(in, "an op is neither read nor write");
     }
-    if (!cz_whole(text, length, places[column]))
-        return refuse(in, "a number is none, or too large");
-    if (*places[column] < (column == SIZE))
-        return refuse(in, "a number is negative or a size is 0");
-    return CZ_OK;
+    if (*text == '-' || length > MOST_DIGITS || !cz_whole(text, length, places[column]))
+        return refuse(in, "a number is none, negative or too large");
+    const cz_golden *golden = in->golden;
+    if (column == TIME && golden->rows && request->time_us < golden->requests[golden->rows - 1].time_us)
+        return refuse(in, "a request is earlier than the one before");
+    return column == SIZE && *places[column] == 0 ? refuse(in, "a size is 0") : CZ_OK;
 }
 
 static int check_row(reading *in, const cz_request *request) {

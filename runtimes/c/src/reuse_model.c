@@ -68,7 +68,7 @@ static int read_plan(const char *where, const cz_values *values, cz_reuse_model 
     if (result == CZ_OK)
         result = cz_values_whole(values, "policy.own_trees", 0, 1000, &model->plan.own_trees, error);
     if (result == CZ_OK)
-        result = cz_values_whole(values, "policy.own_rows", 1, 10000000, &model->plan.own_rows, error);
+        result = cz_values_whole(values, "policy.own_rows", 1, 1000000, &model->plan.own_rows, error);
     if (result == CZ_OK)
         result = cz_values_whole(values, "policy.seed", 0, INT64_C(1) << 31, &model->plan.seed, error);
     if (result == CZ_OK)

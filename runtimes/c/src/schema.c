@@ -56,29 +56,12 @@ static bool type_holds(check *on, const cz_json *value, const cz_json *type) {
     return breaks(on, "is not of type %s", names);
 }
 
-/* JSON Schema writes \s within brackets where POSIX has [:space:]; all else that the schemas use is alike. */
-static bool compile(const char *pattern, regex_t *compiled) {
-    char posix[512];
-    size_t used = 0;
-    for (; *pattern && used + 12 < sizeof posix; pattern++) {
-        if (pattern[0] == '\\' && pattern[1] == 's') {
-            memcpy(posix + used, "[:space:]", 9);
-            used += 9;
-            pattern++;
-        } else {
-            posix[used++] = *pattern;
-        }
-    }
-    posix[used] = 0;
-    return !*pattern && regcomp(compiled, posix, REG_EXTENDED | REG_NOSUB) == 0;
-}
-
 static bool pattern_holds(patterns *known, const char *pattern, const char *text) {
     size_t at = 0;
     while (at < known->count && known->texts[at] != pattern)
         at++;
     if (at == known->count) {
-        if (at == MOST_PATTERNS || !compile(pattern, &known->compiled[at]))
+        if (at == MOST_PATTERNS || regcomp(&known->compiled[at], pattern, REG_EXTENDED | REG_NOSUB) != 0)
             return false;
         known->texts[known->count++] = pattern;
     }

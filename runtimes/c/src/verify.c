@@ -181,7 +181,7 @@ int cz_verify(const cz_bundle *bundle, cz_report *report, cz_error *error) {
     for (size_t i = 0; sets && i < sets->length && !result; i++)
         result = verify_synthetic(&on, &sets->items[i]);
     if (result)
-        return result;
+        return cz_name_bundle(bundle->store.where, result, error);
     report->agreement = on.decided ? (double)on.equal / (double)on.decided : 1;
     if (!on.exact && report->agreement < least_agreement(bundle))
         return cz_fail(error, CZ_DIFFERENT, "%s: %.5f of the golden decisions are equal, fewer than %.5f; use float32",

@@ -1,4 +1,4 @@
-/* JSON: what Python's json reads, and nothing else. */
+/* JSON: what is read. What is refused is in tests/refused.py. */
 #include "internal.h"
 #include "test.h"
 
@@ -10,10 +10,6 @@ static int reads(const char *text) {
     document = NULL;
     error.text[0] = 0;
     return cz_json_read(text, strlen(text), "a.json", &document, &error) == CZ_OK;
-}
-
-static int refuses(const char *text, const char *problem) {
-    return !reads(text) && strstr(error.text, problem) && strstr(error.text, "a.json") && !strchr(error.text, '\n');
 }
 
 static const cz_json *at(const char *place) {
@@ -45,47 +41,8 @@ static void whole_numbers(void) {
     CHECK(!items[3].whole && !items[3].integral);
 }
 
-static void damage(void) {
-    CHECK(refuses("", "ends where a value"));
-    CHECK(refuses("{", "no text"));
-    CHECK(refuses("[1", "without an end"));
-    CHECK(refuses("[1,]", "neither a value"));
-    CHECK(refuses("{\"a\":1,}", "no text"));
-    CHECK(refuses("{\"a\" 1}", "no colon"));
-    CHECK(refuses("{\"a\":1,\"b\":2,\"a\":3}", "twice"));
-    CHECK(refuses("{\"a\":1,\"\\u0061\":3}", "twice"));
-    CHECK(refuses("NaN", "neither"));
-    CHECK(refuses("-Infinity", "neither"));
-    CHECK(refuses("1e999", "not finite"));
-    CHECK(refuses("01", "neither"));
-    CHECK(refuses("1.", "neither"));
-    CHECK(refuses(".5", "neither"));
-    CHECK(refuses("+1", "neither"));
-    CHECK(refuses("1e", "neither"));
-    CHECK(refuses("1 2", "after its end"));
-    CHECK(refuses("\"\\u0000\"", "zero"));
-    CHECK(refuses("\"\\ud800\"", "surrogate"));
-    CHECK(refuses("\"\\ud800\\u0041\"", "surrogate"));
-    CHECK(refuses("\"\\udc00\"", "surrogate"));
-    CHECK(refuses("\"\\x\"", "escape"));
-    CHECK(refuses("\"\\u12g4\"", "hexadecimal"));
-    CHECK(refuses("{\"PROTOCOL\": 0x2}", "number") && refuses("-0X2", "number") && error.code == CZ_BAD_BUNDLE);
-    CHECK(refuses("\"a", "without an end"));
-    CHECK(refuses("\"a\\", "without an end"));
-    CHECK(refuses("\"a\nb\"", "control character"));
-    CHECK(refuses("\xef\xbb\xbf{}", "neither"));
-    CHECK(refuses("\"\xff\"", "UTF-8"));
-    CHECK(refuses("\"\xed\xa0\x80\"", "UTF-8"));
-    CHECK(refuses("\"\xc0\xaf\"", "UTF-8"));
-    CHECK(refuses("nul", "neither"));
-}
-
 static void depth(void) {
-    char text[1200];
-    memset(text, '[', 600);
-    memset(text + 600, ']', 600);
-    text[600] = 0;
-    CHECK(refuses(text, "too deep"));
+    char text[401];
     memset(text, '[', 200);
     memset(text + 200, ']', 200);
     text[400] = 0;
@@ -106,7 +63,6 @@ static void decimals(void) {
 int main(void) {
     values();
     whole_numbers();
-    damage();
     depth();
     decimals();
     cz_json_free(document);

@@ -5,7 +5,6 @@ Files are read once, into memory, and what was checked is what is used. Numpy-fr
 
 import hashlib
 import json
-import math
 import os
 import stat
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from cachezoo.bundles.archive import read_archive
 from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, MODEL, REFUSED, SEAL, one_line
 from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
+from cachezoo.serving.strict_json import read_json
 from cachezoo.systems.registry import bundling_of
 
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -57,6 +57,7 @@ def read_checked(path: Path) -> Checked:
     if not path.exists():
         raise _refuse(str(path), "no such bundle", "give a bundle's folder or .zip")
     size = path.stat().st_size
+    _check_bytes(size, str(path))
     files = read_archive(_read_regular(path, size, path.name), str(path))
     if MANIFEST not in files or SEAL not in files:
         raise _refuse(str(path), f"holds no {MANIFEST if MANIFEST not in files else SEAL}")
@@ -69,9 +70,16 @@ def read_checked(path: Path) -> Checked:
     return _whole(where, manifest, digest, files)
 
 
+def _check_bytes(size: int, where: str) -> None:
+    """Raises BundleError: a bundle is larger than any runtime reads."""
+    if size > protocol.MOST_BYTES:
+        raise _refuse(where, f"holds {size} bytes, more than {protocol.MOST_BYTES} (1 GiB)")
+
+
 def _from_folder(path: Path) -> Checked:
     where = str(path)
     sizes = _scan(path)
+    _check_bytes(sum(sizes.values()), where)
     if REFUSED in sizes and MANIFEST not in sizes:
         raise _refuse(where, f"export refused this model: {_refusal_reason(path)}", "it has no bundle")
     for name in (MANIFEST, SEAL):
@@ -176,7 +184,7 @@ def _read_regular(path: Path, size: int, name: str) -> bytes:
 def _parse_manifest(raw: bytes, sealed: bytes, where: str) -> tuple[dict[str, Any], str]:
     manifest = _parse_json(raw, f"{where}/{MANIFEST}")
     found = manifest.get("PROTOCOL") if isinstance(manifest, dict) else None
-    if found not in protocol.READABLE or isinstance(found, bool):
+    if type(found) is not int or found not in protocol.READABLE:
         known = ", ".join(str(number) for number in protocol.READABLE)
         problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {known}"
         raise _refuse(where, problem, "use a release that knows it")
@@ -188,23 +196,8 @@ def _parse_manifest(raw: bytes, sealed: bytes, where: str) -> tuple[dict[str, An
 
 
 def _parse_json(raw: bytes, where: str) -> Any:  # noqa: ANN401 - any JSON value
-    def finite(text: str) -> float:
-        value = float(text)
-        if not math.isfinite(value):
-            message = f"{text} is not a finite number"
-            raise ValueError(message)
-        return value
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            message = "a key stands twice"
-            raise ValueError(message)
-        return found
-
     try:
-        text = raw.decode("utf-8")
-        return json.loads(text, parse_constant=finite, parse_float=finite, object_pairs_hook=unique)
+        return read_json(raw)
     except (ValueError, RecursionError) as error:
         raise _refuse(where, f"not readable as JSON ({one_line(error)})") from error
 

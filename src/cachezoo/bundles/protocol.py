@@ -33,6 +33,7 @@ ACTING = (
 )
 
 MAX_MANIFEST_BYTES = 16 << 20
+MOST_BYTES = 1 << 30  # of all files
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 
 

@@ -93,14 +93,16 @@ class Bundle:
         self.where = checked.where
         self._files = checked.files
         self._kind: Kind = bundling_of(self.kind).kind.load()
-        for name, data in checked.files.items():
-            check_finite(name, data, self.where)
+        bundling = bundling_of(self.kind)
+        for name in (*bundling.weights, *(() if bundling.onnx is None else (MODEL,))):
+            check_finite(name, checked.files[name], self.where)
         self._check_graph()
         if self.strict:
             self._check_model()
         if self.manifest["id"].split(".")[0] != self.kind:
             message = f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again"
             raise BundleError(message)
+        _ = self.weights
         self.serving()
 
     @property
@@ -177,6 +179,10 @@ class Bundle:
             raise self._no_model(error) from error
         if wanted is None:
             return
+        for side, tensors_wanted in (("inputs", wanted.inputs), ("outputs", wanted.outputs)):
+            own = [{"name": name, "dtype": "float32", "shape": list(shape)} for name, shape in tensors_wanted.items()]
+            if [{name: one[name] for name in ("name", "dtype", "shape")} for one in self.manifest[side]] != own:
+                raise self._no_model(ConfigError(f"{side} are not the tensors of its kind"))
         try:
             model = read_model(self._files[MODEL])
             check_graph(model, wanted, len(self.manifest["features"]))

@@ -234,6 +234,19 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
+def opened(place: str) -> Any:  # noqa: ANN401 - ctypes.CDLL with its functions typed
+    """A library by its name or path.
+
+    Raises:
+        OSError, AttributeError: it is none, or of another release.
+    """
+    found = ctypes.CDLL(place)
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(found, name)
+        function.restype, function.argtypes = result, arguments
+    return found
+
+
 def library() -> Any | None:  # noqa: ANN401 - ctypes.CDLL with its functions typed
     """The library: the one that CACHEZOO_LIBRARY names, else the one beside this file, else the system's.
 
@@ -247,16 +260,12 @@ def library() -> Any | None:  # noqa: ANN401 - ctypes.CDLL with its functions ty
     beside = Path(__file__).with_name(NAME)
     place = named or (str(beside) if beside.exists() else NAME)
     try:
-        found = ctypes.CDLL(place)
-        for name, (result, arguments) in FUNCTIONS.items():
-            function = getattr(found, name)
-            function.restype, function.argtypes = result, arguments
+        return opened(place)
     except (OSError, AttributeError) as error:
         if named is None and not beside.exists():
             return None
         message = f"{place}: is no libcachezoo of this release ({error}); build it with make -C runtimes/c"
         raise RuntimeFault(message) from error
-    return found
 
 
 def checked(code: int, error: Error) -> None:

@@ -19,6 +19,7 @@ SECTIONS = ("arch", "features", "encodings", "geometry", "policy", "calibration"
 DOCUMENTS = ("manifest.json", "model.json")
 MOST_SHOWN = 40
 NUMBERS = ("time_us", "offset", "size")
+OPS = {"r": "read", "read": "read", "w": "write", "write": "write"}
 TEXTS = ("volume", "namespace", "user", "flags")
 
 
@@ -187,12 +188,22 @@ def _rows(path: str) -> Any:  # noqa: ANN401 - a generator of keyword arguments
             raise RuntimeFault(message)
         for row in reader:
             try:
-                numbers = {name: int(row[name]) for name in NUMBERS}
-            except (TypeError, ValueError) as error:
-                message = f"{path}: line {reader.line_num}: {error}"
+                numbers = {name: _whole(row[name] or "") for name in NUMBERS}
+                op = OPS[(row["op"] or "").lower()]
+            except (KeyError, ValueError) as error:
+                what = f"op is {error}, none of R, W, read and write" if isinstance(error, KeyError) else error
+                message = f"{path}: line {reader.line_num}: {what}"
                 raise RuntimeFault(message) from error
             texts = {name: row[name] for name in TEXTS if row.get(name)}
-            yield {**numbers, "op": row["op"], **texts}
+            yield {**numbers, "op": op, **texts}
+
+
+def _whole(text: str) -> int:
+    """Raises ValueError: the text is anything but ASCII digits."""
+    if not (text.isascii() and text.isdigit()):
+        message = f"{text[:40]!r} is no whole number"
+        raise ValueError(message)
+    return int(text)
 
 
 def parser() -> argparse.ArgumentParser:

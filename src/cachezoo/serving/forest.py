@@ -29,8 +29,10 @@ NOTES = (
 )
 TREE = {"Tree", "num_leaves", "num_cat", "is_linear", "leaf_value", *BRANCHES, *NOTES}
 DEFAULT_LEFT = 2  # of a decision's bits: where missing values would go, of which there are none
-NUMBERS = re.compile(r"[-+.0-9e]+(?: [-+.0-9e]+)*")
+NUMBER = r"(?![^ ]{64})[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?"
+NUMBERS = re.compile(f"{NUMBER}(?: {NUMBER})*")
 WHOLE = re.compile(r"[0-9]{1,9}")
+PLAIN = re.compile(rb"[\n -~]*")
 Lines = dict[str, str]
 
 
@@ -74,11 +76,14 @@ def read_forest(data: bytes, features: int) -> Forest:
     Raises:
         ValueError: anything in it that this reader does not know, or that is no forest of so many inputs.
     """
+    if PLAIN.fullmatch(data) is None:
+        message = "it holds bytes that are neither printable ASCII nor line ends"
+        raise ValueError(message)
     text = data.decode("ascii")
     first, found, rest = text.partition(f"\n{END}\n")
     head, *bodies = first.split("\n\nTree=")
     header = _header(head, features)
-    if not found or f"\n{SILENT_END}\n" not in rest:
+    if not found or f"\n{SILENT_END}\n" not in f"\n{rest}":
         message = f"it is cut short: no line {END!r} or {SILENT_END!r}"
         raise ValueError(message)
     parts = [f"Tree={body}" for body in bodies]
@@ -142,7 +147,7 @@ def _numbers(tree: Lines, key: str, count: int, what: str) -> F64:
         message = f"{what}: {key} is missing"
         raise ValueError(message)
     if text and NUMBERS.fullmatch(text) is None:
-        message = f"{what}: {key} holds {text[:40]!r}, which is no list of numbers"
+        message = f"{what}: {key} holds {text[:40]!r}, which is no list of finite numbers"
         raise ValueError(message)
     values = np.array(text.split(" ") if text else [], np.float64)
     if len(values) != count or not np.isfinite(values).all():

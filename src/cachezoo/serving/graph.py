@@ -8,7 +8,7 @@ from typing import Any
 from cachezoo.serving.stated import Sizes, whole
 
 MOST_LAYERS = 64
-MOST_UNITS = 1 << 20
+MOST_UNITS = 1 << 12
 TREES = "ai.onnx.ml:TreeEnsembleRegressor"
 # Of models that look at the access history.
 HISTORY_SIZES: Sizes = {
@@ -18,6 +18,7 @@ HISTORY_SIZES: Sizes = {
     "policy.history.windows[]": (1, 1 << 12),
 }
 Shapes = dict[str, tuple[int, ...]]
+Sides = Mapping[str, tuple[int | str, ...]]
 
 
 class Listed(Enum):
@@ -55,11 +56,14 @@ class Graph:
         nodes: in order.
         weights: shape of each tensor of float32, by name.
         axes: the one number of each tensor of int64, by name.
+        inputs, outputs: shape of each of the graph's tensors of float32, by name, in order; a free side has a name.
     """
 
     nodes: tuple[Node, ...]
     weights: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     axes: Mapping[str, int] = field(default_factory=dict)
+    inputs: Sides = field(default_factory=dict)
+    outputs: Sides = field(default_factory=dict)
 
 
 def layers_of(manifest: Mapping[str, Any]) -> tuple[int, int]:
@@ -102,7 +106,7 @@ def linear_weights(head: str, width: int, outputs: int) -> Shapes:
     return {f"{head}.weight": (outputs, width), f"{head}.bias": (outputs,)}
 
 
-def forests(output: str, targets: int) -> Graph:
+def forests(output: str, targets: int, features: int) -> Graph:
     """One ensemble of trees on `features`, a column of the output for each forest."""
     ints = ("falsenodeids", "featureids", "nodeids", "treeids", "truenodeids")
     attributes: dict[str, Attribute] = {
@@ -115,4 +119,5 @@ def forests(output: str, targets: int) -> Graph:
         **{f"target_{name}": Listed.INTS for name in ("ids", "nodeids", "treeids")},
         "target_weights": Listed.FLOATS,
     }
-    return Graph((Node(TREES, ("features",), (output,), attributes),))
+    node = Node(TREES, ("features",), (output,), attributes)
+    return Graph((node,), inputs={"features": ("n", features)}, outputs={output: ("n", targets)})

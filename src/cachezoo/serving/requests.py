@@ -5,6 +5,7 @@ numpy is all they need.
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from cachezoo.traces.pages import PAGES, PageAccesses
 from cachezoo.traces.table import OP_NAMES, Trace
 
 U8 = npt.NDArray[np.uint8]
+WHOLE = re.compile(r"[0-9]{1,19}")
+MOST_TEXT = 131_072  # bytes; what Python's csv takes, in characters
 NUMBERS = ("time_us", "op", "offset", "size")
 TEXTS = ("volume", "namespace", "user", "flags")
 GOLDEN = Table(
@@ -131,6 +134,14 @@ def to_csv(requests: RequestBatch) -> bytes:
     return buffer.getvalue().encode("utf-8")
 
 
+def _number(text: str) -> int:
+    """Raises ValueError: the text is no number of digits alone."""
+    if WHOLE.fullmatch(text) is None:
+        message = f"{text[:40]!r} is no number, or negative"
+        raise ValueError(message)
+    return int(text)
+
+
 def from_csv(data: bytes, where: str) -> RequestBatch:
     """Read what `to_csv` wrote.
 
@@ -138,17 +149,24 @@ def from_csv(data: bytes, where: str) -> RequestBatch:
         BundleError: another header, or a value that no request has.
     """
     try:
+        if b"\0" in data:
+            message = "it holds a zero"
+            raise ValueError(message)
         rows = list(csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True))
         header, body = rows[0], rows[1:]
-        if tuple(header[:5]) != (*NUMBERS, "volume") or not set(header[5:]) <= set(TEXTS) or not body:
-            message = f"its header is {','.join(header)[:80]}"
+        names = {*header[5:], "volume"}
+        if tuple(header[:5]) != (*NUMBERS, "volume") or not names <= set(TEXTS) or len(names) < len(header[4:]):
+            message = f"its header is {','.join(header)[:80]!r}"
+            raise ValueError(message)
+        if not body or any(len(text.encode()) > MOST_TEXT for row in body for text in row):
+            message = f"no request stands in it, or a text of more than {MOST_TEXT} bytes"
             raise ValueError(message)
         columns = dict(zip(header, zip(*body, strict=True), strict=True))
         given: dict[str, Any] = {
-            name: np.array([int(v) for v in columns[name]], np.int64) for name in NUMBERS if name != "op"
+            name: np.array([_number(v) for v in columns[name]], np.int64) for name in NUMBERS if name != "op"
         }
-        if min(int(values.min()) for values in given.values()) < 0 or int(given["size"].min()) < 1:
-            message = "a number is negative or a size is 0"
+        if int(given["size"].min()) < 1 or (np.diff(given["time_us"]) < 0).any():
+            message = "a size is 0, or a request is earlier than the one before"
             raise ValueError(message)
         given["op"] = np.array([OP_NAMES.index(value) for value in columns["op"]], np.uint8)
     except (ValueError, IndexError, OverflowError, csv.Error) as error:

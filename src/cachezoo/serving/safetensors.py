@@ -1,12 +1,13 @@
 """Reads safetensors files with numpy alone."""
 
-import json
 import math
 import struct
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from cachezoo.serving.strict_json import read_json
 
 DTYPES = {
     "F64": "<f8",
@@ -29,7 +30,7 @@ def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
     if length > len(data) - 8:
         message = "the header is longer than the file"
         raise ValueError(message)
-    header = json.loads(data[8 : 8 + length].decode("utf-8"), object_pairs_hook=_unique)
+    header = read_json(data[8 : 8 + length])
     if not isinstance(header, dict):
         message = "the header is no JSON object"
         raise ValueError(message)
@@ -50,14 +51,6 @@ def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
         message = "bytes are left over after the last tensor"
         raise ValueError(message)
     return tensors
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        message = "a name stands twice in the header"
-        raise ValueError(message)
-    return found
 
 
 def _place(name: str, entry: object) -> tuple[int, int, np.dtype[Any], list[int]]:

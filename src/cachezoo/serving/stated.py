@@ -24,6 +24,18 @@ def whole(value: object, place: str, least: int, most: int) -> int:
     return value
 
 
+def number(value: object, place: str, least: float, most: float) -> float:
+    """A number.
+
+    Raises:
+        ConfigError: it is none, or out of range.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+        message = f"{place} is {ascii(value)[:40]}, not a number from {least:g} to {most:g}"
+        raise ConfigError(message)
+    return float(value)
+
+
 def check_sizes(manifest: Mapping[str, Any], sizes: Sizes) -> None:
     """Check every number that a kind names.
 

@@ -211,9 +211,13 @@ def test_the_command_verifies_inspects_compares_and_runs(library, tmp_path, caps
     assert bundle_cli.main(["diff", str(ADMISSION), str(other)]) == 1
     assert "calibration.threshold: " in capsys.readouterr().out
     trace = tmp_path / "t.csv"
-    trace.write_bytes((ADMISSION / "golden/requests.csv").read_bytes())
-    assert bundle_cli.main(["run", str(ADMISSION), str(trace), "--capacity", "64"]) == 0
-    said = dict(line.rsplit(None, 1) for line in capsys.readouterr().out.splitlines())
+    for words in (("read", "write"), ("R", "W")):
+        text = (ADMISSION / "golden/requests.csv").read_text()
+        trace.write_text(text.replace(",read,", f",{words[0]},").replace(",write,", f",{words[1]},"))
+        assert bundle_cli.main(["run", str(ADMISSION), str(trace), "--capacity", "64"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[: len(printed) // 2] == printed[len(printed) // 2 :]
+    said = dict(line.rsplit(None, 1) for line in printed)
     assert int(said["requests"]) == 250 and 0 < float(said["hit ratio"]) < 1
 
 
@@ -221,9 +225,11 @@ def test_the_command_refuses_in_one_line(library, tmp_path, capsys):
     damaged = Path(shutil.copytree(ADMISSION, tmp_path / "damaged"))
     (damaged / "model.lgb.txt").write_bytes(b"tree")
     (tmp_path / "t.csv").write_text("time_us,op,offset\n1,read,0\n")
+    for at, row in enumerate(("0,erase,0,1", "0,read,\u0663,1", "0,read,1_0,1", "0,read,0")):
+        (tmp_path / f"{at}.csv").write_text(f"time_us,op,offset,size\n{row}\n", encoding="utf-8")
     for words in (
         ["verify", str(damaged)], ["inspect", str(tmp_path)], ["run", str(ADMISSION), "/nowhere", "--capacity", "4"],
-        ["run", str(ADMISSION), str(tmp_path / "t.csv"), "--capacity", "4"],
+        *(["run", str(ADMISSION), str(tmp_path / f"{name}.csv"), "--capacity", "4"] for name in "t0123"),
     ):  # fmt: skip
         assert bundle_cli.main(words) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1

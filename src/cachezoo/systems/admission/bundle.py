@@ -41,7 +41,7 @@ def _recompute(serving: AdmissionServing, batch: RequestBatch, context: Mapping[
 KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("admit",),
-    graph=lambda manifest: forests("score", 1),
+    graph=lambda manifest: forests("score", 1, len(manifest["features"])),
     sizes=HISTORY_SIZES,
     units={
         "features": "as each feature states",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import ConfigError
-from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
+from cachezoo.serving.graph import Graph, Node, Sides, layers_of, linear, linear_weights, lstm, lstm_weights
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, Kind, Recomputed, Session, State
 from cachezoo.serving.lstm import Lstm, sigmoid, softmax
 from cachezoo.serving.requests import RequestBatch
@@ -17,7 +17,7 @@ from cachezoo.systems.caching.steady import steady_rows
 KEYS = ("features", "policy", "calibration", "geometry", "encodings")
 QUEUES = ("bypass", "soon", "mean", "late")
 SIZES = {
-    "golden.context.capacity_pages": (1, 1 << 31),
+    "golden.context.capacity_pages": (1, 1 << 22),
     "policy.demote_capacities": (1, 1 << 20),
     "policy.protected_percent": (0, 100),
     "policy.sequence": (1, 1 << 31),
@@ -90,7 +90,10 @@ def _graph(manifest: Mapping[str, Any]) -> Graph:
     )
     weights = lstm_weights(layers, len(manifest["features"]), units)
     heads = linear_weights("cached", units, 1) | linear_weights("duration", units, len(OUTPUTS) - 1)
-    return Graph(nodes, weights | heads, {"first": 0})
+    state = (layers, "L", units)
+    inputs: Sides = {"features": ("L", len(manifest["features"])), "h": state, "c": state}
+    outputs: Sides = {"cached": ("L", 1), "duration": ("L", len(OUTPUTS) - 1), "h_out": state, "c_out": state}
+    return Graph(nodes, weights | heads, {"first": 0}, inputs, outputs)
 
 
 class WeightsSession:

@@ -42,7 +42,7 @@ def _recompute(serving: PrefetchServing, batch: RequestBatch, context: Mapping[s
 KIND = Kind(
     outputs=lambda manifest: OUTPUTS,
     decisions=("low", "high", "fetch"),
-    graph=lambda manifest: forests("reach", len(OUTPUTS)),
+    graph=lambda manifest: forests("reach", len(OUTPUTS), len(manifest["features"])),
     sizes=HISTORY_SIZES,
     units={
         "features": "as each feature states",

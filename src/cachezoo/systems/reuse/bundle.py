@@ -12,13 +12,16 @@ from cachezoo.serving.graph import forests
 from cachezoo.serving.history import open_forests
 from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session, State
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.serving.stated import number
 from cachezoo.systems.reuse import synthetic
+from cachezoo.systems.reuse.plan import FOLLOWING
 from cachezoo.systems.reuse.serve import ReuseServing
 
 KEYS = ("features", "policy", "calibration")
+MOST, LEAST = 1e308, {"half_life": 1e-3}
 SIZES = {
-    "golden.context.capacity_pages": (1, 1 << 31), "policy.candidates": (1, 4096), "policy.seed": (0, 1 << 31),
-    "policy.own_trees": (0, 1000), "policy.own_rows": (1, 10_000_000),
+    "golden.context.capacity_pages": (1, 1 << 19), "policy.candidates": (1, 4096), "policy.seed": (0, 1 << 31),
+    "policy.own_trees": (0, 1000), "policy.own_rows": (1, 1_000_000),
 }  # fmt: skip
 GOLDEN_SHARES = (0.1, 0.02)
 FILES = ("model.lgb.txt",)
@@ -34,7 +37,18 @@ AROUND = (3 * DOUBLE + DOUBLE) + (2 * DOUBLE + DOUBLE)
 UNSETTLED = 4 * ((WIDTH + 3 + 3) * FLOAT)
 
 
+def _check_numbers(manifest: Mapping[str, Any]) -> None:
+    """Raises ConfigError: something else than numbers is there, of which numpy would make some, as of true."""
+    for name in ("quantiles", "events", "risks"):
+        for row in manifest["calibration"][name]:
+            for value in row if isinstance(row, list) else [row]:
+                number(value, f"calibration.{name}", -MOST, MOST)
+    for name in FOLLOWING:
+        number(manifest["policy"][name], f"policy.{name}", LEAST.get(name, 0.0), 1e6)
+
+
 def _serve(manifest: Mapping[str, Any], session: Session) -> ReuseServing:
+    _check_numbers(manifest)
     return ReuseServing(
         **{key: manifest[key] for key in KEYS}, infer=lambda rows: session.run(["score"], {"features": rows})[0]
     )
@@ -74,7 +88,7 @@ def _state(manifest: Mapping[str, Any]) -> State:
 KIND = Kind(
     outputs=lambda manifest: ("score",),
     decisions=("outcome", "victim_page", "leader"),
-    graph=lambda manifest: forests("score", 1),
+    graph=lambda manifest: forests("score", 1, len(manifest["features"])),
     sizes=SIZES,
     units={
         "features": "as each feature states",

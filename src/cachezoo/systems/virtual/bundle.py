@@ -13,7 +13,7 @@ from cachezoo.systems.virtual.serve import ProfileSession, VirtualServing
 
 MOST_PAGES, MOST_FRAGMENT, MOST_RUNS = 1 << 26, 1 << 16, 16
 SIZES = {
-    "golden.context.capacity_pages": (1, 1 << 31), "arch.pages": (1, MOST_PAGES), "arch.fragment": (1, MOST_FRAGMENT),
+    "golden.context.capacity_pages": (1, 1 << 22), "arch.pages": (1, MOST_PAGES), "arch.fragment": (1, MOST_FRAGMENT),
     "arch.runs": (1, MOST_RUNS), "arch.quantum": (1, 1 << 40),
 }  # fmt: skip
 GOLDEN_SHARES = (0.1, 0.25)  # of the golden rows' pages

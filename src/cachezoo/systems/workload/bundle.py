@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.errors import ConfigError
-from cachezoo.serving.graph import Graph, Node, layers_of, linear, linear_weights, lstm, lstm_weights
+from cachezoo.serving.graph import Graph, Node, Sides, layers_of, linear, linear_weights, lstm, lstm_weights
 from cachezoo.serving.kind import BLOCK, LSTM_PRECISIONS, OUTPUT_TOLERANCE, Kind, Recomputed, Session, State
 from cachezoo.serving.lstm import Lstm, softmax
 from cachezoo.serving.requests import RequestBatch
@@ -73,8 +73,11 @@ def _graph(manifest: Mapping[str, Any]) -> Graph:
         Node("Softmax", ("logits",), ("category",), {"axis": 1}),
     ]
     weights = lstm_weights(layers, len(manifest["features"]), units)
-    head = linear_weights("category", units, len(manifest["policy"]["classes"]))
-    return Graph(tuple(nodes), weights | head, {"first": 0, **({"direction": 1} if last else {})})
+    classes, width = len(manifest["policy"]["classes"]), len(manifest["features"])
+    head = linear_weights("category", units, classes)
+    axes = {"first": 0, **({"direction": 1} if last else {})}
+    inputs: Sides = {"features": ("B", manifest["policy"]["window"], width)}
+    return Graph(tuple(nodes), weights | head, axes, inputs, {"category": ("B", classes)})
 
 
 class WeightsSession:
@@ -114,7 +117,7 @@ def _state(manifest: Mapping[str, Any]) -> State:
 KIND = Kind(
     outputs=lambda manifest: tuple(manifest["policy"]["classes"]),
     graph=_graph,
-    sizes={f"policy.{name}": (1, 1 << 31) for name in ("window", "vote_windows", "switch_votes")},
+    sizes={"policy.window": (1, 1 << 12), "policy.vote_windows": (1, 1 << 20), "policy.switch_votes": (1, 1 << 31)},
     decisions=("class", "vote", "in_force"),
     units={
         "features": "as each feature states, normalised",
