@@ -1,6 +1,7 @@
 """Capabilities of the machine: a test skips, with its reason, without one; CZ_REQUIRE makes the run fail instead."""
 
 import fcntl
+import gc
 import os
 import re
 import signal
@@ -19,6 +20,9 @@ settings.register_profile("long", max_examples=400, deadline=None)
 if settings.get_current_profile_name() != "long":  # where a test runs this file once more
     settings.load_profile("ci")
 
+# Thousands of tests and their modules are objects that stay: to look for garbage among them as often as usual takes a
+# tenth of the time of a run.
+gc.set_threshold(100_000, 10, 10)
 # As for stages: where another process wants the cores too, threads that spin while they wait slow everything down.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # On small traces a process takes longer to start than its job.
@@ -74,11 +78,13 @@ def pytest_xdist_make_scheduler(config, log):
     return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Of two test processes neither should wait for the other: what takes long begins first, file by file.
 
-    Tests on a copy of the tiny pipeline come last, when it has long run.
+    Tests on a copy of the tiny pipeline come last, when it has long run. Slow tests are marked before pytest chooses.
     """
+    seconds.mark_slow(items)
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist
         longest = {}
         for item in items:

@@ -1,5 +1,8 @@
 """What tests cost: seconds by folder at the end of a run, and no test that takes longer than its marks say.
 
+`make test-fast` leaves out what tests/slow.txt lists: functions whose cases took over a tenth of a second of processor
+time each, in the run that stored the list: `python -m pytest --store-slow ...`.
+
 The limit is on processor time, of the test process and of those that it has waited for, so that a busy machine fails
 nothing. Set-up counts, but for what many tests share: session-wide fixtures, and kernels that are not compiled yet.
 """
@@ -8,7 +11,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Generator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import settings
@@ -16,6 +19,8 @@ from numba.core import event
 
 LIMIT_S = 20.0
 LISTED_S = 5.0
+SLOW_S = 0.1
+SLOW = Path(__file__).with_name("slow.txt")
 COMPILING = "numba:compile"
 PHASES = ("setup", "call", "teardown")
 OVER = "took {:.0f} s of processor time; a test may take {:g} s, or as many as it is marked for: slow(seconds=...)"
@@ -76,6 +81,7 @@ class Meter(event.Listener):
         now = self.clock()
         report.processor = now - self.since
         self.own += now - self.since
+        report.own = self.own
         self.since = now
         if report.when == "call" and report.passed and self.own > limit(item):
             report.outcome, report.longrepr = "failed", OVER.format(self.own, limit(item))
@@ -83,8 +89,9 @@ class Meter(event.Listener):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--seconds` asks for the summary."""
+    """`--seconds` asks for the summary, `--store-slow` for what `make test-fast` leaves out."""
     parser.addoption("--seconds", action="store_true", help="seconds by folder, and of every test that took over five")
+    parser.addoption("--store-slow", action="store_true", help=f"list the slow tests of this run in tests/{SLOW.name}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,16 +107,44 @@ def folder(nodeid: str) -> str:
     return "/".join(PurePosixPath(nodeid.partition("::")[0]).parent.parts[:3])
 
 
+def function(nodeid: str) -> str:
+    """A test without its case."""
+    return nodeid.partition("[")[0]
+
+
+def mark_slow(items: list[pytest.Item]) -> None:
+    """The listed tests are slow."""
+    slow = set(SLOW.read_text().splitlines())
+    for item in items:
+        if function(item.nodeid) in slow:
+            item.add_marker(pytest.mark.slow)
+
+
+def store_slow(owns: dict[str, float]) -> None:
+    """Store which functions are slow, by the seconds of each test; what was not run stays as it is."""
+    cases: dict[str, list[float]] = defaultdict(list)
+    for nodeid, own in owns.items():
+        cases[function(nodeid)].append(own)
+    kept = {name for name in SLOW.read_text().splitlines() if name not in cases and Path(name.partition("::")[0]).exists()}
+    slow = kept | {name for name, each in cases.items() if sum(each) / len(each) > SLOW_S}
+    SLOW.write_text("".join(f"{name}\n" for name in sorted(slow)))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Seconds by folder, and tests above five seconds; both by wall time, with processor time beside it."""
+    every = [report for reports in terminalreporter.stats.values() for report in reports]
+    reports = [report for report in every if getattr(report, "when", None) in PHASES]
+    if config.getoption("store_slow"):
+        owns: dict[str, float] = {}
+        for report in reports:
+            owns[report.nodeid] = max(report.own, owns.get(report.nodeid, 0.0))
+        store_slow(owns)
     if not config.getoption("seconds"):
         return
     tests: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if getattr(report, "when", None) in PHASES:
-                tests[report.nodeid][0] += report.duration
-                tests[report.nodeid][1] += report.processor
+    for report in reports:
+        tests[report.nodeid][0] += report.duration
+        tests[report.nodeid][1] += report.processor
     folders: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for nodeid, (wall, computed) in tests.items():
         for index, value in enumerate((wall, computed, 1)):

@@ -8,6 +8,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -260,14 +261,34 @@ KNOBS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("knob", [KNOB, *(pytest.param(one, marks=pytest.mark.long) for one in KNOBS if one != KNOB)])
-def test_one_knob_reruns_only_its_consumers(copied, knob):
-    overrides = copied / "conf/overrides.yaml"
+@contextlib.contextmanager
+def turned(folder: Path, knob: str) -> Iterator[None]:
+    """The pipeline with another setting."""
+    overrides = folder / "conf/overrides.yaml"
     before = overrides.read_text()
-    params, lock = ((copied / name).read_text() for name in ("params.yaml", "dvc.lock"))
     overrides.write_text(f"{before}  - {knob}\n")
-    assert rerun(copied) == KNOBS[knob]
+    yield
     overrides.write_text(before)
+
+
+def test_one_knob_concerns_its_consumers_alone(copied):
+    """The stage that reads it runs; of those that read what this writes DVC says that they would."""
+    params, lock = ((copied / name).read_text() for name in ("params.yaml", "dvc.lock"))
+    reader = "evaluate_share"
+    with turned(copied, KNOB):
+        assert rerun(copied, reader) == {"compose", reader}
+        assert {"compose", reader, *json.loads(dvc(copied, "status", "--json").stdout)} == KNOBS[KNOB]
+    repro(copied)
+    assert (copied / "params.yaml").read_text() == params
+    assert (copied / "dvc.lock").read_text() == lock
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("knob", KNOBS)
+def test_one_knob_reruns_only_its_consumers(copied, knob):
+    params, lock = ((copied / name).read_text() for name in ("params.yaml", "dvc.lock"))
+    with turned(copied, knob):
+        assert rerun(copied) == KNOBS[knob]
     repro(copied)
     assert (copied / "params.yaml").read_text() == params
     assert (copied / "dvc.lock").read_text() == lock

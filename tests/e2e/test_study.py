@@ -151,26 +151,23 @@ def test_every_system_says_what_its_models_do_on_the_test_traces_and_what_choose
             assert studied.judging in read_trained(folder).validation
 
 
-def test_a_forest_is_studied(project: Path) -> None:
-    found = json.loads(finish(project, "--system", "admission", "--category", "gamma", "--seeds", "2", "--json"))
+def test_a_forest_is_studied_and_shown_in_mlflow_once(project: Path) -> None:
+    from mlflow.tracking import MlflowClient
+
+    words = ("--system", "admission", "--category", "gamma", "--seeds", "2", "--json", "--track")
+    found = json.loads(finish(project, *words))
     (row,) = found["categories"]["gamma"]
     assert row["trained"] == [0, 1] and set(row["test"]) == {"gamma_test"}
     assert all(len(own["each"]) == 2 for own in (row["choosing"], row["judging"], *row["test"].values()))
 
-
-def test_a_study_is_shown_in_mlflow_once(project: Path) -> None:
-    from mlflow.tracking import MlflowClient
-
-    words = ("--system", "admission", "--category", "gamma", "--seeds", "2", "--track")
-    for _ in range(2):
-        finish(project, *words)
-        client = MlflowClient(tracking_uri=f"sqlite:///{project / 'mlflow.db'}")
-        experiment = client.get_experiment_by_name("cachezoo studies").experiment_id
-        runs = client.search_runs([experiment])
-        children = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
-        assert (len(runs), len(children)) == (3, 2)
-        assert {run.data.params["seed"] for run in children} == {"0", "1"}
-        assert all({"choosing", "test/gamma_test"} <= set(run.data.metrics) for run in children)
+    assert json.loads(finish(project, *words)) == found
+    client = MlflowClient(tracking_uri=f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("cachezoo studies").experiment_id
+    runs = client.search_runs([experiment])
+    children = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
+    assert (len(runs), len(children)) == (3, 2)
+    assert {run.data.params["seed"] for run in children} == {"0", "1"}
+    assert all({"choosing", "test/gamma_test"} <= set(run.data.metrics) for run in children)
 
 
 @pytest.mark.long

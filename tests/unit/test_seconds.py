@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +90,29 @@ def test_seconds_of_children_count_once_they_have_ended():
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-c", burn], check=True)
     assert seconds.processor() - before > 0.25
+
+
+def test_what_took_long_in_a_run_is_slow_in_the_next(ran, monkeypatch, tmp_path):
+    monkeypatch.setattr(seconds, "SLOW", tmp_path / "slow.txt")
+    place = "tests/unit/some/deep/test_it.py::"
+    seconds.SLOW.write_text(f"{place}test_other\n")
+    cases = '@pytest.mark.parametrize("more", [0.05, 0.1, 0.2])\n'
+    done = ran(f"{cases}def test_it(more):\n    take(more)\n\ndef test_other():\n    pass\n", "--store-slow")
+    done.assert_outcomes(passed=4)
+    assert seconds.SLOW.read_text() == f"{place}test_it\n"
+
+
+def test_a_part_of_the_tests_stores_a_part_of_the_list(monkeypatch, tmp_path):
+    monkeypatch.setattr(seconds, "SLOW", tmp_path / "slow.txt")
+    here = "tests/unit/test_seconds.py"
+    seconds.SLOW.write_text(f"{here}::test_a\n{here}::test_b\ntests/gone.py::test_c\n")
+    seconds.store_slow({f"{here}::test_b[1]": 0.05, f"{here}::test_b[2]": 0.1, f"{here}::test_d": 0.11})
+    assert seconds.SLOW.read_text() == f"{here}::test_a\n{here}::test_d\n"
+
+
+def test_listed_tests_are_slow_in_every_case():
+    """And every listed test is there."""
+    listed = seconds.SLOW.read_text().splitlines()
+    assert listed == sorted(set(listed))
+    gone = [name for name in listed if f"def {name.rpartition('::')[2]}(" not in Path(name.partition("::")[0]).read_text()]
+    assert not gone

@@ -10,7 +10,7 @@ from tests.unit.systems.test_howto import ROOT, blocks, edit, fresh, run, source
 
 PAGE = ROOT / "docs/howto-add-a-model.md"
 CONF = "conf/model/admission/lgbm_extra.yaml"
-pytestmark = pytest.mark.slow(seconds=120)
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
