@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results. `make` alone is `make help`.
-.PHONY: help install repro figures corpus release retrain runtime wheel demo dev test test-fast test-long fuzz ui lint bench
+.PHONY: help install repro figures corpus release retrain runtime wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench
 RUN := scripts/run.sh
 DEV := $(RUN) scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
@@ -79,10 +79,26 @@ ui: ## MLflow on 127.0.0.1:5000
 	@$(RUN) .venv/bin/cachezoo track sync
 	@$(RUN) .venv/bin/cachezoo track ui
 
-lint: ## ruff and mypy
+lint: ## ruff, mypy and, where osv.dev answers, audit
 	@$(DEV)
 	@$(RUN) .venv/bin/ruff check src pipelines experiments tests benchmarks notebooks
 	@$(RUN) .venv/bin/mypy
+	@$(RUN) .venv/bin/python -m scripts.audit --if-reachable
+
+audit: ## the locks against published vulnerabilities
+	@$(DEV)
+	@$(RUN) .venv/bin/python -m scripts.audit
+
+# After a change of the dependencies in pyproject.toml. To have another version of a package, remove its lines first.
+lock: ## both locks, with hashes, from pyproject.toml; and docs/licences.md
+	@$(DEV)
+	@$(RUN) .venv/bin/python -m scripts.locks
+	@$(DEV)
+	@$(RUN) .venv/bin/python -m scripts.sbom --licences
+
+sbom: ## a bill of materials (CycloneDX) of what the pipeline runs with: build/sbom.cdx.json
+	@$(DEV)
+	@$(RUN) .venv/bin/python -m scripts.sbom build/sbom.cdx.json
 
 bench: ## all benchmarks
 	@$(DEV)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Create .venv in the clone and install a pinned set: bootstrap.sh requirements.lock|requirements-dev.lock
-# Repeatable: does nothing when the lock that is installed has not changed. PIP_ARGS passes through to pip.
+# Repeatable: does nothing when the lock that is installed has not changed. PIP_ARGS passes through to pip; TORCH_INDEX
+# is a mirror of the index that the lock names for torch.
 set -eu
 cd "$(dirname "$0")/.."
 trap 'echo "bootstrap: interrupted; run the same again to go on" >&2; exit 130' INT
@@ -30,9 +31,11 @@ if [ "$free_mib" -lt 64 ]; then
     exit 1
 fi
 lock=$1
+locks="$(sed -n 's/^-r //p' "$lock") $lock" # with those that it builds on
 here=$(pwd -P)
 # The stamp says which packages are installed, and for which clone: a copy of an environment runs the old one's code.
-stamp=.venv/.installed-$(cat "$lock" pyproject.toml | sha256sum | cut -c1-16)
+# shellcheck disable=SC2086 # a list of files
+stamp=.venv/.installed-$(cat $locks pyproject.toml | sha256sum | cut -c1-16)
 [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$here" ] && exit 0
 install_here() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -82,12 +85,29 @@ if [ "$free_mib" -lt 6144 ]; then
     echo "bootstrap: $free_mib MiB free here, 6144 MiB are needed (environment, downloads, outputs)" >&2
     exit 1
 fi
-echo "bootstrap: installing $(grep -c == "$lock") pinned packages from $lock into .venv."
-echo "bootstrap: about 0.9 GB of downloads with a CPU build of PyTorch; the index's default build brings several GB of CUDA."
-echo "bootstrap: for a CPU build: make PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu' ..."
-[ -x .venv/bin/python ] || "$python" -m venv .venv
+# shellcheck disable=SC2086 # a list of files
+pins() { cat $locks; }
+# One package's lines of the locks.
+pinned() { pins | awk -v "pin=$1==" '/^[^ ]/ {its = index($0, pin) == 1} its'; }
+# A file whose sha256 is not in the lock is not installed, wherever it comes from.
 # shellcheck disable=SC2086 # PIP_ARGS is a list of arguments
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir ${PIP_ARGS:-} -r "$lock"
+install_pinned() {
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir ${PIP_ARGS:-} --require-hashes "$@"
+}
+echo "bootstrap: installing $(pins | grep -c ==) pinned packages from $lock into .venv, about 0.9 GB of downloads."
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+rm -f .venv/.installed-* # what is cut short is neither the old set nor the new one
+torch=$(pinned torch)
+if [ -n "$torch" ]; then
+    index=${TORCH_INDEX:-$(pins | sed -n 's/^# torch comes from //p')}
+    # Torch alone is looked for in torch's index. First among the local files that pip is configured with, if any.
+    printf '%s\n' "$torch" | install_pinned --no-deps --no-index -r /dev/stdin 2>/dev/null ||
+        printf '%s\n' "$torch" | install_pinned --no-deps --index-url "$index" -r /dev/stdin
+fi
+# What has no wheel is built by the setuptools of the lock, not by the newest in the index.
+setuptools=$(pinned setuptools)
+[ -z "$setuptools" ] || printf '%s\n' "$setuptools" | install_pinned --no-deps -r /dev/stdin
+install_pinned --no-build-isolation --use-pep517 -r "$lock"
 install_here
 .venv/bin/python -I scripts/settle.py
 stamped "$here"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.package_index import pin, serving, source, wheel
+
 ROOT = Path(__file__).resolve().parents[2]
 STRANGER = 64321
 
@@ -153,7 +155,7 @@ def tiny(made):
     return made
 
 
-def installed(clone, status=0):
+def installed(clone, status=0, **settings):
     path = f"{clone.parent / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         ["scripts/bootstrap.sh", "some.lock"],
@@ -161,7 +163,7 @@ def installed(clone, status=0):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PATH": path, "PIP_NO_INDEX": "1"},
+        env={**os.environ, "PATH": path, **(settings or {"PIP_NO_INDEX": "1"})},
     )
     assert done.returncode == status, done.stderr
     return done.stderr
@@ -253,3 +255,146 @@ def test_an_environment_without_a_python_is_made_anew(tiny):
     next((tiny / ".venv").glob(".installed-*")).unlink()
     assert "it is made anew\n" in installed(tiny)
     assert runs(tiny) == own(tiny)
+
+
+BUILDER = """
+import zipfile
+
+INFO = "old-1.0.dist-info"
+
+
+class __legacy__:
+    def get_requires_for_build_wheel(config_settings=None):
+        return []
+
+    def build_wheel(folder, config_settings=None, metadata_directory=None):
+        name = "old-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
+            wheel.writestr("old.py", "BUILDER = 'of the lock'\\n")
+            wheel.writestr(f"{INFO}/METADATA", "Metadata-Version: 2.1\\nName: old\\nVersion: 1.0\\n")
+            wheel.writestr(f"{INFO}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+            wheel.writestr(f"{INFO}/RECORD", "")
+        return name
+"""
+OTHER = {"other.py": "who = 'knows'\n"}
+
+
+@pytest.fixture
+def indexes(tmp_path):
+    """Two indexes, `simple` for all packages and `cpu` for torch; each also has what is to come from the other."""
+    for name, own, foreign in (("one", "simple", "cpu"), ("torch", "cpu", "simple")):
+        wheel(tmp_path / foreign, name, "2.13.0", files=OTHER)
+        wheel(tmp_path / own, name, "2.13.0+cpu" if name == "torch" else "1.0", needs=[] if name == "one" else ["one"])
+    wheel(tmp_path / "simple", "two", needs=["one"])
+    return tmp_path
+
+
+def write_locks(clone, indexes, url):
+    """A lock that builds on another."""
+    torch = pin("torch", indexes / "cpu/torch-2.13.0+cpu-py3-none-any.whl", version="2.13.0")
+    one, two = (pin(name, indexes / f"simple/{name}-1.0-py3-none-any.whl") for name in ("one", "two"))
+    (clone / "base.lock").write_text(f"# torch comes from {url}/cpu\n{one}{torch}")
+    (clone / "some.lock").write_text(f"-r base.lock\n{two}")
+
+
+def from_index(clone, url, status=0, **settings):
+    own = {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_FIND_LINKS": "",
+        "PIP_INDEX_URL": f"{url}/simple",
+        "NO_PROXY": "127.0.0.1",
+    }
+    return installed(clone, status, **own | settings)
+
+
+def distributions(clone):
+    said = "from importlib.metadata import distributions as d; print(*(f'{x.name}=={x.version}' for x in d()))"
+    done = subprocess.run([clone / ".venv/bin/python", "-Ic", said], capture_output=True, text=True, check=True)
+    return {text for text in done.stdout.split() if not text.startswith(("pip==", "setuptools==65", "setuptools==66"))}
+
+
+def stamps(clone):
+    return list((clone / ".venv").glob(".installed-*"))
+
+
+@pytest.mark.slow
+def test_what_is_installed_is_the_lock_and_torchs_index_is_for_torch_alone(tiny, indexes):
+    with serving(indexes) as (url, asked):
+        write_locks(tiny, indexes, url)
+        assert from_index(tiny, url) == ""
+        assert distributions(tiny) == {"tiny==1.0", "one==1.0", "two==1.0", "torch==2.13.0+cpu"}
+        assert {path.split("/")[1] for path in asked if "torch" in path} == {"cpu"}
+        assert all("torch" in path for path in asked if path.startswith("/cpu/"))
+        assert from_index(tiny, url) == ""
+        before, (stamp,) = len(asked), stamps(tiny)
+        (tiny / "base.lock").write_text("# Of the lock that it builds on too.\n" + (tiny / "base.lock").read_text())
+        assert from_index(tiny, url) == ""
+        assert stamps(tiny) != [stamp] and len(asked) == before
+
+
+@pytest.mark.slow
+def test_torch_is_taken_from_local_files_where_pip_has_some_and_else_from_a_mirror(tiny, indexes):
+    with serving(indexes) as (url, asked):
+        write_locks(tiny, indexes, f"{url}/nowhere")
+        assert from_index(tiny, url, PIP_FIND_LINKS=str(indexes / "cpu")) == ""
+        assert [path for path in asked if "torch" in path] == []
+        subprocess.run([tiny / ".venv/bin/python", "-m", "pip", "uninstall", "-qy", "torch"], check=True)
+        stamps(tiny)[0].unlink()
+        assert from_index(tiny, url, TORCH_INDEX=f"{url}/cpu") == ""
+        assert "torch==2.13.0+cpu" in distributions(tiny)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["simple/two-1.0", "cpu/torch-2.13.0+cpu"])
+@pytest.mark.parametrize("local", [False, True])
+def test_a_file_of_other_bytes_is_refused_and_nothing_counts_as_installed(tiny, indexes, name, local):
+    with serving(indexes) as (url, _):
+        write_locks(tiny, indexes, url)
+        path = indexes / f"{name}-py3-none-any.whl"
+        good = path.read_bytes()
+        wheel(path.parent, *path.name.split("-")[:2], files=OTHER)
+        settings = {"PIP_FIND_LINKS": str(path.parent) if local else ""}
+        assert "DO NOT MATCH THE HASHES" in from_index(tiny, url, status=1, **settings)
+        assert stamps(tiny) == []
+        assert not any(text.startswith(path.name.split("-")[0]) for text in distributions(tiny))
+        path.write_bytes(good)
+        assert from_index(tiny, url, **settings) == ""
+        assert len(stamps(tiny)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("needs", [[], ["one"]])
+def test_what_has_no_hash_in_the_lock_is_refused(tiny, indexes, needs):
+    """A pin without one, and a package that another needs and no pin names."""
+    with serving(indexes) as (url, _):
+        (tiny / "some.lock").write_text(
+            pin("two", indexes / "simple/two-1.0-py3-none-any.whl") if needs else "one==1.0\n"
+        )
+        assert "--require-hashes" in from_index(tiny, url, status=1)
+        assert distributions(tiny) == {"tiny==1.0"}
+
+
+@pytest.mark.slow
+def test_what_has_no_wheel_is_built_by_the_setuptools_of_the_lock(tiny, indexes):
+    files = {"setuptools/__init__.py": "", "setuptools/build_meta.py": BUILDER}
+    own = wheel(indexes / "simple", "setuptools", "77.0", files=files)
+    wheel(indexes / "simple", "setuptools", "99.0", files=OTHER)
+    wheel(indexes / "simple", "wheel", "99.0", files=OTHER)
+    old = source(indexes / "simple", "old")
+    (tiny / "some.lock").write_text(pin("old", old) + pin("setuptools", own, version="77.0"))
+    with serving(indexes) as (url, asked):
+        assert from_index(tiny, url) == ""
+    assert not any("99.0" in path for path in asked)
+    said = [tiny / ".venv/bin/python", "-Ic", "import old; print(old.BUILDER)"]
+    assert subprocess.run(said, capture_output=True, text=True, check=True).stdout == "of the lock\n"
+
+
+@pytest.mark.slow
+def test_an_installation_that_is_cut_short_leaves_no_stamp_of_the_one_before(tiny, indexes):
+    (stamp,) = stamps(tiny)
+    (tiny / "some.lock").write_text("absent==1.0 --hash=sha256:" + "0" * 64 + "\n")
+    installed(tiny, status=1)
+    assert stamps(tiny) == []
+    (tiny / "some.lock").write_text("")
+    installed(tiny)
+    assert stamps(tiny) == [stamp]
