@@ -125,7 +125,8 @@ def store_slow(owns: dict[str, float]) -> None:
     cases: dict[str, list[float]] = defaultdict(list)
     for nodeid, own in owns.items():
         cases[function(nodeid)].append(own)
-    kept = {name for name in SLOW.read_text().splitlines() if name not in cases and Path(name.partition("::")[0]).exists()}
+    others = [name for name in SLOW.read_text().splitlines() if name not in cases]
+    kept = {name for name in others if Path(name.partition("::")[0]).exists()}
     slow = kept | {name for name, each in cases.items() if sum(each) / len(each) > SLOW_S}
     SLOW.write_text("".join(f"{name}\n" for name in sorted(slow)))
 

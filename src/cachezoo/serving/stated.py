@@ -1,6 +1,6 @@
-"""Whole numbers that a bundle's manifest states, held to their ranges before kernels compute with them."""
+"""Values that a bundle's manifest states, held to their types and ranges before kernels compute with them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cachezoo.errors import ConfigError
@@ -8,6 +8,7 @@ from cachezoo.errors import ConfigError
 Sizes = Mapping[str, tuple[int, int]]
 """Least and most, by place: keys with points between. Brackets after a place: a list of such numbers is there."""
 
+LARGEST = 1e308
 LIST = "[]"
 MOST_LISTED = 64
 
@@ -34,6 +35,30 @@ def number(value: object, place: str, least: float, most: float) -> float:
         message = f"{place} is {ascii(value)[:40]}, not a number from {least:g} to {most:g}"
         raise ConfigError(message)
     return float(value)
+
+
+def choice(value: object, place: str, known: Sequence[str]) -> str:
+    """One of a few texts.
+
+    Raises:
+        ConfigError: it is none of them.
+    """
+    if not isinstance(value, str) or value not in known:
+        message = f"{place} is {ascii(value)[:40]}; this release knows {' and '.join(known)}"
+        raise ConfigError(message)
+    return value
+
+
+def flag(value: object, place: str) -> bool:
+    """True or false.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    if not isinstance(value, bool):
+        message = f"{place} is {ascii(value)[:40]}, neither true nor false"
+        raise ConfigError(message)
+    return value
 
 
 def check_sizes(manifest: Mapping[str, Any], sizes: Sizes) -> None:

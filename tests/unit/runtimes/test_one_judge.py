@@ -1,13 +1,17 @@
 """Python's reader and libcachezoo refuse the same bundles, each in one line."""
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cachezoo.bundles.archive import archive_bytes
+from cachezoo.bundles.protocol import ACTS, MANIFEST
 from tests.judges import by_c, by_python, comparable
-from tests.refused import CASES, stored
+from tests.refused import CASES, setting, stored
 from tests.sealed import files_of, sealed
 
 KINDS = ("admission", "caching", "prefetch", "reuse", "streams", "virtual", "workload")
@@ -31,6 +35,39 @@ def test_both_refuse_it_in_one_line(case, path):
 def test_both_verify_what_is_sealed_again(kind, path):
     path.write_bytes(archive_bytes(sealed(files_of(stored(kind)))))
     assert by_python(path) is None and by_c(path) is None
+
+
+# In the place of every value that decides.
+ODD: list[Any] = [None, True, -1, 0, 1, 0.5, 70_000, 1e308, -(1 << 63), "", "x", "1", [], {}, [1], ["x"]]
+DECIDING = ("policy", "calibration", "geometry", "arch", "features", "encodings")
+
+
+def places(value: object, at: str) -> Iterator[str]:
+    """Of a value, and of all in it; of a list's those of its first and its last."""
+    yield at
+    if isinstance(value, dict):
+        for key in value:
+            yield from places(value[key], f"{at}.{key}")
+    elif isinstance(value, list):
+        for number in sorted({0, len(value) - 1}) if value else ():
+            yield from places(value[number], f"{at}.{number}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "protocol"), [(k, p) for p in (1, 2) for k in KINDS if (k, p) != ("virtual", 1)])
+def test_both_judge_every_odd_value_alike(kind, protocol, path):
+    files, name = files_of(stored(kind, protocol)), MANIFEST if protocol == 1 else ACTS
+    whole, found = json.loads(files[name]), []
+    for place in [place for top in DECIDING if top in whole for place in places(whole[top], top)]:
+        for value in ODD:
+            document = json.loads(files[name])
+            setting(place, value)(document)
+            changed = {**files, name: json.dumps(document, indent=2, sort_keys=True).encode()}
+            path.write_bytes(archive_bytes(sealed(changed)))
+            python, c = by_python(path), by_c(path)
+            if comparable(python) and (python is None) != (c is None):
+                found.append(f"{place} as {value!r}: Python says {python}, libcachezoo {c}")
+    assert not found, "\n".join(found)
 
 
 def test_what_python_alone_sees_is_not_held_against_libcachezoo(path):

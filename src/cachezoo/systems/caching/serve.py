@@ -18,6 +18,7 @@ from cachezoo.kernels import manager
 from cachezoo.kernels.manager_limits import Cache, manager_limits
 from cachezoo.kernels.outcome import HIT
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.serving.stated import choice, flag
 from cachezoo.traces.pages import PageAccesses
 
 I64 = npt.NDArray[np.int64]
@@ -25,6 +26,7 @@ I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
 OUTPUTS = ("cached", "soon", "mean", "late")
+STATES = ("carried", "reset100")
 NOTHING = np.zeros((1, 0, 0), np.float32)
 
 Infer = Callable[[F32, Any], tuple[F32, Any]]
@@ -187,7 +189,9 @@ class CachingServing:
         self.memory = Memory.of(policy["memory"])
         self.ranges = _checked_ranges(policy.get("ranges", {}), features)
         self.threshold = float(calibration["threshold"])
-        self.reset_every = int(policy["sequence"]) if policy["state"] == "reset100" else 0
+        resets = choice(policy["state"], "policy.state", STATES) == "reset100"
+        self.reset_every = int(policy["sequence"]) if resets else 0
+        flag(policy["fill_free"], "policy.fill_free")
         self.infer = infer
         self.infer_all = infer_all
         self.cache(1)

@@ -17,6 +17,7 @@ from cachezoo.features.history import AdmissionFeatures, Bool
 from cachezoo.flash.modes import ALL, is_mode, is_plain, plain_prefetch
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import I32, I64, Geometry
+from cachezoo.serving.stated import LARGEST, number
 from cachezoo.systems.admission.serve import HistoryServing
 
 F32 = npt.NDArray[np.float32]
@@ -75,8 +76,9 @@ class PrefetchServing(HistoryServing):
             raise ConfigError(message)
         super().__init__(AdmissionFeatures(features, encodings, geometry, policy["history"]))
         self.mode = self._known(policy["mode"])
-        self.threshold = float(calibration["threshold"])
-        self._worth = float(calibration["worth"])
+        self.threshold, self._worth = (
+            number(calibration[name], f"calibration.{name}", -LARGEST, LARGEST) for name in ("threshold", "worth")
+        )
         self._first, self._last = formulas.index(START), formulas.index(END)
         self._per_block = Geometry(geometry["block_bytes"], geometry["segment_bytes"]).per_block
         self._infer = infer

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.kernels.reuse import hazards, own
 from cachezoo.kernels.reuse.past import CONTEXTS, SEEN_KINDS, WIDTH
@@ -12,13 +13,14 @@ from cachezoo.serving.graph import forests
 from cachezoo.serving.history import open_forests
 from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session, State
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import number
+from cachezoo.serving.stated import LARGEST, number, whole
 from cachezoo.systems.reuse import synthetic
 from cachezoo.systems.reuse.plan import FOLLOWING
 from cachezoo.systems.reuse.serve import ReuseServing
 
 KEYS = ("features", "policy", "calibration")
-MOST, LEAST = 1e308, {"half_life": 1e-3}
+LEAST = {"half_life": 1e-3}
+CLASSICS = {"shadows": (0, 3), "experts": (1, 7)}
 SIZES = {
     "golden.context.capacity_pages": (1, 1 << 19), "policy.candidates": (1, 4096), "policy.seed": (0, 1 << 31),
     "policy.own_trees": (0, 1000), "policy.own_rows": (1, 1_000_000),
@@ -37,18 +39,24 @@ AROUND = (3 * DOUBLE + DOUBLE) + (2 * DOUBLE + DOUBLE)
 UNSETTLED = 4 * ((WIDTH + 3 + 3) * FLOAT)
 
 
-def _check_numbers(manifest: Mapping[str, Any]) -> None:
-    """Raises ConfigError: something else than numbers is there, of which numpy would make some, as of true."""
+def _check_values(manifest: Mapping[str, Any]) -> None:
+    """Raises ConfigError: something else than numbers, of which numpy makes some, or lists too long to serve."""
     for name in ("quantiles", "events", "risks"):
         for row in manifest["calibration"][name]:
             for value in row if isinstance(row, list) else [row]:
-                number(value, f"calibration.{name}", -MOST, MOST)
+                number(value, f"calibration.{name}", -LARGEST, LARGEST)
     for name in FOLLOWING:
         number(manifest["policy"][name], f"policy.{name}", LEAST.get(name, 0.0), 1e6)
+    for name, (least, most) in CLASSICS.items():
+        given = manifest["policy"][name]
+        if not isinstance(given, list) or not least <= len(given) <= most:
+            message = f"policy.{name} is no list of {least} to {most} names"
+            raise ConfigError(message)
+    whole(manifest["geometry"]["page_bytes"], "geometry.page_bytes", 4096, 4096)
 
 
 def _serve(manifest: Mapping[str, Any], session: Session) -> ReuseServing:
-    _check_numbers(manifest)
+    _check_values(manifest)
     return ReuseServing(
         **{key: manifest[key] for key in KEYS}, infer=lambda rows: session.run(["score"], {"features": rows})[0]
     )

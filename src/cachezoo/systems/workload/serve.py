@@ -24,6 +24,7 @@ Bool = npt.NDArray[np.bool_]
 NONE = -1
 UNKNOWN = -2
 BATCH = 256
+MOST_CLASSES = 16
 
 Infer = Callable[[F32], F32]
 """Windows float32[B, T, F] to probabilities float32[B, K], one column a category."""
@@ -154,12 +155,13 @@ class WorkloadServing:
         if geometry["page_bytes"] != 4096:
             message = f"page_bytes {geometry['page_bytes']}: this release serves pages of 4096 bytes"
             raise ConfigError(message)
-        self.classes = tuple(str(name) for name in policy["classes"])
+        named: list[object] = policy["classes"]
+        self.classes = tuple(name for name in named if isinstance(name, str))
         sizes = {name: int(policy[name]) for name in ("window", "vote_windows", "switch_votes")}
         wrong = next((name for name, value in sizes.items() if value < 1), None)
-        if wrong is not None or not self.classes or len(set(self.classes)) < len(self.classes):
-            what = f"{wrong} {sizes[wrong]}" if wrong else f"classes {list(self.classes)}"
-            message = f"policy: {what}: give sizes of at least 1 and distinct categories"
+        if wrong is not None or not 1 <= len(set(self.classes)) == len(named) <= MOST_CLASSES:
+            what = f"{wrong} {sizes[wrong]}" if wrong else f"classes {named}"
+            message = f"policy: {what}: give sizes of at least 1 and 1 to {MOST_CLASSES} distinct categories"
             raise ConfigError(message)
         self.window, self.vote_windows, self.switch_votes = sizes.values()
         self.unknown_above = _limits(policy)
