@@ -3,7 +3,7 @@
     python -m tests.signed FOLDER    # as inputs of runtimes/c/fuzz/fuzz_forms.c
 
 As tests/refused.py, of the release that a bundle is held to. A case changes one thing of a signed release of one stored
-bundle.
+bundle. Writing inputs needs the standard library alone.
 """
 
 import base64
@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ KIND = "streams"
 ID, VERSION = "streams.ledger.fios", "0.1.0"
 ARCHIVE = f"{ID}-{VERSION}.zip"
 SECRET, OTHER = bytes(range(32)), bytes(32)
+PUBLIC = bytes.fromhex("03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8")  # of the first
 FIELD, ORDER = (1 << 255) - 19, (1 << 252) + 27742317777372353535851937790883648493
 BASE = (4 * pow(5, -1, FIELD) % FIELD).to_bytes(32, "little")  # the base point, which is 1 times itself
 NUMBER = 7
@@ -43,9 +44,9 @@ def pem_of(point: bytes) -> bytes:
     return b"-----BEGIN PUBLIC KEY-----\n" + text + b"\n-----END PUBLIC KEY-----\n"
 
 
-def public_pem(secret: bytes = SECRET) -> bytes:
-    """The file of the public key that belongs to a private one."""
-    return pem_of(signing(secret).public_key().public_bytes_raw())
+def public_pem() -> bytes:
+    """The file of the public key that belongs to the private one."""
+    return pem_of(PUBLIC)
 
 
 def document_of(files: dict[str, bytes]) -> dict[str, Any]:
@@ -55,6 +56,11 @@ def document_of(files: dict[str, bytes]) -> dict[str, Any]:
         "archive_sha256": hashlib.sha256(archive_bytes(files)).hexdigest(),
     }  # fmt: skip
     return {"RELEASE": 1, "number": NUMBER, "floor": 2, "bundles": [own]}
+
+
+@cache
+def _stored() -> dict[str, bytes]:
+    return files_of(stored(KIND))
 
 
 @dataclass
@@ -72,10 +78,10 @@ class World:
         without: a file that is not there.
     """
 
-    files: dict[str, bytes] = field(default_factory=lambda: files_of(stored(KIND)))
+    files: dict[str, bytes] = field(default_factory=_stored)
     document: dict[str, Any] = field(default_factory=dict)
     raw: bytes | None = None
-    made: Callable[[bytes], bytes] = field(default_factory=lambda: signing().sign)
+    made: Callable[[bytes], bytes] = lambda raw: signing().sign(raw)
     key: bytes | None = field(default_factory=public_pem)
     floor: bytes | None = None
     name: str = ARCHIVE
@@ -84,9 +90,13 @@ class World:
     def __post_init__(self) -> None:
         self.document = document_of(self.files)
 
+    def content(self) -> bytes:
+        """The document's bytes."""
+        return json.dumps(self.document).encode() if self.raw is None else self.raw
+
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write it; the paths of the bundle and of the key."""
-        raw = json.dumps(self.document).encode() if self.raw is None else self.raw
+        raw = self.content()
         found = {"release.json": raw, "release.sig": self.made(raw), "key.pub": self.key, "key.pub.floor": self.floor}
         for name, data in found.items():
             if data is not None and name != self.without:
@@ -151,9 +161,9 @@ def _text(old: bytes, new: bytes, world: World) -> None:
 
 def _unsigned(world: World) -> None:
     """The document is changed behind the signature."""
-    signature = signing().sign(json.dumps(world.document).encode())
+    before = json.dumps(world.document).encode()
     world.document["number"] += 1
-    world.made = lambda _: signature
+    world.made = lambda _: signing().sign(before)
 
 
 def _edited(world: World) -> None:
@@ -166,7 +176,7 @@ def _signature(change: Callable[[bytes], bytes], world: World) -> None:
 
 
 def _by_another(world: World) -> None:
-    world.made = signing(OTHER).sign
+    world.made = lambda raw: signing(OTHER).sign(raw)
 
 
 def _larger(signature: bytes) -> bytes:
@@ -279,20 +289,31 @@ CASES = [
 ]
 
 
-def documents() -> list[bytes]:
+def valid() -> tuple[bytes, ...]:
+    """Documents that are taken."""
+    return tuple(case.world().content() for case in CASES if not case.says)
+
+
+def documents() -> tuple[bytes, ...]:
     """The documents of all cases."""
-    worlds = [case.world() for case in CASES]
-    return [json.dumps(world.document).encode() if world.raw is None else world.raw for world in worlds]
+    return tuple(case.world().content() for case in CASES)
+
+
+def keys() -> tuple[bytes, ...]:
+    """The public keys of all cases."""
+    return tuple(key for case in CASES if (key := case.world().key) is not None)
+
+
+def floors() -> tuple[bytes, ...]:
+    """The floors of all cases."""
+    return tuple(floor for case in CASES if (floor := case.world().floor) is not None)
 
 
 def main(out: Path) -> None:
     """Write documents, keys and floors as inputs of fuzz_forms.c: the number of the form, content."""
-    for at, case in enumerate(CASES):
-        world = case.world()
-        forms = {6: documents()[at], 7: world.key, 8: world.floor}
-        for form, data in forms.items():
-            if data is not None:
-                (out / f"signed-{form}-{at}").write_bytes(bytes([form]) + data)
+    for form, found in {6: documents(), 7: keys(), 8: floors()}.items():
+        for at, data in enumerate(dict.fromkeys(found)):
+            (out / f"signed-{form}-{at}").write_bytes(bytes([form]) + data)
 
 
 if __name__ == "__main__":
