@@ -34,6 +34,7 @@ def test_both_verify_what_is_sealed_again(kind, path):
     assert by_python(path) is None and by_c(path) is None
 
 
+@pytest.mark.needs("libsodium")
 @pytest.mark.parametrize("case", signed.CASES, ids=lambda case: case.name)
 def test_both_hold_a_bundle_to_a_signed_release(case, tmp_path):
     path, key = case.world().write(tmp_path)
@@ -46,6 +47,7 @@ def test_both_hold_a_bundle_to_a_signed_release(case, tmp_path):
         assert re.search(case.says, line), line
 
 
+@pytest.mark.needs("libsodium")
 @pytest.mark.parametrize("judge", [by_python, by_c])
 def test_a_bundle_that_is_named_by_no_name_is_refused_and_slashes_at_the_end_are_no_name(judge, tmp_path, monkeypatch):
     world = signed.World(name=signed.ID)
