@@ -27,8 +27,8 @@ corpus: ## capture the traces of the corpus that are missing (as root)
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/cachezoo trace corpus
 
-# Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md. KEY=private.pem signs them.
-release: ## pack every bundle into release/; KEY=private.pem signs them
+# Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md. KEY=private.pem signs the release.
+release: ## pack every bundle into release/; KEY=private.pem signs it
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/cachezoo bundle release release --page docs/zoo.md $(addprefix --key ,$(KEY))
 

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,11 @@ def workloads() -> bool:
     return all(find_program(name) for name in captured_programs())
 
 
+def mounts_apart() -> bool:
+    """Whether a program can be run with mounts of its own."""
+    return programs("unshare")() and subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0
+
+
 def nbdkit() -> bool:
     """Whether nbdkit is there with what its plugins are built from."""
     return programs("nbdkit")() and os.path.exists("/usr/include/nbdkit-plugin.h")
@@ -75,6 +81,7 @@ TRACES = "CACHEZOO_PUBLIC_TRACES"
 LOOP = ("addpart", "losetup", "mkfs.ext4", "mount", "umount")
 # Debian has no system without these.
 ESSENTIAL = {"coreutils", "grep", "sed", "tar", "util-linux"}
+LIBSODIUM = "*/libsodium.so.2[36]"
 WORKLOADS = (
     "apache2-bin", "caddy", "dbench", "dovecot-imapd", "e2fsprogs", "gcc", "git", "lighttpd", "make", "mariadb-server",
     "mount", "nginx-light", "notmuch", "postgresql", "postmark", "rocksdb-tools", "rsync", "sysbench", "wrk",
@@ -88,6 +95,8 @@ CAPABILITIES = {
     "capture": Capability(workloads, WORKLOADS),
     "gcc": Capability(programs("gcc"), ("gcc",)),
     "git": Capability(programs("git"), ("git",)),
+    "libsodium": Capability(lambda: any(Path("/usr/lib").glob(LIBSODIUM)), ("libsodium23",)),
+    "unshare": Capability(mounts_apart, otherwise="run as root, where mounts are allowed"),
     "fio": Capability(programs("fio"), ("fio",)),
     "nbdkit": Capability(nbdkit, ("nbdkit", "nbdkit-plugin-dev")),
     "nbdfuse": Capability(nbdfuse, ("libnbd-bin", "fuse3"), "a kernel with FUSE"),

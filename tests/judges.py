@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo.bundles.protocol import MODEL
-from cachezoo.bundles.verification import verify
+from cachezoo.bundles.released import verify
 from cachezoo.errors import BundleError
 from cachezoo.runtime import abi
 from tests.c_library import make_in
@@ -32,19 +32,20 @@ def library() -> Any:
     return abi.opened(str(FOLDER / abi.NAME))
 
 
-def by_python(path: Path) -> str | None:
-    """What Python's reader says of a bundle; None where it verifies it."""
+def by_python(path: Path, key: Path | None = None) -> str | None:
+    """What Python's reader says of a bundle, held to a key where there is one; None where it verifies it."""
     try:
-        verify(path)
+        verify(path, key)
     except BundleError as error:
         return str(error)
     return None
 
 
-def by_c(path: Path) -> str | None:
-    """What libcachezoo says of a bundle; None where it verifies it."""
+def by_c(path: Path, key: Path | None = None) -> str | None:
+    """What libcachezoo says of a bundle, held to a key where there is one; None where it verifies it."""
     found, error, bundle = library(), abi.Error(), ctypes.c_void_p()
-    code = found.cz_open(os.fsencode(path), 0, ctypes.byref(bundle), ctypes.byref(error))
+    named = None if key is None else os.fsencode(key)
+    code = found.cz_open_signed(os.fsencode(path), named, 0, ctypes.byref(bundle), ctypes.byref(error))
     code = code or found.cz_verify(bundle, None, ctypes.byref(error))
     found.cz_close(bundle)
     return error.text.decode() if code else None

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from cachezoo.bundles import Coded, RequestBatch, load
 from cachezoo.bundles.protocol import model_digest
+from cachezoo.bundles.release import release, sign_release
 from cachezoo.flash.modes import plain_prefetch
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, expand_segments
@@ -28,6 +30,7 @@ from tests.nbd_crashes import run as run_crashes
 from tests.nbd_crashes import set_up
 from tests.nbd_filter import refused, sanitizing, serve
 from tests.nbd_kills import run as run_kills
+from tests.signed import public_pem, signing
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/golden/protocol2"
@@ -482,6 +485,22 @@ def test_the_log_is_a_trace(built, folder):
     assert trace.volume.names == ("sda",)
 
 
+@pytest.mark.needs("libsodium")
+def test_where_a_key_is_set_no_bundle_is_loaded_but_one_of_its_release(built, folder):
+    secret, key = folder / "key.pem", folder / "key.pub"
+    secret.write_bytes(signing().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    key.write_bytes(public_pem())
+    (own,) = found = release([STORED / "admission.database.lgbm"], folder / "release")
+    sign_release(found, folder / "release", secret)
+    with serve(built, folder, tier(folder, "4M", f"cz-bundle={own.archive}", f"cz-key={key}")) as server:
+        server.stop()
+    assert counters(folder)["bundle"] == own.bundle.id
+    other = Path(shutil.copy(own.archive, folder))
+    for more in ((f"cz-bundle={other}",), (f"cz-bundle={own.archive}", f"cz-prefetch-bundle={other}")):
+        message = refused(built, folder, tier(folder, "4M", *more, f"cz-key={key}"))
+        assert "asks for a signed release" in message and message.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -498,6 +517,7 @@ def test_the_log_is_a_trace(built, folder):
         (["cz-ssd=ssd", "cz-size=1K"], "capacity is 0"),
         (["cz-ssd=.", "cz-size=1M"], "neither a file nor a block device"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-bundle=nowhere"], "nowhere"),
+        (["cz-ssd=ssd", "cz-size=1M", "cz-key=key"], "cz-key is of the release that cz-bundle is in"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-log=disk"], "exists already"),
         (["cz-ssd=ssd", "cz-size=1M", "cz-stats=nowhere/x.json"], "nowhere/x.json: No such file or directory"),
     ],

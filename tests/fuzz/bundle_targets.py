@@ -26,6 +26,7 @@ from cachezoo.serving.forest import read_forest
 from cachezoo.serving.graph import Graph
 from cachezoo.systems.registry import bundling_of
 from cachezoo.systems.streams.dictionary import Dictionary
+from tests import signed
 from tests.fuzz import document_mutators, mutators
 from tests.fuzz.target import Broken, Target
 from tests.fuzz.trace_targets import told
@@ -231,12 +232,42 @@ def _mutate_table(data: bytes, rng: Random) -> bytes:
     return mutators.binary(data, rng, len(data) + 64)
 
 
+def _judge_release(world: signed.World, folder: Path) -> None:
+    """Both readers take a bundle by a release and a key, or both refuse it, each in one line that names a file."""
+    path, key = world.write(folder)
+    python, c = by_python(path, key), by_c(path, key)
+    for line in (python, c):
+        if line is not None:
+            told(BundleError(line), folder)
+    if (python is None) != (c is None):
+        message = f"judges: Python says {python!r}, libcachezoo {c!r}"
+        raise Broken(message)
+
+
+def check_release(data: bytes, folder: Path) -> None:
+    """A document, signed whatever it is."""
+    _judge_release(signed.World(raw=data), folder)
+
+
+def check_key(data: bytes, folder: Path) -> None:
+    """A public key's file."""
+    _judge_release(signed.World(key=data), folder)
+
+
+def check_floor(data: bytes, folder: Path) -> None:
+    """A floor's file."""
+    _judge_release(signed.World(floor=data), folder)
+
+
 def bundle_targets() -> list[Target]:
     """A target for each way to read a bundle, and for each kind of weights."""
     return [
         Target("bundle-archive", stored_archives, mutate_archive, check_archive),
         Target("bundle-folder", stored_archives, mutate_files, check_folder),
         Target("bundle-sealed", stored_archives, mutate_files, check_sealed, refused_archives),
+        Target("release", signed.valid, document_mutators.document, check_release, signed.documents),
+        Target("release-key", lambda: (signed.public_pem(),), mutators.text, check_key, signed.keys),
+        Target("release-floor", lambda: (b"7\n", b"0"), mutators.text, check_floor, signed.floors),
         Target("weights-onnx", partial(stored_files, ".onnx"), document_mutators.onnx_model, check_onnx),
         Target(
             "weights-safetensors",

@@ -88,7 +88,8 @@ def test_a_required_capability_that_is_there_is_enough(bare, monkeypatch, tmp_pa
     bare.runpytest_inprocess().assert_outcomes(passed=2, skipped=2)
 
 
-PROGRAMS = [name for name, capability in CAPABILITIES.items() if capability.packages]
+# Of a package that brings a library alone, PATH says nothing.
+PROGRAMS = [name for name, capability in CAPABILITIES.items() if capability.packages and name != "libsodium"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from cachezoo import cli
 from cachezoo.traces.store import write_trace
@@ -18,7 +16,6 @@ from tests.page_data import seeded_trace
 from tests.study_data import made_study
 
 ROOT = Path(__file__).resolve().parents[2]
-KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 OUT = ("-o", "out.parquet")
 KINDS = ("trace.parquet", "raw.csv", "bundle.zip", "recipe.yaml", "metrics/page/web.json", "study.json")
 # Of each command the words with a file of a kind in them: the file is damaged, and the command must say so.
@@ -82,7 +79,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "bundle verify": (("bundle.zip",),),
     "bundle inspect": (("bundle.zip",),),
-    "bundle sign": (("bundle.zip", "--key", "key.pem"),),
     "bundle drift": (("bundle.zip", "good.parquet"),),
     "promote": (("bundle.zip",),),
     "results": (("metrics/page/web.json",),),
@@ -94,7 +90,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
 DOCUMENTS = {kind for kind in KINDS if kind.endswith((".yaml", ".json"))}
 WITHOUT = {
     "trace formats", "trace corpus", "policies", "track sync", "track ui", "report", "device prepare",
-    "bundle release", "rollback", "zoo",
+    "bundle release", "bundle receive", "rollback", "zoo",
 }  # fmt: skip
 
 
@@ -149,7 +145,6 @@ def test_a_command_names_the_damaged_file_and_writes_nothing(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "conf", "conf")
     shutil.copy(ROOT / "params.yaml", "params.yaml")
-    Path("key.pem").write_bytes(KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     Path("metrics/page").mkdir(parents=True)
     trace = seeded_trace(300, 40, 1)
     for file in ("trace.parquet", "good.parquet"):

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "release.h"
 #include "streams.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -81,13 +82,40 @@ static int one_table(const uint8_t *data, size_t size, cz_error *error) {
     return result;
 }
 
+static int one_release(const uint8_t *data, size_t size, cz_error *error) {
+    cz_json_document *document = NULL;
+    int result = cz_release_read(data, size, "release.json", &document, error);
+    if (!result && cz_json_get(cz_json_root(document), "floor")->integer < 1)
+        abort();
+    cz_json_free(document);
+    return result;
+}
+
+/* These refuse without a line, which their callers say. */
+static int one_key(const uint8_t *data, size_t size, cz_error *error) {
+    unsigned char point[32];
+    (void)error;
+    if (cz_key_parse(data, size, point) && size != CZ_KEY_BYTES)
+        abort();
+    return CZ_OK;
+}
+
+static int one_floor(const uint8_t *data, size_t size, cz_error *error) {
+    int64_t floor;
+    (void)error;
+    if (cz_floor_parse(data, size, &floor) && (floor < 0 || floor >> 53))
+        abort();
+    return CZ_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static int (*const forms[])(const uint8_t *, size_t, cz_error *) = {one_json, one_npy, one_csv, one_forest,
-                                                                         one_tensors, one_table};
+                                                                         one_tensors, one_table, one_release, one_key,
+                                                                         one_floor};
     cz_error error = {0};
     if (size == 0)
         return 0;
     /* libFuzzer hands over memory that ends with the input, so that no reader may look past it. */
-    check_error(forms[data[0] % 6](data + 1, size - 1, &error), &error);
+    check_error(forms[data[0] % 9](data + 1, size - 1, &error), &error);
     return 0;
 }

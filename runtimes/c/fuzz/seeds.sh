@@ -23,6 +23,7 @@ END
 # Bundles that every reader refuses.
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 PYTHONPATH=$root/src:$root python3 -m tests.refused "$out/sealed" "$@"
+PYTHONPATH=$root/src:$root python3 -m tests.signed "$out/forms"
 bundle=0
 for folder in "$@"; do
     number=0

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define CZ_VERSION "1.2.0"
+#define CZ_VERSION "1.3.0"
 #define CZ_ABI 1
 #if defined(__GNUC__)
 #define CZ_API __attribute__((visibility("default")))
@@ -73,8 +73,15 @@ typedef struct cz_info {
     const char *prefetch;                           /* mode that the bundle deploys, "none" where it prefetches nothing */
 } cz_info;
 
-/* Read and check a bundle's folder or .zip. */
+/* Read and check a bundle's folder or .zip. Where a key is set, the release beside it must have it, signed: see below. */
 CZ_API int cz_open(const char *path, enum cz_precision precision, cz_bundle **bundle, cz_error *error);
+/* The same by the public key of a PEM file, Ed25519; NULL: that of CACHEZOO_KEY in the environment, else
+ * /etc/cachezoo/key.pub where there is one. release.json and release.sig beside the bundle must be the key's, of a number
+ * not below that of KEY.floor, and have this bundle by its name; else it is refused. Since 1.3.0. */
+CZ_API int cz_open_signed(const char *path, const char *key_file, enum cz_precision precision, cz_bundle **bundle,
+                          cz_error *error);
+/* Number of the signed release that has the bundle; 0 where no key is set. Since 1.3.0. */
+CZ_API int64_t cz_bundle_release(const cz_bundle *bundle);
 /* Free a bundle; its streams, and their caches, must be freed before, or have gone on with another by cz_swap. */
 CZ_API void cz_close(cz_bundle *bundle);
 CZ_API void cz_bundle_info(const cz_bundle *bundle, cz_info *info);

@@ -13,6 +13,8 @@ const char config_help[] =
     "cz-mode=MODE          lru, rejectx or model; model is the default with cz-bundle, else lru.\n"
     "cz-bundle=PATH        Bundle of kind admission, a folder or a .zip.\n"
     "cz-prefetch-bundle=PATH  Bundle of kind prefetch, beside it.\n"
+    "cz-key=FILE           Public key (PEM) of the release that the bundles must be in; else CACHEZOO_KEY's, else\n"
+    "                      /etc/cachezoo/key.pub where there is one.\n"
     "cz-prefetch=MODE      none, all_on_miss, all_on_partial, next(n), ml_range or ml_range_when;\n"
     "                      the default is the bundle's, or none.\n"
     "cz-window=N           rejectx: requests within which a second miss is admitted.\n"
@@ -31,7 +33,8 @@ void config_start(config *config) {
 void config_free(config *config) {
     char *texts[] = {config->bundle, config->prefetch_bundle, config->ssd, config->log,
                      config->stats,  config->prefetch,        config->volume, config->export,
-                     config->disk,   config->file,            config->format, config->label};
+                     config->disk,   config->file,            config->format, config->label,
+                     config->key};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         free(texts[k]);
     config_start(config);
@@ -117,7 +120,7 @@ int config_take(config *config, const char *key, const char *value) {
                  {"cz-stats", &config->stats, true},        {"cz-prefetch", &config->prefetch, false},
                  {"cz-volume", &config->volume, false},     {"cz-export", &config->export, false},
                  {"cz-disk", &config->disk, true},          {"cz-format", &config->format, false},
-                 {"cz-label", &config->label, true}};
+                 {"cz-label", &config->label, true},        {"cz-key", &config->key, true}};
     if (strcmp(key, "file") == 0)
         return note_file(config, value);
     if (strncmp(key, "cz-", 3) != 0)
@@ -145,6 +148,8 @@ int config_check(config *config) {
         wrong = "cz-mode=model needs cz-bundle";
     else if (config->mode != CZ_MODEL && (config->bundle || config->prefetch_bundle))
         wrong = "cz-bundle and cz-prefetch-bundle are for cz-mode=model";
+    else if (config->key && !config->bundle)
+        wrong = "cz-key is of the release that cz-bundle is in; give that too, or leave it out";
     else if (config->mode == CZ_MODEL && (config->unit_bytes || config->block_bytes))
         wrong = "cz-unit and cz-block are the bundle's; leave them out";
     else if ((config->mode == CZ_REJECTX) != (config->window >= 0))

@@ -8,7 +8,7 @@
 typedef struct config {
     char *bundle, *prefetch_bundle, *ssd, *log, *stats; /* paths */
     char *disk, *file; /* the disk's path, as given; the value of the plugin's file=, where that was given once */
-    char *format, *label;
+    char *format, *label, *key;
     char *prefetch, *volume, *export; /* export: NULL for the one that the plugin gives to who names none */
     int mode; /* enum cz_mode; -1: CZ_MODEL with a bundle, else CZ_LRU */
     int64_t size, unit_bytes, block_bytes, window, max_misses;

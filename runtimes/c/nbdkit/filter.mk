@@ -11,7 +11,7 @@ $(BUILD)/filter/%.o: $(HERE)/nbdkit/%.c $(HERE)/nbdkit/filter.mk $(HERE)/Makefil
 	$(CC) $(CZ_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/nbdkit-cachezoo-filter.so: $(FILTER_OBJECTS) $(BUILD)/libcachezoo.a
-	$(CC) -shared $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $^ -o $@ $(CZ_LDLIBS) -ldl
+	$(CC) -shared $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $^ -o $@ $(CZ_LDLIBS)
 
 install-filter: filter
 	install -D -m 644 $(BUILD)/nbdkit-cachezoo-filter.so $(DESTDIR)$(FILTERDIR)/nbdkit-cachezoo-filter.so

@@ -10,9 +10,9 @@
 #define UNIT_BYTES 4096
 #define BLOCK_BYTES 262144
 
-static int open_bundle(const char *path, int kind, const char *wanted, cz_bundle **bundle, cz_stream **stream,
-                       cz_error *error) {
-    int code = cz_open(path, CZ_FP32, bundle, error);
+static int open_bundle(const char *path, const char *key, int kind, const char *wanted, cz_bundle **bundle,
+                       cz_stream **stream, cz_error *error) {
+    int code = cz_open_signed(path, key, CZ_FP32, bundle, error);
     if (code != CZ_OK)
         return code;
     cz_info info;
@@ -26,10 +26,11 @@ static int open_bundle(const char *path, int kind, const char *wanted, cz_bundle
 static int open_bundles(const config *config, opened *opened, cz_error *error) {
     int code = CZ_OK;
     if (config->bundle)
-        code = open_bundle(config->bundle, CZ_ADMISSION, "admission", &opened->bundles[0], &opened->streams[0], error);
+        code = open_bundle(config->bundle, config->key, CZ_ADMISSION, "admission", &opened->bundles[0],
+                           &opened->streams[0], error);
     if (code == CZ_OK && config->prefetch_bundle)
-        code = open_bundle(config->prefetch_bundle, CZ_PREFETCH, "prefetch", &opened->bundles[1], &opened->streams[1],
-                           error);
+        code = open_bundle(config->prefetch_bundle, config->key, CZ_PREFETCH, "prefetch", &opened->bundles[1],
+                           &opened->streams[1], error);
     opened->prefetch = "none";
     for (int k = 1; code == CZ_OK && k >= 0; k--) {
         if (opened->bundles[k] == NULL)

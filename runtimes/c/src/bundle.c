@@ -5,24 +5,36 @@
 #include <string.h>
 
 #include "bundle.h"
+#include "release.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "libcachezoo reads weights and golden rows as little-endian machines hold them"
 #endif
 
 int cz_open(const char *path, enum cz_precision precision, cz_bundle **bundle, cz_error *error) {
+    return cz_open_signed(path, NULL, precision, bundle, error);
+}
+
+int cz_open_signed(const char *path, const char *key_file, enum cz_precision precision, cz_bundle **bundle,
+                   cz_error *error) {
     cz_store store;
+    cz_key key;
     if (!bundle)
         return cz_fail(error, CZ_BAD_CALL, "cz_open: no place for the bundle; pass one");
     *bundle = NULL;
     if (!path || precision < CZ_FP32 || precision > CZ_INT8)
         return cz_fail(error, CZ_BAD_CALL, "cz_open: no path, or an unknown precision; see enum cz_precision");
-    int result = cz_store_open(path, &store, error);
-    if (result) {
-        cz_store_free(&store);
+    int result = cz_key_find(key_file, &key, error);
+    if (result)
         return result;
-    }
-    return cz_open_store(&store, precision, bundle, error);
+    result = cz_store_open(path, &store, error);
+    store.key = key.path ? &key : NULL;
+    if (result)
+        cz_store_free(&store);
+    else
+        result = cz_open_store(&store, precision, bundle, error);
+    cz_key_free(&key);
+    return result;
 }
 
 int cz_name_bundle(const char *where, int result, cz_error *error) {
@@ -64,6 +76,9 @@ int cz_open_store(cz_store *store, enum cz_precision precision, cz_bundle **bund
     made->store = *store;
     *store = (cz_store){.folder = -1};
     int result = cz_check_store(made, error);
+    if (!result && made->store.key)
+        result = cz_check_release(made, made->store.key, error);
+    made->store.key = NULL;
     if (!result)
         result = make_model(made, precision, error);
     if (result)
@@ -85,6 +100,10 @@ void cz_close(cz_bundle *bundle) {
     cz_store_free(&bundle->store);
     free(bundle->files);
     free(bundle);
+}
+
+int64_t cz_bundle_release(const cz_bundle *bundle) {
+    return bundle ? bundle->release : 0;
 }
 
 const cz_file *cz_bundle_file(const cz_bundle *bundle, const char *path) {

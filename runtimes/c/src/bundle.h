@@ -12,6 +12,7 @@ struct cz_bundle {
     cz_json root;                                /* both in one object */
     char digest[65], model_digest[65];
     int protocol;
+    int64_t release; /* that has it, by a key; 0 where none is set */
     const cz_kind_ops *ops;
     enum cz_precision precision;
     void *model;

@@ -7,10 +7,10 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "usage: cz verify PATH [--precision fp32|bf16|int8]\n"
-    "       cz inspect PATH\n"
-    "       cz run PATH TRACE.csv --capacity N [--mode lru|rejectx|model] [--window N] [--precision P]\n"
-    "       cz run PATH TRACE.csv, of a bundle of kind streams\n"
+    "usage: cz verify PATH [--precision fp32|bf16|int8] [--key FILE]\n"
+    "       cz inspect PATH [--key FILE]\n"
+    "       cz run PATH TRACE.csv --capacity N [--mode lru|rejectx|model] [--window N] [--precision P] [--key FILE]\n"
+    "       cz run PATH TRACE.csv [--key FILE], of a bundle of kind streams\n"
     "       cz --help | --version\n"
     "\n"
     "verify   check every file of a bundle and recompute its golden requests\n"
@@ -19,6 +19,8 @@ static const char HELP[] =
     "         pages, or segments of a flash cache; without --mode the bundle's model decides; of kind streams, count\n"
     "         the writes and bytes that go to each stream\n"
     "\n"
+    "With a public key (PEM) the bundle must be in the signed release beside it: FILE, else that of CACHEZOO_KEY, else\n"
+    "/etc/cachezoo/key.pub where there is one.\n"
     "PATH is a bundle's folder or .zip. Exit status: 0 good, 1 the bundle or the trace is not, 2 wrong usage.\n";
 
 int cz_usage(const char *problem, const char *what) {
@@ -38,7 +40,7 @@ static int verify(const cz_arguments *given) {
     cz_error error;
     cz_report report;
     cz_info info;
-    int result = cz_open(given->path, given->precision, &bundle, &error);
+    int result = cz_open_signed(given->path, given->key, given->precision, &bundle, &error);
     if (result)
         return failed(&error);
     result = cz_verify(bundle, &report, &error);
@@ -47,6 +49,8 @@ static int verify(const cz_arguments *given) {
         printf("%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal\n",
                given->path, info.id, info.version, (long long)report.rows, (long long)report.cases,
                report.output_difference, report.agreement);
+    if (!result && cz_bundle_release(bundle))
+        printf("%s: of release %lld, signed\n", given->path, (long long)cz_bundle_release(bundle));
     cz_close(bundle);
     return result ? failed(&error) : 0;
 }
@@ -60,7 +64,7 @@ static int inspect(const cz_arguments *given) {
     cz_bundle *bundle;
     cz_error error;
     cz_info info;
-    if (cz_open(given->path, given->precision, &bundle, &error))
+    if (cz_open_signed(given->path, given->key, given->precision, &bundle, &error))
         return failed(&error);
     cz_bundle_info(bundle, &info);
     printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", info.id, "version", info.version, "kind",
@@ -112,6 +116,9 @@ static int option(const char *name, const char *value, cz_arguments *given) {
         result = count(value, &given->capacity);
     } else if (strcmp(name, "--window") == 0) {
         result = count(value, &given->window);
+    } else if (strcmp(name, "--key") == 0) {
+        given->key = value;
+        result = 0;
     } else {
         result = cz_usage("unknown option ", name);
     }

@@ -7,7 +7,7 @@
 #include "cachezoo.h"
 
 typedef struct cz_arguments {
-    const char *path, *trace;
+    const char *path, *trace, *key;
     enum cz_precision precision;
     enum cz_mode mode;
     int64_t capacity, window;

@@ -54,7 +54,7 @@ static int map_trace(run *on) {
 static int open_cache(run *on) {
     const cz_arguments *given = on->given;
     cz_info info;
-    int result = cz_open(given->path, given->precision, &on->bundle, &on->error);
+    int result = cz_open_signed(given->path, given->key, given->precision, &on->bundle, &on->error);
     if (result)
         return result;
     cz_bundle_info(on->bundle, &info);

@@ -215,7 +215,7 @@ static int check_against(const cz_embedded *embedded, const cz_json *value, cons
     if (!known)
         result = cz_fail(error, CZ_NO_MEMORY, "%s: no memory to check it", where);
     else if (!obeys(&on, value, on.schema, 1))
-        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s %s; the bundle breaks the manifest's schema, export it again",
+        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s %s; it breaks its schema, export the bundle or sign the release again",
                          where, on.place, on.problem);
     for (size_t i = 0; known && i < known->count; i++)
         regfree(&known->compiled[i]);

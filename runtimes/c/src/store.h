@@ -25,6 +25,7 @@ typedef struct cz_store {
     cz_entry *entries; /* by rising path, once they are all found */
     size_t count, room;
     uint64_t bytes; /* of all */
+    const struct cz_key *key; /* that the bundle is held to while it is opened; NULL: none is set */
 } cz_store;
 
 int cz_store_new(const char *where, cz_store *store, cz_error *error);

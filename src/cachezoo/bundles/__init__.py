@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cachezoo.bundles.reader import Bundle, load
-    from cachezoo.bundles.verification import verify
+    from cachezoo.bundles.reader import Bundle
+    from cachezoo.bundles.released import load, verify
     from cachezoo.coded import Coded
     from cachezoo.serving.requests import RequestBatch
 
@@ -18,8 +18,8 @@ PLACES = {
     "Bundle": "cachezoo.bundles.reader",
     "Coded": "cachezoo.coded",
     "RequestBatch": "cachezoo.serving.requests",
-    "load": "cachezoo.bundles.reader",
-    "verify": "cachezoo.bundles.verification",
+    "load": "cachezoo.bundles.released",
+    "verify": "cachezoo.bundles.released",
 }
 
 

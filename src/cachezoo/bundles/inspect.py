@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
-from cachezoo.bundles.reader import load
+from cachezoo.bundles.released import load
 
 if TYPE_CHECKING:
     from rich.console import Group

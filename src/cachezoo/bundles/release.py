@@ -1,6 +1,6 @@
-"""`make release`: bundles as archives with their checksums, and docs/zoo.md, which lists them."""
+"""`make release`: bundles as archives with their checksums and a signed document, and docs/zoo.md, which lists them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +8,11 @@ from cachezoo.bundles.figures import headline
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
-from cachezoo.bundles.signature import sign
+from cachezoo.bundles.released import DOCUMENT, SIGNATURE, Release, archive_name, read_release
+from cachezoo.bundles.signature import VARIABLE, Key, floor_path, key_of, private_key, public_of
 from cachezoo.bundles.writer import write_archive
-from cachezoo.errors import BundleError
-from cachezoo.io import atomic_file, sha256_file
+from cachezoo.errors import BundleError, ConfigError
+from cachezoo.io import atomic_file, dump_json, sha256_file
 from cachezoo.systems.registry import SYSTEMS
 
 SUMS = "SHA256SUMS"
@@ -60,28 +61,121 @@ def bundles_below(folder: Path) -> list[Path]:
     return found
 
 
-def release(folders: Sequence[Path], out: Path, key: Path | None = None) -> list[Released]:
-    """Write archives, SHA256SUMS and, with a key, signatures.
+def release(folders: Sequence[Path], out: Path) -> list[Released]:
+    """Write archives and SHA256SUMS.
 
     Args:
         folders: of the bundles.
         out: the folder that they are written to; files of earlier releases in it stay.
-        key: an Ed25519 private key's PEM file.
 
     Raises:
-        BundleError: a bundle is damaged, or the key is none.
+        BundleError: a bundle is damaged.
     """
     out.mkdir(parents=True, exist_ok=True)
     found = []
     for folder in folders:
         bundle = load(folder)
-        archive = out / f"{bundle.id}-{bundle.version}.zip"
+        archive = out / archive_name(bundle.id, bundle.version)
         write_archive(folder, archive)
-        if key is not None:
-            sign(archive, key)
         found.append(Released(bundle, archive, sha256_file(archive), archive.stat().st_size))
     with atomic_file(out / SUMS) as temporary:
-        temporary.write_text("".join(f"{one.sha256}  {one.archive.name}\n" for one in found), encoding="utf-8")
+        temporary.write_text(_sums((one.archive.name, one.sha256) for one in found), encoding="utf-8")
+    return found
+
+
+def _sums(archives: Iterable[tuple[str, str]]) -> str:
+    """What `sha256sum -c` takes."""
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in archives)
+
+
+def sign_release(
+    found: Sequence[Released], out: Path, key: Path, number: int | None = None, floor: int | None = None
+) -> Release:
+    """Write release.json and release.sig beside the archives of a release.
+
+    Args:
+        found: the archives.
+        out: their folder. The release before, if it is there, gives what is not said.
+        key: an Ed25519 private key's PEM file.
+        number: of the release; None: the one after that before, 1 where there is none, or the same where nothing
+            changed.
+        floor: the least number that the maker still stands by; None: as in the release before.
+
+    Raises:
+        BundleError: the key is none, or the release before is another maker's.
+        ConfigError: the number or the floor would fall.
+    """
+    private = private_key(key)
+    before = _before(out / DOCUMENT, public_of(key, private), number is not None)
+    bundles = tuple(
+        {
+            "id": one.bundle.id,
+            "version": one.bundle.version,
+            "kind": one.bundle.kind,
+            "manifest_sha256": one.bundle.digest,
+            "archive_sha256": one.sha256,
+        }
+        for one in found
+    )
+    least = (before.floor if before else 1) if floor is None else floor
+    same = before is not None and (before.floor, before.bundles) == (least, bundles)
+    if number is None:
+        number = 1 if before is None else before.number + (not same)
+    if before is not None and (least < before.floor or number < before.number + (not same)):
+        message = f"{out / DOCUMENT}: is release {before.number} with floor {before.floor}; both rise, give larger ones"
+        raise ConfigError(message)
+    if not 1 <= least <= number:
+        message = f"floor {least}: of release {number} it is 1 to {number}"
+        raise ConfigError(message)
+    own = Release(number, least, bundles)
+    data = dump_json(own.document()).encode()
+    for name, content in ((SIGNATURE, private.sign(data)), (DOCUMENT, data)):
+        with atomic_file(out / name) as temporary:
+            temporary.write_bytes(content)
+    return own
+
+
+def _before(document: Path, key: Key, numbered: bool) -> Release | None:
+    """The release that lies in the folder already; of another maker it counts for nothing where a number is given."""
+    if not document.exists():
+        return None
+    try:
+        return read_release(document, key)
+    except BundleError as error:
+        if numbered:
+            return None
+        message = f"{error}; or give --number, the number of this release"
+        raise BundleError(message) from error
+
+
+def receive(folder: Path, given: Path | None = None) -> Release:
+    """Check a release with all its archives, and raise the key's floor to the release's.
+
+    Args:
+        folder: of the archives.
+        given: the public key's PEM file; None: as `key_of`.
+
+    Raises:
+        BundleError: there is no key, the release is refused, or an archive or SHA256SUMS is another.
+    """
+    key = key_of(given)
+    if key is None:
+        message = f"{folder}: no key to check it with; give --key, or set {VARIABLE}"
+        raise BundleError(message)
+    found = read_release(folder / DOCUMENT, key)
+    archives = [(archive_name(one["id"], one["version"]), one["archive_sha256"]) for one in found.bundles]
+    for name, sha256 in archives:
+        path = folder / name
+        if not path.is_file() or sha256_file(path) != sha256:
+            message = f"{path}: is not what release {found.number} has under this name; copy it again"
+            raise BundleError(message)
+    sums = folder / SUMS
+    if sums.exists() and sums.read_bytes() != _sums(archives).encode():
+        message = f"{sums}: is not that of release {found.number}; copy it again"
+        raise BundleError(message)
+    if found.floor > key.floor:
+        with atomic_file(floor_path(key.path)) as temporary:
+            temporary.write_text(f"{found.floor}\n", encoding="ascii")
     return found
 
 

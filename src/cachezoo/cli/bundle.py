@@ -10,61 +10,72 @@ import typer
 from cachezoo.cli.common import Group, Json, print_values, project
 from cachezoo.cli.reading import FormatName
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, sign and release bundles.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, release and receive bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
 
 
+KeyOption = Annotated[
+    Path | None,
+    typer.Option("--key", help="Public key (PEM) of its release; else that of CACHEZOO_KEY, /etc/cachezoo/key.pub."),
+]
+
+
 @app.command("verify")
-def bundle_verify(
-    path: BundlePath,
-    key: Annotated[Path | None, typer.Option("--key", help="Check its signature by this public key (PEM) too.")] = None,
+def bundle_verify(path: BundlePath, key: KeyOption = None, as_json: Json = False) -> None:
+    """Check every file of a bundle and recompute its golden rows; with a key, the signed release beside it too."""
+    from cachezoo.bundles.released import verify
+
+    print_values(verify(path, key), as_json, f"{path}: verified")
+
+
+@app.command("receive")
+def bundle_receive(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A release's folder, with release.json.")],
+    key: KeyOption = None,
     as_json: Json = False,
 ) -> None:
-    """Check every file of a bundle and recompute its golden rows."""
-    from cachezoo.bundles.signature import check
-    from cachezoo.bundles.verification import verify
+    """Check a release's signature and all its archives; older ones than it stands by are refused from then on."""
+    from cachezoo.bundles.release import receive
 
-    report = verify(path)
-    if key is not None:
-        check(path, key)
-        report["signed_by"] = str(key)
-    print_values(report, as_json, f"{path}: verified")
-
-
-@app.command("sign")
-def bundle_sign(
-    path: BundlePath,
-    key: Annotated[Path, typer.Option("--key", help="An Ed25519 private key as PEM, without a password.")],
-    as_json: Json = False,
-) -> None:
-    """Write DIR.sig, the signature of a bundle, beside it."""
-    from cachezoo.bundles.signature import sign
-
-    written = str(sign(path, key))
-    typer.echo(json.dumps({"signature": written}) if as_json else written)
+    found = receive(folder, key)
+    values = {"release": found.number, "floor": found.floor, "bundles": len(found.bundles)}
+    print_values(values, as_json, f"{folder}: release {found.number}, signed")
 
 
 @app.command("release")
 def bundle_release(
     out_dir: Annotated[Path, typer.Argument(metavar="OUT", help="The folder that the archives are written to.")],
-    key: Annotated[Path | None, typer.Option("--key", help="Sign each with this Ed25519 private key (PEM).")] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="Sign the release with this Ed25519 private key (PEM).")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--number", help="Of the signed release; else the one after that in OUT.", min=1)
+    ] = None,
+    floor: Annotated[
+        int | None, typer.Option("--floor", help="Least release still good; else as in the one before.", min=1)
+    ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the table of all bundles here, as Markdown.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Pack every bundle of the project as one archive each, with SHA256SUMS."""
+    """Pack every bundle of the project as one archive each, with SHA256SUMS; with a key, sign what they are."""
     from rich.markup import escape
     from rich.table import Table
 
     from cachezoo import paths
     from cachezoo.bundles.figures import unseen_traces
-    from cachezoo.bundles.release import bundles_below, release, zoo_page
+    from cachezoo.bundles.release import bundles_below, release, sign_release, zoo_page
     from cachezoo.console import out
+    from cachezoo.errors import ConfigError
     from cachezoo.io import atomic_file
 
+    if key is None and (number, floor) != (None, None):
+        message = "--number and --floor are those of a signed release; give --key"
+        raise ConfigError(message)
     root = project()
-    found = release(bundles_below(root / paths.BUNDLES), out_dir, key)
+    found = release(bundles_below(root / paths.BUNDLES), out_dir)
+    signed = None if key is None else sign_release(found, out_dir, key, number, floor)
     if page is not None:
         with atomic_file(page) as temporary:
             temporary.write_text(zoo_page(found, unseen_traces(root)), encoding="utf-8", errors="replace")
@@ -76,6 +87,9 @@ def bundle_release(
     for one in found:
         table.add_row(one.archive.name, f"{one.size:,}", one.sha256)
     out().print(table)
+    if signed is not None:
+        text = f"release {signed.number}, floor {signed.floor}, signed by the key of {key}"
+        out().print(text, soft_wrap=True, markup=False, highlight=False)
 
 
 @app.command("inspect")
@@ -100,7 +114,7 @@ def bundle_drift(
 ) -> None:
     """Tell how far a trace has moved from what a bundle's model learned from, input by input."""
     from cachezoo.bundles.drift import drift, retrain_command, table_of
-    from cachezoo.bundles.reader import load
+    from cachezoo.bundles.released import load
     from cachezoo.console import out
     from cachezoo.serving.requests import batch_of
     from cachezoo.traces.read import read_any

@@ -198,7 +198,7 @@ def _dictionary(path: Path) -> "Dictionary":
         BundleError: damaged.
         ConfigError: a bundle of another kind.
     """
-    from cachezoo.bundles.reader import load
+    from cachezoo.bundles.released import load
     from cachezoo.systems.streams.dictionary import FILE, Dictionary
 
     found = load(path)

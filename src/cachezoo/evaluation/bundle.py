@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cachezoo.bundles.reader import load
+from cachezoo.bundles.released import load
 from cachezoo.errors import BundleError
 from cachezoo.policies.accounting import Simulation
 from cachezoo.systems.registry import SYSTEMS

@@ -13,7 +13,8 @@ import numpy as np
 
 from cachezoo.bundles.drift import drift
 from cachezoo.bundles.protocol import MANIFEST
-from cachezoo.bundles.reader import Bundle, load
+from cachezoo.bundles.reader import Bundle
+from cachezoo.bundles.released import load
 from cachezoo.errors import BundleError
 from cachezoo.evaluation.bundle import simulate_bundle
 from cachezoo.recommend.rows import Row, Rows

@@ -197,6 +197,8 @@ class Counters(ctypes.Structure):
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cz_version": (c_char_p, []),
     "cz_open": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(Error)]),
+    "cz_open_signed": (c_int, [c_char_p, c_char_p, c_int, POINTER(c_void_p), POINTER(Error)]),
+    "cz_bundle_release": (c_int64, [c_void_p]),
     "cz_close": (None, [c_void_p]),
     "cz_bundle_info": (None, [c_void_p, POINTER(Info)]),
     "cz_verify": (c_int, [c_void_p, POINTER(Report), POINTER(Error)]),

@@ -39,18 +39,20 @@ def documents(path: Path) -> dict[str, Any]:
 def verify(arguments: argparse.Namespace) -> None:
     """Check every file and recompute the golden rows."""
     if abi.library() is None:
-        report = _with_numpy(arguments.bundle)
+        report = _with_numpy(arguments.bundle, arguments.key)
     else:
-        with open(arguments.bundle, capacity=1, precision=arguments.precision) as model:
+        with open(arguments.bundle, capacity=1, precision=arguments.precision, key=arguments.key) as model:
             report = {**model.info, **model.verify()}
     names = ("id", "version", "kind", "digest", "rows", "golden_rows", "cases", "output_difference", "agreement")
     for name in names:
         if name in report:
             print(f"{name:18} {report[name]}")
+    if report.get("release"):
+        print(f"{'release':18} {report['release']}, signed")
     print(f"{arguments.bundle}: verified")
 
 
-def _with_numpy(path: str) -> dict[str, Any]:
+def _with_numpy(path: str, key: str | None) -> dict[str, Any]:
     try:
         from cachezoo.bundles import verify as by_numpy
         from cachezoo.errors import CachezooError
@@ -58,14 +60,14 @@ def _with_numpy(path: str) -> dict[str, Any]:
         message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
         raise RuntimeFault(message) from error
     try:
-        return by_numpy(path)
+        return by_numpy(path, None if key is None else Path(key))
     except CachezooError as error:
         raise RuntimeFault(str(error)) from error
 
 
-def _checked(path: str) -> dict[str, Any]:
+def _checked(path: str, key: str | None) -> dict[str, Any]:
     """Documents of a bundle that was checked."""
-    with open(path, capacity=1):
+    with open(path, capacity=1, key=key):
         return documents(Path(path))
 
 
@@ -83,7 +85,7 @@ def _flat(value: object, place: str = "") -> dict[str, str]:
 
 def inspect(arguments: argparse.Namespace) -> None:
     """Show what a bundle says of itself."""
-    found = _checked(arguments.bundle)
+    found = _checked(arguments.bundle, arguments.key)
     if arguments.json:
         print(json.dumps(found, sort_keys=True))
         return
@@ -94,7 +96,7 @@ def inspect(arguments: argparse.Namespace) -> None:
 
 def diff(arguments: argparse.Namespace) -> int:
     """Show what changed between two bundles: inputs, thresholds, policy, figures. Exit 1 where something did."""
-    old, new = (_checked(path) for path in (arguments.old, arguments.new))
+    old, new = (_checked(path, arguments.key) for path in (arguments.old, arguments.new))
     changed = 0
     for name in (*("id", "version", "kind", "model_digest"), *SECTIONS):
         before, after = _flat(old.get(name), name), _flat(new.get(name), name)
@@ -137,7 +139,7 @@ def _cut(text: str | None) -> str:
 
 def run(arguments: argparse.Namespace) -> None:
     """Serve a trace through the cache that a model decides for; of kind streams, count the writes of each stream."""
-    with open(arguments.bundle, capacity=arguments.capacity, precision=arguments.precision) as model:
+    with open(arguments.bundle, arguments.capacity, precision=arguments.precision, key=arguments.key) as model:
         if model.info["kind"] == "streams":
             _place(model, arguments)
             return
@@ -218,6 +220,7 @@ def parser() -> argparse.ArgumentParser:
         for place in places:
             what = "a trace as CSV" if place == "trace" else "a bundle's folder or .zip"
             command.add_argument(place, help=what)
+        command.add_argument("--key", metavar="FILE", help="public key (PEM) of the signed release that it must be in")
         if action in (verify, run):
             command.add_argument("--precision", choices=abi.PRECISIONS, default="fp32", help="of an LSTM")
     commands.choices["inspect"].add_argument("--json", action="store_true", help="as JSON")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ SERVED = ("admission", "prefetch", "streams")
 class NumpyModel:
     """A bundle of kind admission, prefetch or streams, and what it has seen so far."""
 
-    def __init__(self, path: Path) -> None:
-        """Open a bundle.
+    def __init__(self, path: Path, key: Path | None = None) -> None:
+        """Open a bundle; see `cachezoo.runtime.open`.
 
         Raises:
             RuntimeFault: it is damaged, of another kind, or numpy's reader is not installed.
@@ -31,7 +32,7 @@ class NumpyModel:
             message = f"{abi.NAME} was not found and neither was the package cachezoo ({error}); set {abi.VARIABLE}"
             raise RuntimeFault(message) from error
         try:
-            self._bundle = load(path)
+            self._bundle = load(path, None if key is None else pathlib.Path(key))
         except CachezooError as error:
             raise RuntimeFault(str(error)) from error
         if self._bundle.kind not in SERVED:

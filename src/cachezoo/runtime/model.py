@@ -140,14 +140,16 @@ class Model:
     """A bundle and what it has seen so far. One thread at a time may use it."""
 
     def __init__(
-        self, path: Path, capacity: int | None, precision: str, max_keys: int, library: Any  # noqa: ANN401 - ctypes.CDLL
+        self, path: Path, capacity: int | None, precision: str, max_keys: int, key: Path | None,
+        library: Any,  # noqa: ANN401 - ctypes.CDLL
     ) -> None:  # fmt: skip
         """Open a bundle; see `open`."""
         self._library, error, bundle = library, abi.Error(), ctypes.c_void_p()
         self._options = abi.StreamOptions(max_keys, 0, capacity or 0)
-        opened = library.cz_open(
-            os.fsencode(path), abi.PRECISIONS.index(precision), ctypes.byref(bundle), ctypes.byref(error)
-        )
+        opened = library.cz_open_signed(
+            os.fsencode(path), None if key is None else os.fsencode(key), abi.PRECISIONS.index(precision),
+            ctypes.byref(bundle), ctypes.byref(error),
+        )  # fmt: skip
         checked(opened, error)
         self._bundle = Owner(library, "cz_close", bundle)
         self._retired: list[Owner] = []
@@ -162,14 +164,18 @@ class Model:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the bundle says of itself: id, version, kind, category, profile, digests, geometry, threshold."""
+        """What the bundle says of itself: id, version, kind, category, profile, digests, geometry, threshold.
+
+        `release` is the number of the signed release that has it; 0 where no key is set.
+        """
         found = abi.Info()
         self._library.cz_bundle_info(self._bundle.handle, ctypes.byref(found))
         texts = ("id", "version", "category", "profile", "digest", "model_digest", "prefetch")
         values: dict[str, Any] = {name: (getattr(found, name) or b"").decode("utf-8") for name in texts}
         numbers = ("protocol", "features", "outputs", "page_bytes", "segment_bytes", "block_bytes", "threshold")
         values.update({name: getattr(found, name) for name in numbers})
-        return {**values, "kind": abi.KINDS[found.kind]}
+        release = int(self._library.cz_bundle_release(self._bundle.handle))
+        return {**values, "kind": abi.KINDS[found.kind], "release": release}
 
     def _code(self, column: int, text: str | None) -> int:
         if text is None:
@@ -362,7 +368,9 @@ class Cache:
         self._cache.close()
 
 
-def open(path: Path, capacity: int | None = None, *, precision: str = "fp32", max_keys: int = 0) -> Any:  # noqa: ANN401 - Model, or the numpy model of the whole package
+def open(
+    path: Path, capacity: int | None = None, *, precision: str = "fp32", max_keys: int = 0, key: Path | None = None
+) -> Any:  # noqa: ANN401 - Model, or the numpy model of the whole package
     """Check and open a bundle.
 
     Args:
@@ -370,9 +378,12 @@ def open(path: Path, capacity: int | None = None, *, precision: str = "fp32", ma
         capacity: pages of the cache that a model of kind caching, reuse or virtual decides for.
         precision: of an LSTM: fp32, bf16 or int8.
         max_keys: pages, segments or blocks remembered, each; 0 takes the library's 2**20.
+        key: public key (PEM) of the signed release that must have the bundle; None: CACHEZOO_KEY's, else
+            /etc/cachezoo/key.pub where there is one.
 
     Raises:
-        RuntimeFault: the bundle is damaged or unknown, or the model needs the library and there is none.
+        RuntimeFault: the bundle is damaged, unknown or not in a release of the key, or the model needs the library and
+            there is none.
     """
     if precision not in abi.PRECISIONS:
         message = f"precision {precision!r}: there are {', '.join(abi.PRECISIONS)}"
@@ -382,7 +393,7 @@ def open(path: Path, capacity: int | None = None, *, precision: str = "fp32", ma
         raise RuntimeFault(message)
     found = abi.library()
     if found is not None:
-        return Model(path, capacity, precision, max_keys, found)
+        return Model(path, capacity, precision, max_keys, key, found)
     from cachezoo.runtime.fallback import NumpyModel
 
-    return NumpyModel(path)
+    return NumpyModel(path, key)

@@ -12,8 +12,11 @@ from cachezoo import paths
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle, load
+from cachezoo.bundles.released import DOCUMENT, SIGNATURE, verify
+from cachezoo.bundles.released import load as load_released
 from cachezoo.bundles.seats import ALL, FLASH, PAGE
-from cachezoo.bundles.verification import verify
+from cachezoo.bundles.signature import key_of
+from cachezoo.bundles.verification import verify_loaded
 from cachezoo.bundles.writer import write_archive
 from cachezoo.console import err
 from cachezoo.errors import BundleError, CachezooError, ConfigError
@@ -77,7 +80,8 @@ def promote(
 ) -> tuple[bool, str, Zoo]:
     """Let a bundle challenge the champion of its seat.
 
-    It is verified, then both run on the validation traces. An empty seat is taken by what its judge promoted.
+    It is verified, where a key is set as one of a signed release; then both run on the validation traces. An empty seat
+    is taken by what its judge promoted.
 
     Args:
         root: the project.
@@ -92,8 +96,8 @@ def promote(
     Raises:
         CachezooError: it is damaged, decides nothing in a cache, or the champion's archive is gone.
     """
-    verify(path)
-    bundle = load(path)
+    bundle = load_released(path)
+    verify_loaded(bundle)
     role = role_of(bundle)
     (root / STORE).mkdir(parents=True, exist_ok=True)
     with held(root / STORE):
@@ -144,15 +148,19 @@ def _kept(root: Path, entry: Entry) -> Path:
 
 
 def _keep(root: Path, path: Path, bundle: Bundle) -> None:
-    """Keep a bundle's archive under its model digest."""
-    target = archive(root, bundle.model_digest)
-    if target.exists():
+    """Keep a bundle's archive under its model digest, and where a key is set the release that has it."""
+    target, signed = archive(root, bundle.model_digest), key_of() is not None
+    if target.exists() and not signed:
         return
     if path.is_dir():
         write_archive(path, target)
     else:
         with atomic_file(target) as temporary:
             temporary.write_bytes(path.read_bytes())
+    if signed:
+        for name in (SIGNATURE, DOCUMENT):
+            with atomic_file(target.with_suffix(Path(name).suffix)) as temporary:
+                temporary.write_bytes(path.with_name(name).read_bytes())
 
 
 def rollback(root: Path, params: "Params", role: str) -> Zoo:
@@ -160,7 +168,7 @@ def rollback(root: Path, params: "Params", role: str) -> Zoo:
 
     Raises:
         ConfigError: the seat has none before.
-        BundleError: its archive is gone or damaged.
+        BundleError: its archive is gone or damaged, or its release is not one that the key accepts.
     """
     (root / STORE).mkdir(parents=True, exist_ok=True)
     with held(root / STORE):
@@ -170,5 +178,6 @@ def rollback(root: Path, params: "Params", role: str) -> Zoo:
             message = f"{root / FILE}: {role} has no champion before; seats are {', '.join(zoo.seats) or 'none'}"
             raise ConfigError(message)
         *before, last = seat.previous
-        verify(_kept(root, last))
+        path = _kept(root, last)
+        verify(path, kept=None if path.is_dir() else path.with_suffix(Path(DOCUMENT).suffix))
         return _written(root, params, zoo, role, Seat(champion=last, challenger=seat.champion, previous=before))

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, READABLE
+from cachezoo.bundles.released import SCHEMA
 from cachezoo.bundles.schema import LIMITS, MANIFESTS, MODEL_SCHEMA, check_document, first_problem, schema
 from cachezoo.errors import BundleError
 from cachezoo.systems.registry import SYSTEMS
+from tests.signed import World
 
 OLD = sorted(Path(__file__).parents[2].glob(f"golden/protocol1/*/{MANIFEST}"))
-NAMES = (*MANIFESTS.values(), MODEL_SCHEMA)
+NAMES = (*MANIFESTS.values(), MODEL_SCHEMA, SCHEMA)
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(name)) for name in NAMES}
 JUNK: list[Any] = [
     *(None, True, False, 0, 1, -1, 1.5, 10**30, "", "x", "1.2.3", "admission", "exact"),
@@ -94,6 +96,15 @@ def test_own_checker_agrees_with_jsonschema_on_protocol_1(data: st.DataObject) -
     places = [place for place in leaves(value) if "curve" not in place]
     damaged = put(value, data.draw(st.sampled_from(places)), data.draw(st.sampled_from(JUNK)))
     assert (first_problem(damaged, schema(MANIFESTS[1]), "$") is None) == VALIDATORS[MANIFESTS[1]].is_valid(damaged)
+
+
+@given(data=st.data())
+def test_own_checker_agrees_with_jsonschema_on_releases(data: st.DataObject) -> None:
+    value = World().document
+    VALIDATORS[SCHEMA].validate(value)
+    assert set(value) == set(schema(SCHEMA)["properties"]) == set(schema(SCHEMA)["required"])
+    damaged = put(value, data.draw(st.sampled_from(leaves(value))), data.draw(st.sampled_from(JUNK)))
+    assert (first_problem(damaged, schema(SCHEMA), "$") is None) == VALIDATORS[SCHEMA].is_valid(damaged)
 
 
 VALUES: list[Any] = [

@@ -10,6 +10,7 @@ import pytest
 
 from cachezoo.bundles.archive import archive_bytes
 from cachezoo.bundles.protocol import ACTS, MANIFEST
+from tests import signed
 from tests.judges import by_c, by_python, comparable
 from tests.refused import CASES, setting, stored
 from tests.sealed import files_of, sealed
@@ -68,6 +69,44 @@ def test_both_judge_every_odd_value_alike(kind, protocol, path):
             if comparable(python) and (python is None) != (c is None):
                 found.append(f"{place} as {value!r}: Python says {python}, libcachezoo {c}")
     assert not found, "\n".join(found)
+
+
+@pytest.mark.needs("libsodium")
+@pytest.mark.parametrize("case", signed.CASES, ids=lambda case: case.name)
+def test_both_hold_a_bundle_to_a_signed_release(case, tmp_path):
+    path, key = case.world().write(tmp_path)
+    for line in (by_python(path, key), by_c(path, key)):
+        if not case.says:
+            assert line is None
+            continue
+        assert line is not None and str(tmp_path) in line
+        assert "\n" not in line and len(line) < 512
+        assert re.search(case.says, line), line
+
+
+@pytest.mark.needs("libsodium")
+@pytest.mark.parametrize("judge", [by_python, by_c])
+def test_a_bundle_that_is_named_by_no_name_is_refused_and_slashes_at_the_end_are_no_name(judge, tmp_path, monkeypatch):
+    world = signed.World(name=signed.ID)
+    path, key = world.write(tmp_path)
+    assert judge(Path(f"{path}/./"), key) is None
+    monkeypatch.chdir(path)
+    for name in (".", "..", "golden/.."):
+        line = judge(Path(name), key)
+        assert line is not None and (name == ".." or "give the bundle by its name" in line), name
+    monkeypatch.chdir(tmp_path)
+    assert judge(Path(signed.ID), key) is None
+
+
+@pytest.mark.parametrize("judge", [by_python, by_c])
+def test_a_key_in_the_environment_is_one_that_is_set_and_an_empty_one_is_none(judge, tmp_path, monkeypatch):
+    path, key = signed.World(without="release.sig").write(tmp_path)
+    monkeypatch.setenv("CACHEZOO_KEY", "")
+    assert judge(path) is None
+    monkeypatch.setenv("CACHEZOO_KEY", str(key))
+    assert "asks for a signed release" in str(judge(path))
+    monkeypatch.setenv("CACHEZOO_KEY", str(tmp_path / "nowhere"))
+    assert "no bundle is opened without the key that is set" in str(judge(path))
 
 
 def test_what_python_alone_sees_is_not_held_against_libcachezoo(path):

@@ -6,8 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from cachezoo.bundles import load
+from cachezoo.bundles.release import release, sign_release
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.evaluation.contest import Contest
 from cachezoo.tracking import zoo
@@ -15,6 +17,7 @@ from cachezoo.tracking.seats import FILE, read_zoo
 from cachezoo.tracking.zoo import archive, promote, rollback
 from tests.bundle_data import reseal
 from tests.command_line import run
+from tests.signed import public_pem, signing
 
 STORED = Path(__file__).parents[2] / "golden/protocol1/reuse.follow"
 SEAT = "page/all"
@@ -49,6 +52,42 @@ def test_an_empty_seat_is_taken_by_what_its_judge_promoted(tmp_path):
     assert good and champion(tmp_path).why == "ahead"
     assert found.sets == {name: {"page": "reuse.follow", "flash": None} for name in ("mail", "web")}
     assert load(archive(tmp_path, champion(tmp_path).model_digest)).digest == load(strong).digest
+
+
+@pytest.fixture
+def key(tmp_path, monkeypatch):
+    """A private key, whose public one is set."""
+    secret = tmp_path / "key.pem"
+    secret.write_bytes(signing().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    (tmp_path / "key.pub").write_bytes(public_pem())
+    monkeypatch.setenv("CACHEZOO_KEY", str(tmp_path / "key.pub"))
+    return secret
+
+
+def released(folder, key, bundle, number):
+    """A bundle's archive in a release of its own."""
+    found = release([bundle], folder)
+    sign_release(found, folder, key, number)
+    return found[0].archive
+
+
+def test_where_a_key_is_set_none_but_a_released_bundle_gets_a_seat_or_has_it_again(tmp_path, monkeypatch, key):
+    unsigned = judged(tmp_path / "unsigned", True)
+    with pytest.raises(BundleError, match="asks for a signed release"):
+        promote(tmp_path, PARAMS, unsigned)
+    assert not (tmp_path / FILE).exists() and not list((tmp_path / zoo.STORE).glob("*"))
+    first, second = (
+        released(tmp_path / name, key, judged(tmp_path / f"own-{name}", True, name), number)
+        for number, name in ((3, "first"), (4, "second"))
+    )
+    monkeypatch.setattr(zoo, "contest", contest_of(0.05))
+    assert promote(tmp_path, PARAMS, first)[0] and promote(tmp_path, PARAMS, second)[0]
+    rollback(tmp_path, PARAMS, SEAT)
+    assert promote(tmp_path, PARAMS, second)[0]
+    (tmp_path / "key.pub.floor").write_text("4\n")
+    with pytest.raises(BundleError, match=r"is release 3, and .*accepts 4 or later"):
+        rollback(tmp_path, PARAMS, SEAT)
+    assert champion(tmp_path).model_digest == load(second).model_digest
 
 
 def test_a_challenger_must_gain_and_the_champion_before_can_come_back(tmp_path, monkeypatch):

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.bundles.drift import drift
-from cachezoo.bundles.reader import Bundle, load
+from cachezoo.bundles.reader import Bundle
+from cachezoo.bundles.released import load
 from cachezoo.errors import ConfigError
 from cachezoo.flash.modes import ML_MODES, NONE
 from cachezoo.kernels.flash import Prefetch
