@@ -42,7 +42,7 @@ def test_inputs_depend_on_the_seed_alone() -> None:
         assert inputs(target, 5, 40) == inputs(target, 5, 40) != inputs(target, 6, 40), target.id
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize("count", INPUTS)
 @pytest.mark.parametrize("name", TARGETS)
 def test_damaged_inputs_break_no_property(name: str, count: int, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ PARSERS = {("yaml", "safe_load"), ("yaml", "load"), ("json", "loads"), ("json", 
 OWN = {
     "bundles/integrity.py", "bundles/schema.py", "capture/workloads/mail.py", "capture/workloads/pacer.py",
     "capture/workloads/spool.py", "devices/fio/replay.py", "io.py", "kept.py", "kernels/jit.py", "labels/tags.py",
-    "report/traces.py", "runtime/bundle_cli.py", "serving/safetensors.py", "sharing/mix.py", "to_go.py",
+    "report/traces.py", "runtime/bundle_cli.py", "serving/strict_json.py", "sharing/mix.py", "to_go.py",
     "traces/provenance.py", "traces/remarks.py", "yaml_file.py",
 }  # fmt: skip
 

@@ -52,6 +52,7 @@ def requests(name):
     return rows, RequestBatch(time_us, op.astype(np.uint8), offset, size, names, names, unknown)
 
 
+@pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize("name", ["random", "database_test"])
 @pytest.mark.parametrize("capacity", [24, 300])
 def test_the_cache_of_a_reuse_model_is_that_of_python(cache_run, name, capacity):
