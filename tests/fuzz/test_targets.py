@@ -19,7 +19,7 @@ STORED = sorted(path for path in REGRESSIONS.glob("*/*") if path.is_file())
 # Of one sequence, so that the many begin with the few; those take about a quarter of a minute for all targets.
 INPUTS = (40, pytest.param(1000, marks=pytest.mark.long))
 SEED = 1
-JUDGED = int(os.environ.get("CACHEZOO_JUDGED", "1000000"))
+JUDGED = int(os.environ.get("CACHEZOO_JUDGED", "20000"))
 
 
 def test_every_format_has_seeds_and_a_target() -> None:

@@ -17,7 +17,6 @@ static int twice(int value, const int *other) {
 """
 
 
-@pytest.mark.slow
 def test_each_wrong_runtime_fails_a_set_and_the_document_says_which(tmp_path):
     found = caught(tmp_path)
     assert {kind: by_name[""] for kind, by_name in found.items()} == {kind: [] for kind in MUTANTS}

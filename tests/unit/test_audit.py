@@ -60,7 +60,6 @@ def audit(url, *words):
     return subprocess.run(audit, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
 def test_every_pin_is_asked_for_and_nothing_found_is_said():
     with service() as (url, asked):
         done = audit(url, "--if-reachable")
@@ -68,7 +67,6 @@ def test_every_pin_is_asked_for_and_nothing_found_is_said():
     assert set(asked[1:]) == {(pin.name, pin.version) for lock in (RUN, DEV) for pin in pins(ROOT / lock)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--if-reachable"]])
 def test_a_vulnerability_fails(words):
     with service(found=["torch"]) as (url, _):
@@ -77,13 +75,11 @@ def test_a_vulnerability_fails(words):
     assert "torch" in done.stdout and "X-1" in done.stdout
 
 
-@pytest.mark.slow
 def test_a_service_that_fails_on_the_way_is_no_pass():
     with service(status=500, good=5) as (url, _):
         assert audit(url, "--if-reachable").returncode != 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answers", "why"),
     [(None, "ConnectionError"), ({"status": 404, "good": 0}, "status 404"), ({"body": "<html>"}, "JSONDecodeError"),

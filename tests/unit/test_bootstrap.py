@@ -184,7 +184,6 @@ def site_cache(clone):
     return (clone / ".dvc/config.local").read_text()
 
 
-@pytest.mark.slow
 def test_a_moved_clone_runs_its_own_code(tiny):
     assert runs(tiny) == own(tiny)
     assert f"site_cache_dir = {tiny}/.cache/dvc" in site_cache(tiny)
@@ -197,7 +196,6 @@ def test_a_moved_clone_runs_its_own_code(tiny):
     assert installed(moved) == ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("copy", [["cp", "-a"], ["cp", "-al"]])
 def test_a_copied_clone_runs_its_own_code_and_leaves_the_old_one_its(tiny, copy):
     deep = tiny.parent / ("deep" * 40)
@@ -208,7 +206,6 @@ def test_a_copied_clone_runs_its_own_code_and_leaves_the_old_one_its(tiny, copy)
     assert installed(tiny) == ""
 
 
-@pytest.mark.slow
 def test_a_move_that_was_cut_short_is_gone_on_with(tiny):
     moved = tiny.rename(tiny.parent / "moved")
     (moved / "backend.py").rename(moved / "away")
@@ -218,7 +215,6 @@ def test_a_move_that_was_cut_short_is_gone_on_with(tiny):
     assert runs(moved) == own(moved)
 
 
-@pytest.mark.slow
 def test_settings_of_dvc_that_a_user_made_stay(tiny):
     (tiny / ".dvc/config.local").write_text(f"{site_cache(tiny)}['remote \"mine\"']\n    url = /mnt/mine\n")
     moved = tiny.rename(tiny.parent / "moved")
@@ -227,7 +223,6 @@ def test_settings_of_dvc_that_a_user_made_stay(tiny):
     assert f"site_cache_dir = {moved}/.cache/dvc" in site_cache(moved)
 
 
-@pytest.mark.slow
 def test_a_stamp_of_before_it_named_the_clone_installs_nothing(tiny):
     stamp = next((tiny / ".venv").glob(".installed-*"))
     stamp.write_text("")
@@ -236,7 +231,6 @@ def test_a_stamp_of_before_it_named_the_clone_installs_nothing(tiny):
     assert stamp.read_text() == f"{tiny}\n"
 
 
-@pytest.mark.slow
 def test_a_link_to_another_clones_environment_is_refused(tiny):
     other = tiny.parent / "other"
     subprocess.run(["cp", "-a", tiny, other], check=True)
@@ -248,7 +242,6 @@ def test_a_link_to_another_clones_environment_is_refused(tiny):
     assert runs(tiny) == own(tiny)
 
 
-@pytest.mark.slow
 def test_an_environment_without_a_python_is_made_anew(tiny):
     (tiny / ".venv/bin/python").unlink()
     (tiny / ".venv/bin/python").symlink_to("/nowhere/python3.11")
@@ -317,7 +310,6 @@ def stamps(clone):
     return list((clone / ".venv").glob(".installed-*"))
 
 
-@pytest.mark.slow
 def test_what_is_installed_is_the_lock_and_torchs_index_is_for_torch_alone(tiny, indexes):
     with serving(indexes) as (url, asked):
         write_locks(tiny, indexes, url)
@@ -332,7 +324,6 @@ def test_what_is_installed_is_the_lock_and_torchs_index_is_for_torch_alone(tiny,
         assert stamps(tiny) != [stamp] and len(asked) == before
 
 
-@pytest.mark.slow
 def test_torch_is_taken_from_local_files_where_pip_has_some_and_else_from_a_mirror(tiny, indexes):
     with serving(indexes) as (url, asked):
         write_locks(tiny, indexes, f"{url}/nowhere")
@@ -344,7 +335,6 @@ def test_torch_is_taken_from_local_files_where_pip_has_some_and_else_from_a_mirr
         assert "torch==2.13.0+cpu" in distributions(tiny)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["simple/two-1.0", "cpu/torch-2.13.0+cpu"])
 @pytest.mark.parametrize("local", [False, True])
 def test_a_file_of_other_bytes_is_refused_and_nothing_counts_as_installed(tiny, indexes, name, local):
@@ -362,7 +352,6 @@ def test_a_file_of_other_bytes_is_refused_and_nothing_counts_as_installed(tiny, 
         assert len(stamps(tiny)) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("needs", [[], ["one"]])
 def test_what_has_no_hash_in_the_lock_is_refused(tiny, indexes, needs):
     """A pin without one, and a package that another needs and no pin names."""
@@ -374,7 +363,6 @@ def test_what_has_no_hash_in_the_lock_is_refused(tiny, indexes, needs):
         assert distributions(tiny) == {"tiny==1.0"}
 
 
-@pytest.mark.slow
 def test_what_has_no_wheel_is_built_by_the_setuptools_of_the_lock(tiny, indexes):
     files = {"setuptools/__init__.py": "", "setuptools/build_meta.py": BUILDER}
     own = wheel(indexes / "simple", "setuptools", "77.0", files=files)
@@ -389,7 +377,6 @@ def test_what_has_no_wheel_is_built_by_the_setuptools_of_the_lock(tiny, indexes)
     assert subprocess.run(said, capture_output=True, text=True, check=True).stdout == "of the lock\n"
 
 
-@pytest.mark.slow
 def test_an_installation_that_is_cut_short_leaves_no_stamp_of_the_one_before(tiny, indexes):
     (stamp,) = stamps(tiny)
     (tiny / "some.lock").write_text("absent==1.0 --hash=sha256:" + "0" * 64 + "\n")

@@ -160,7 +160,6 @@ PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 SOME = ("capture/test_capture.py", "devices/fio/test_target.py", "devices/nbd", "devices/test_emulated.py")
 
 
-@pytest.mark.slow
 def test_a_machine_with_none_of_the_packages_ends_green_and_says_what_they_are(tmp_path):
     """Its PATH has a shell and what it runs, and no folder of the system's; Ctrl-C is ignored, as in the background."""
     for name in ("sh", "env", "true", "cat", "sleep", "stat"):

@@ -194,7 +194,6 @@ DISKS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.needs("public_traces")
 @pytest.mark.parametrize(
     "disk", [pytest.param(one, marks=pytest.mark.long if one != "cheetah9LP" else ()) for one in DISKS]

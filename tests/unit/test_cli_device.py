@@ -128,7 +128,6 @@ def test_replay_with_models_writes_what_the_pipeline_does(folder):
     assert json.loads(Path("out/r.json").read_text())["requests"] == 400
 
 
-@pytest.mark.slow
 @pytest.mark.needs("fio")
 def test_prepare_then_replay_on_real_files(folder):
     for name in ("a.img", "b.img"):

@@ -4,10 +4,7 @@ import os
 import subprocess
 import sys
 
-import pytest
 
-
-@pytest.mark.slow
 def test_a_lock_with_merge_marks_is_refused_and_stays(tmp_path):
     """It may hold what two people ran: nothing of ours may put another in its place either."""
     env = {**os.environ, "DVC_SITE_CACHE_DIR": str(tmp_path / "site"), "DVC_NO_ANALYTICS": "1"}

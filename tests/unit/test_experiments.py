@@ -56,7 +56,6 @@ MOST_FILES = {
 }
 
 
-@pytest.mark.slow
 def test_the_pipeline_sees_no_stage_of_the_experiments(tmp_path, monkeypatch):
     monkeypatch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path / "cache"))
     own = tmp_path / "project"

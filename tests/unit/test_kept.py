@@ -165,7 +165,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_a_stage_that_is_ended_keeps_the_jobs_that_had_ended(tmp_path, ending):
     for name in ("in/a", "in/b", "in/c", "wait"):

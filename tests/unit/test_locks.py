@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from scripts.locks import DEV, HEADS, MACHINES, RUN, pins
 from tests.package_index import pin, serving, sha256, source, wheel
 
@@ -40,7 +38,6 @@ def write(folder, url):
     return {lock: (folder / lock).read_text().removeprefix(HEADS[lock]) for lock in (RUN, DEV)}
 
 
-@pytest.mark.slow
 def test_locks_hold_the_files_that_fit_and_keep_the_pins_that_are_there(tmp_path):
     simple, cpu = tmp_path / "simple", tmp_path / "cpu"
     one = wheel(simple, "one")

@@ -96,7 +96,6 @@ def test_samples_hold_all_accesses_of_their_pages_and_their_groups_share_none():
         assert group.rate == pytest.approx(0.3 / GROUPS, rel=0.15)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("source", ["generated", "web_test", "mail_test", "database_validation"])
 def test_error_bars_cover_the_exact_curve_about_as_often_as_they_say(source, beside):

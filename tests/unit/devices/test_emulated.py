@@ -68,7 +68,6 @@ def check_floor(measured, foreseen):
     assert over.min() < 1000
 
 
-@pytest.mark.slow
 @runs
 def test_times_are_the_models_and_a_little_more():
     trace = random_trace(70, 3 * CAPACITY)

@@ -93,7 +93,6 @@ def test_reads_that_never_move_the_arm_give_no_seek_curve():
 BOUNDS = {"atlas10k": 0.06, "barracuda": 0.05, "cheetah9LP": 0.05, "hp_c3323a": 0.06, "ibm18es": 0.04}
 
 
-@pytest.mark.slow
 @pytest.mark.needs("public_traces")
 @pytest.mark.parametrize("name", BOUNDS)
 def test_real_disks_are_modelled_as_well_as_disksim_does(name):

@@ -78,7 +78,6 @@ def test_a_part_has_the_page_accesses_of_its_requests():
     assert len(set(zip(pages.page_ids.tolist(), alone.page_ids.tolist(), strict=True))) == alone.n_pages
 
 
-@pytest.mark.slow
 def test_frequency_tells_hot_chunks_apart_on_a_trace_that_overwrites(corpus):
     case = fios_run.measure(corpus(skewed(3)), SETTINGS)
     assert case.corpus and not case.reason and case.pages_per_block == fios_run.SMALL_BLOCK

@@ -101,7 +101,6 @@ def test_each_setting_is_trained_with_each_seed(monkeypatch):
     assert all(row.train_windows == 2 * ((2400 - row.window) // FIT.fit.stride + 1) for row in found)
 
 
-@pytest.mark.slow
 def test_a_network_is_trained_and_judged_on_windows_that_chose_nothing():
     train, settings = cut_windows(parts(2000, 1), CLASSES, 12, 5), replace(FIT, blocks=5)
     choosing, judged = grid_fit.halves(parts(1000, 3), 12, settings)

@@ -68,7 +68,6 @@ def test_an_untrained_classifier_is_named():
         told_apart(workload_metrics(ID, trained=False), added({2: 1.0}, {2: 0.8}))
 
 
-@pytest.mark.slow
 def test_a_set_is_trained_and_judged_on_its_own_categories_alone():
     strange = [part(make_stream(800, seed, "turns"), f"strange_{seed}") for seed in (31, 32, 33)]
     strange = [replace(one, category="other") for one in strange]

@@ -83,7 +83,6 @@ SAYS = ("kernels/callee", "    return", '    """Says."""  # And notes.\n\n    re
 PRIVATE, DOOR = ("private", "MAX_LINKS = 40", "MAX_LINKS = 39"), ("kernels/jit", "PATIENCE = 60.0", "PATIENCE = 61.0")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edits", "results", "anew"),
     [
@@ -108,7 +107,6 @@ def test_a_loop_is_known_by_the_steps_bound_to_it(cache: Path, tmp_path: Path) -
     assert run(clone(tmp_path / "clone"), cache, code=code) == [[8, 6, 4], ["run_bound"]]
 
 
-@pytest.mark.slow
 def test_of_two_processes_one_compiles_a_kernel(tmp_path: Path) -> None:
     folder = clone(tmp_path / "clone")
     processes = [started(folder, tmp_path / "cache", "60", "wait") for _ in range(2)]

@@ -151,7 +151,6 @@ def test_a_rank_in_plain_python():
     assert outcomes(eviction, stream, 12) == outcomes(INLFU, stream, 12)
 
 
-@pytest.mark.slow
 def test_a_users_rank_is_not_kept_on_disk(tmp_path):
     """Of two ranks by the same names, in files apart or edited, each is its own."""
     script = """

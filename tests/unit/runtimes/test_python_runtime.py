@@ -235,7 +235,6 @@ def test_the_command_refuses_in_one_line(library, tmp_path, capsys):
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_the_wheel_runs_without_numpy(tmp_path):
     sources = tmp_path / "sources"
     for name in ("runtimes", "src/cachezoo/runtime", "src/cachezoo/bundles"):

@@ -58,7 +58,6 @@ def text_of(kind, ram, ssd, room):
     return f"{'' if kind == 'exclusive' else kind + ': '}{ram} |{buffer} {ssd}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ssd", ON_SSD)
 @pytest.mark.parametrize("kind", KINDS)
 @given(ts=tier_streams(), data=st.data())

@@ -58,7 +58,6 @@ def checked(html: str) -> Checker:
     return checker
 
 
-@pytest.mark.slow
 def test_the_page_is_one_file_that_leads_with_its_sentences():
     found = described(zipf_trace(5000, 300, 1.0, 2))
     html = trace_page(found)
@@ -74,19 +73,16 @@ def test_the_page_is_one_file_that_leads_with_its_sentences():
     assert html.count("<svg") == 9
 
 
-@pytest.mark.slow
 def test_the_same_trace_gives_the_same_page():
     first, second = (trace_page(described(zipf_trace(3000, 200, 1.0, 2))) for _ in range(2))
     assert first == second
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", EDGES)
 def test_edges_have_pages(name):
     checked(trace_page(described(EDGES[name])))
 
 
-@pytest.mark.slow
 def test_days_and_latency_are_drawn():
     rng = np.random.default_rng(1)
     time_us = np.sort(rng.integers(0, 5 * 86_400_000_000, 9000))
@@ -96,7 +92,6 @@ def test_days_and_latency_are_drawn():
     assert "response times as traced" in html
 
 
-@pytest.mark.slow
 def test_what_is_implausible_stands_first():
     n = 200
     sectors = np.random.default_rng(1).integers(0, 2**50, n) * 512
@@ -108,7 +103,6 @@ def test_what_is_implausible_stands_first():
     assert "Left out: 7 (flushes, which move no data)" in html
 
 
-@pytest.mark.slow
 def test_a_long_trace_is_sampled_and_says_so():
     trace = zipf_trace(40_000, 8000, 0.6, 2)
     found = described(trace, most_for_distances=10_000, most_for_curves=10_000)
@@ -132,7 +126,6 @@ def run(monkeypatch, capsys, *words):
     return left.value.code, said_so.out, said_so.err
 
 
-@pytest.mark.slow
 def test_the_command_writes_the_page_and_prints_sentences(tmp_path, monkeypatch, capsys):
     trace = zipf_trace(3000, 200, 1.0, 2)
     write_trace(trace, tmp_path / "mine.parquet")

@@ -247,7 +247,6 @@ def test_drifted_inputs_are_told_where_the_bundle_states_its_own():
     assert {"end", "size"} <= set(far)
 
 
-@pytest.mark.slow
 def test_a_captured_trace_of_large_objects_runs_in_its_own_geometry():
     trace = read_any(ROOT / "data/raw/captured/blob_test.parquet")
     assert geometry_by_reads(trace) == OBJECTS
