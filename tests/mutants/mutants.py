@@ -10,14 +10,16 @@ class Mutant:
     Attributes:
         name: what it does wrong.
         source: a file of runtimes/c/src.
-        right: text that stands there once, in a function or a `#define`.
+        right: text that stands there, in a function or a `#define`.
         wrong: in its place.
+        place: where `right` begins in the source; None where it stands there once.
     """
 
     name: str
     source: str
     right: str
     wrong: str
+    place: int | None = None
 
 
 def _of(source: str, *changes: tuple[str, str, str]) -> tuple[Mutant, ...]:
@@ -61,6 +63,8 @@ HISTORIES = (
         ("writes are counted as reads", "count(keys, id, now, op);", "count(keys, id, now, CZ_READ);"),
         ("reads and writes are exchanged", "count(keys, id, now, op);", "count(keys, id, now, !op);"),
         ("writes are not counted", "count(keys, id, now, op);", "if (!op) count(keys, id, now, op);"),
+        ("counts stop at 255", "if (ring[now] == CZ_MAX_COUNT) return;", "if (ring[now] == 255) return;"),
+        ("a bucket's counts stop at 255", "    ring[now]++;\n", "    ring[now] += ring[now] < 255;\n"),
         ("only the last segment's counts", "uint32_t total = sums[w] + own->sums[w];", "uint32_t total = own->sums[w];"),
         ("only the first segment is counted", "for (int64_t i = 0; i < n; i++) {\n        int64_t key", "for (int64_t i = 0; i < 1; i++) {\n        int64_t key"),
     ),

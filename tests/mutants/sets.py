@@ -1,6 +1,6 @@
 """Bundles with the synthetic golden sets that export writes today, of the tiny stored models.
 
-    python -m tests.mutants.sets FOLDER
+    python -m tests.mutants.sets FOLDER [KIND ...]
 
 writes one of each kind to FOLDER/<kind>.
 """
@@ -65,5 +65,5 @@ def write_sets(kind: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    for each in KINDS:
+    for each in sys.argv[2:] or KINDS:
         write_sets(each, Path(sys.argv[1]) / each)

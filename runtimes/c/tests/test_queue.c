@@ -122,6 +122,32 @@ static void compare(enum cz_queue_name name, int n, int pages, int kind, int ref
     cz_queue_free(&queue);
 }
 
+/* Pages come at the end, before the first, before any, and before one and the same, until all are there; then they come
+ * and go. Leaves and branches never run out. */
+static void stay_within_room(int32_t n, int kind) {
+    int32_t *at = malloc((size_t)n * sizeof *at), *pages = malloc((size_t)n * sizeof *pages), count = 0;
+    cz_tree tree;
+    bool within = true;
+    REQUIRE(at && pages && cz_tree_new(&tree, n, at));
+    for (int32_t i = 0; i < n; i++) pages[i] = i; /* the first `count` are in the tree */
+    for (int32_t i = 0; i < 2 * n && within; i++) {
+        if (count == n || (i >= n && count > 1 && drawn(2))) {
+            int32_t place = (int32_t)drawn((uint64_t)count), page = pages[place];
+            pages[place] = pages[--count];
+            pages[count] = page;
+            cz_tree_remove(&tree, page);
+        }
+        int32_t any = count ? pages[drawn((uint64_t)count)] : CZ_NO_PAGE;
+        int32_t before = kind == 0 || !count ? CZ_NO_PAGE : kind == 1 ? cz_tree_page(&tree, 0) : kind == 2 ? any : pages[0];
+        cz_tree_insert(&tree, pages[count++], before);
+        within = tree.used_leaves <= tree.n_leaves && tree.used_branches <= tree.n_branches && tree.count == count;
+    }
+    CHECK(within);
+    cz_tree_free(&tree);
+    free(at);
+    free(pages);
+}
+
 int main(void) {
     static const int sizes[][2] = {{1, 3}, {2, 5}, {3, 3}, {16, 12}, {61, 130}, {64, 66}, {300, 700}, {1000, 1100}, {1000, 999}};
     for (int name = CZ_QUEUE_LRU; name <= CZ_QUEUE_ARC; name++)
@@ -129,5 +155,6 @@ int main(void) {
             for (int kind = 0; kind < 4; kind++)
                 compare((enum cz_queue_name)name, sizes[i][0], sizes[i][1], kind, sizes[i][0] < 1000 ? 6000 : 20000);
     compare(CZ_QUEUE_LFU, 1500, 2000, 2, 60000);
+    for (int kind = 0; kind < 4; kind++) stay_within_room(50000, kind);
     return TEST_END();
 }

@@ -15,6 +15,7 @@ from cachezoo.systems.admission.serve import HistoryServing
 F32 = npt.NDArray[np.float32]
 BUCKET_REQUESTS = 3
 AT_ONCE = 16
+COUNTS_REQUESTS = 260  # a bucket of `counts_script`: more than a byte counts
 FLASH_PER_BLOCK = 8
 STRANGE = "synthetic"  # a name that no model knows
 HISTORY = (
@@ -79,6 +80,18 @@ def nameless_script(manifest: Mapping[str, Any]) -> Script:
     for _ in range(24):
         volume = int(draws.integers(len(script.volumes)))
         script.add(int(draws.random() < 0.2), int(draws.integers(12)) * segment, segment, volume)
+    return script
+
+
+def counts_script(manifest: Mapping[str, Any]) -> Script:
+    """A bucket of reads and one of writes, all of one segment, and what is left of them a bucket later."""
+    segment = int(manifest["geometry"]["segment_bytes"])
+    script = Script(("one",), known_names(manifest, "namespace")[:1], known_names(manifest, "user")[:1])
+    for kind in (READ, WRITE):
+        for _ in range(COUNTS_REQUESTS):
+            script.add(kind, 0, segment)
+    script.add(READ, 0, segment)
+    script.add(WRITE, 0, segment)
     return script
 
 

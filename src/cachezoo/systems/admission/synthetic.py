@@ -15,7 +15,9 @@ from cachezoo.systems.admission.flash_sets import CACHE, COLUMNS, PREFETCHED, Wh
 from cachezoo.systems.admission.serve import AdmissionServing
 from cachezoo.systems.admission.streams import (
     BUCKET_REQUESTS,
+    COUNTS_REQUESTS,
     FLASH_PER_BLOCK,
+    counts_script,
     flash_changes,
     flash_script,
     history_branches,
@@ -63,6 +65,7 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     found = [
         _by_the_model("history", history, manifest, serve, BUCKET_REQUESTS, small | plain),
         _by_the_model("nameless", nameless, manifest, serve, 1, small | plain),
+        _by_the_model("counts", counts_script(manifest).batch(), manifest, serve, COUNTS_REQUESTS, small | plain),
     ]
     flash, changes = flash_script(manifest, FLASH_PER_BLOCK).batch(), flash_changes(manifest)
     for mode in PLAIN:

@@ -13,7 +13,9 @@ from cachezoo.serving.synthetic import GIVEN, SyntheticSet, changed
 from cachezoo.systems.admission.flash_sets import CACHE, COLUMNS, PREFETCHED, Where, behind, plain_ahead
 from cachezoo.systems.admission.streams import (
     BUCKET_REQUESTS,
+    COUNTS_REQUESTS,
     FLASH_PER_BLOCK,
+    counts_script,
     flash_changes,
     flash_script,
     history_branches,
@@ -62,6 +64,7 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     found = [
         _by_the_model("history", history, manifest, serve, BUCKET_REQUESTS, ML_RANGE_WHEN),
         _by_the_model("nameless", nameless, manifest, serve, 1, ML_RANGE),
+        _by_the_model("counts", counts_script(manifest).batch(), manifest, serve, COUNTS_REQUESTS, ML_RANGE),
     ]
     flash = flash_script(manifest, FLASH_PER_BLOCK).batch()
     for mode in MODES:

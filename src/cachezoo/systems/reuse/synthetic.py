@@ -28,6 +28,9 @@ FLAGS = ("R", "WS", "RA", "WSM", "RM")
 USERS = ("one", "two/1", "three")
 # Names of the sets, and what they pass that no other does.
 MODEL, FOLLOW, OWN, BARE = "model", "follow", "own", "bare"
+LONG, GROWN, LARGE, EXPERTS = "long", "grown", "large", "experts"
+# Names that their draws hang on: of those tried, they tell most wrong runtimes from the right one.
+DRAWS = {LONG: "light16_1", GROWN: "own4_0", LARGE: "l1_2", EXPERTS: "x30_1_las"}
 # A leader that stays, and one that changes.
 STEADY = {"half_life": 8.0, "lead": 50.0, "price": 0.0, "head_start": 50.0}
 EAGER = {"half_life": 0.5, "lead": 0.0, "price": 0.02, "head_start": 0.1}
@@ -39,6 +42,12 @@ BRANCHES = (
     "sync", "flags_unknown", "processes", "process_unknown", "run_goes_on", "region_back", "same_offset_elsewhere",
     "settled_soon", "settled_reused", "write_after_read", "context_changes",
 )  # fmt: skip
+
+
+def _next_to_last(script: Script) -> tuple[int, int]:
+    """Where the last request ends: offset, and place of its volume."""
+    _, where, offset, size, *_ = script.rows[-1]
+    return offset + size, script.volumes.index(where)
 
 
 def _script(name: str, requests: int, users: tuple[str, ...], flags: tuple[str, ...]) -> Script:
@@ -54,11 +63,55 @@ def _script(name: str, requests: int, users: tuple[str, ...], flags: tuple[str, 
         pages, volume = int(draws.choice([1, 1, 2, 4])), int(draws.random() < 0.15)
         start = page * PAGE_BYTES
         if draws.random() < 0.15 and script.rows:
-            _, where, offset, size, *_ = script.rows[-1]
-            start, volume = offset + size, int(where == "two")
+            start, volume = _next_to_last(script)
         kind = WRITE if draws.random() < 0.3 else READ
         script.add(kind, start, pages * PAGE_BYTES, volume, turn=int(draws.integers(60)))
     return script
+
+
+def _long_script(name: str, accesses: int, capacity: int, most: int) -> RequestBatch:
+    """The same mixture over some hundreds of pages, so long that rings turn and counts of own accesses decide."""
+    draws, script, seen = draws_of(f"reuse_{name}"), Script(("one", "two"), users=USERS, flags=FLAGS), 0
+    while seen < accesses:
+        k = len(script.rows)
+        phase, page = k // (3 * capacity // 2 + 8) % 3, int(draws.integers(max(2, capacity * 2 // 3)))
+        if phase == 1 and draws.random() < 0.7:
+            page = 60 + k % (capacity + capacity // 4 + 2)
+        if phase == 2 and draws.random() < 0.6:
+            page = 500 + 2 * k
+        pages, volume = int(draws.choice([1, 1, 1, 2, 3])), int(draws.random() < 0.1)
+        if draws.random() < 0.02:
+            pages = most
+        start = page * PAGE_BYTES
+        if draws.random() < 0.15 and script.rows:
+            start, volume = _next_to_last(script)
+        kind = WRITE if draws.random() < 0.3 else READ
+        script.add(kind, start, pages * PAGE_BYTES, volume, turn=int(draws.integers(60)))
+        seen += pages
+    return script.batch()
+
+
+def _large_script(name: str) -> RequestBatch:
+    """A write of more pages than any step of size has, over the ends of regions and a stretch; what goes on from it."""
+    draws, script, at = draws_of(f"reuse_{name}"), Script(("one", "two"), users=USERS, flags=FLAGS), 480
+    for k in range(6):
+        script.add(READ, k % 4 * PAGE_BYTES, PAGE_BYTES, turn=k)
+    script.add(WRITE, at * PAGE_BYTES, 260 * PAGE_BYTES, turn=1)
+    at += 260
+    for _ in range(45):
+        if draws.random() < 0.4:
+            pages, goes_on = int(draws.choice([1, 1, 2])), True
+            kind = WRITE if draws.random() < 0.3 else READ
+            page, turn = at, int(draws.integers(60))
+            at += pages
+        else:
+            page, goes_on = int(draws.choice([0, 1, 2, 3, 510, 511, 512, 513, 730, 739])), False
+            kind = WRITE if draws.random() < 0.4 else READ
+            pages, turn = int(draws.choice([1, 1, 2])), int(draws.integers(60))
+        script.add(kind, page * PAGE_BYTES, pages * PAGE_BYTES, turn=turn)
+        if not goes_on and draws.random() < 0.5:
+            at = page + int(draws.integers(1, 3))
+    return script.batch()
 
 
 def _counts(cuts: int, shadows: int) -> dict[str, Any]:
@@ -79,6 +132,43 @@ def _changes(
         "policy.own_rows": 48, **{f"policy.{name}": value for name, value in values.items()},
         "calibration.quantiles": cuts, **_counts(len(cuts), len(shadows)),
     }  # fmt: skip
+
+
+def _lighter(changes: dict[str, Any], weight: float) -> dict[str, Any]:
+    """Counts that those of the set do hide."""
+    lighter = {
+        name: [[round(value * weight, 4) for value in row] for row in changes[name]]
+        for name in ("calibration.events", "calibration.risks")
+    }
+    return {**changes, **lighter}
+
+
+def _searched() -> list[SyntheticSet]:
+    """Sets that were chosen for the wrong runtimes that no other catches: longer ones, of larger requests."""
+    context, among = {"outputs": GIVEN}, (-2.0, -0.5, 0.5, 1.75, 3.0)
+    long, grown = _long_script(DRAWS[LONG], 500, CAPACITY, 10), _long_script(DRAWS[GROWN], 450, 4, 6)
+    large, beside = _large_script(DRAWS[LARGE]), _long_script(DRAWS[EXPERTS], 450, 30, 10)
+    cuts = [-1.0, 0.0, 1.5]
+    steady, eager = {"candidates": 64, **STEADY}, {"candidates": 64, **EAGER}
+    return [
+        SyntheticSet(
+            LONG, long, _lighter(_changes(cuts, SHADOWS, 3, steady), 0.01), {**context, "capacity_pages": CAPACITY},
+            _given_scores(DRAWS[LONG], long, among),
+        ),
+        SyntheticSet(
+            GROWN, grown, {**_changes(FINE_CUTS, (), 12, steady), "policy.own_rows": 1000},
+            {**context, "capacity_pages": 4}, _given_scores(DRAWS[GROWN], grown, (4.5, 5.5)),
+        ),
+        SyntheticSet(
+            LARGE, large, _lighter(_changes(cuts, SHADOWS, 3, eager), 0.01), {**context, "capacity_pages": 1},
+            _given_scores(DRAWS[LARGE], large, among),
+        ),
+        SyntheticSet(
+            EXPERTS, beside,
+            {**_lighter(_changes(cuts, SHADOWS, 2, eager), 0.01), "policy.experts": ["lirs", "azor", "s3fifo"]},
+            {**context, "capacity_pages": 30}, _given_scores(DRAWS[EXPERTS], beside, among),
+        ),
+    ]  # fmt: skip
 
 
 def _given_scores(name: str, batch: RequestBatch, among: tuple[float, ...]) -> F32:
@@ -115,6 +205,7 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
             BARE, bare, _changes([0.0, 1.5, 2.0], (), 0, {**eager, "candidates": 64}), context,
             _given_scores(BARE, bare, apart),
         ),
+        *_searched(),
     ]  # fmt: skip
 
 
