@@ -21,7 +21,7 @@ COLUMNS = ("hits", "misses", "written", "prefetched", "io_units", "evicted")
 REPLAYED = 4000
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cache_run(tmp_path_factory):
     return make(tmp_path_factory, "tests/cache_run", **CHECKED) / "tests/cache_run"
 

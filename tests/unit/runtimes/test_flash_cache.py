@@ -40,7 +40,7 @@ class Requests:
         return self.accesses.first + self.accesses.sizes - 1
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def program(tmp_path_factory):
     return make(tmp_path_factory, "tests/flash_run", **CHECKED) / "tests/flash_run"
 

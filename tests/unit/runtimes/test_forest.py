@@ -16,7 +16,7 @@ SOURCES = ["tests/forest_main.c", "src/forest.c", "src/forest_text.c", "src/erro
 FEATURES = 12
 
 
-@pytest.fixture(scope="module", params=["as the CPU has it", "portable"])
+@pytest.fixture(scope="session", params=["as the CPU has it", "portable"])
 def program(tmp_path_factory, request):
     if request.param == "portable":
         return build(tmp_path_factory.mktemp("forest") / "forest_main", SOURCES, (*SANITIZED, "-DCZ_PORTABLE"))

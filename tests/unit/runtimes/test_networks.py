@@ -32,7 +32,7 @@ FP32, BF16, INT8 = range(3)
 TOLERANCE = 1e-5
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def serve_run(tmp_path_factory):
     """The program `serve_run`, the library and it with sanitizers."""
     return make(tmp_path_factory, "tests/serve_run", **CHECKED) / "tests/serve_run"

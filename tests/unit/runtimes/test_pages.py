@@ -22,7 +22,7 @@ RAW = 16
 MORE = 1 << 30  # pages: none is forgotten early
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def program(tmp_path_factory):
     return make(tmp_path_factory, "tests/pages_run", **CHECKED) / "tests/pages_run"
 

@@ -24,7 +24,7 @@ ADMISSION = STORED.parent / "admission.database.lgbm"
 pytestmark = pytest.mark.needs("gcc")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(tmp_path_factory):
     return make(tmp_path_factory, "all")
 

@@ -32,7 +32,7 @@ STRUCTURES = {
 pytestmark = pytest.mark.needs("gcc")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(tmp_path_factory):
     return make(tmp_path_factory, "lib") / "libcachezoo.so.1"
 

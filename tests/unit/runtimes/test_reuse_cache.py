@@ -26,12 +26,12 @@ NONE = dict.fromkeys(COMPARED, 0)
 SMALL = replace(FIT, model=MODEL.model_copy(update={"experts": ["wtinylfu", "azor", "s3fifo", "lirs"]}))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory, "tests/drive_reuse", **CHECKED) / "tests/drive_reuse"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bundle")
     write_model(folder, SMALL)

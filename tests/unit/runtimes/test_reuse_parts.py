@@ -24,7 +24,7 @@ from tests.c_library import CHECKED, make
 CLASSICS = ("azor", "lfu", "lirs", "lru", "s3fifo", "wtinylfu")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def program(tmp_path_factory):
     return make(tmp_path_factory, "tests/drive_reuse_parts", **CHECKED) / "tests/drive_reuse_parts"
 

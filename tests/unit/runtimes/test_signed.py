@@ -19,7 +19,7 @@ ASKS = "asks for a signed release"
 pytestmark = pytest.mark.needs("gcc", "libsodium")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(tmp_path_factory):
     return make(tmp_path_factory, "all")
 

@@ -26,7 +26,7 @@ from tests.unit.runtimes.test_libcachezoo import run
 pytestmark = pytest.mark.needs("gcc")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(tmp_path_factory):
     return make(tmp_path_factory, "all")
 
@@ -36,7 +36,7 @@ def library(built, monkeypatch):
     monkeypatch.setenv(abi.VARIABLE, str(built / "libcachezoo.so.1"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bundle(tmp_path_factory):
     folder = tmp_path_factory.mktemp("virtual")
     model, out = virtual_data.write_model(folder / "model"), folder / "virtual.database.vrm"
