@@ -1,8 +1,8 @@
-/* Says which golden sets of a bundle each wrong runtime does not reproduce: golden_sets [-t] [-1] BUNDLE < NUMBERS
+/* Says which synthetic golden sets of a bundle each wrong runtime does not reproduce: golden_sets [-t] [-1] BUNDLE < NUMBERS
  *
- * A line for each: the runtime's number and the set's name. With -1 a runtime is done with at its first such set, and the
- * real rows are a set, too, named `golden`. With -t the sets are requests of traces, and what they hold besides is not
- * looked at: what the right runtime makes of them is what a wrong one has to give.
+ * A line for each: the runtime's number and the set's name. With -1 a runtime is done with at its first such set. With -t
+ * the sets are requests of traces, and what they hold besides is not looked at: what the right runtime makes of them is
+ * what a wrong one has to give.
  *
  * Each runtime is a process of its own, since a wrong one may crash, or not end; it has failed the set that it was at,
  * and another one goes on with the next. */
@@ -32,21 +32,17 @@ typedef struct set {
     long limit_us;
 } set;
 
-static int read_set(const cz_bundle *bundle, const cz_json *stated, const cz_json *name, set *of, cz_error *error) {
-    of->name = name ? name->text : "golden";
-    of->values = (cz_values){bundle->store.where, bundle->ops->name, &bundle->root};
-    snprintf(of->folder, sizeof of->folder, name ? "golden/synthetic/%.160s/" : "golden/", of->name);
+static int read_set(const cz_bundle *bundle, const cz_json *stated, set *of, cz_error *error) {
+    of->name = cz_json_get(stated, "name")->text;
+    snprintf(of->folder, sizeof of->folder, "golden/synthetic/%.160s/", of->name);
     snprintf(of->where, sizeof of->where, "%.200s: %.160s", bundle->store.where, of->folder);
-    if (name) {
-        int result = cz_changed_new(cz_json_root(bundle->model_document), cz_json_get(stated, "changes"), of->where,
-                                    &of->changed, error);
-        of->values = (cz_values){of->where, bundle->ops->name, &of->changed.root};
-        if (!result)
-            result = check_changed(&of->values, error);
-        if (result)
-            return result;
-    }
-    return cz_golden_read(bundle, &of->values, stated, of->folder, name ? of->name : "", &of->golden, error);
+    int result = cz_changed_new(cz_json_root(bundle->model_document), cz_json_get(stated, "changes"), of->where,
+                                &of->changed, error);
+    of->values = (cz_values){of->where, bundle->ops->name, &of->changed.root};
+    if (!result)
+        result = check_changed(&of->values, error);
+    return result ? result
+                  : cz_golden_read(bundle, &of->values, stated, of->folder, of->name, &of->golden, error);
 }
 
 /* What the present runtime makes of a set. */
@@ -103,14 +99,12 @@ static bool is_left(const char *outcome, size_t count, bool first) {
 
 /* Run the present runtime until it has passed or failed every set. */
 static int run_all(const cz_bundle *bundle, const set *sets, size_t count, bool first, char *outcome) {
-    const struct rlimit room = {MOST_BYTES, MOST_BYTES};
     memset(outcome, TO_DO, count);
     while (is_left(outcome, count, first)) {
         pid_t child = fork();
         if (child == 0) {
-#ifndef __SANITIZE_ADDRESS__
+            const struct rlimit room = {MOST_BYTES, MOST_BYTES};
             setrlimit(RLIMIT_AS, &room);
-#endif
             run(bundle, sets, count, first, outcome);
             _exit(0);
         }
@@ -121,7 +115,7 @@ static int run_all(const cz_bundle *bundle, const set *sets, size_t count, bool 
 }
 
 /* How long the right runtime takes for each set. */
-static int time_sets(const cz_bundle *bundle, set *sets, size_t count, cz_error *error) {
+static void time_sets(const cz_bundle *bundle, set *sets, size_t count, cz_error *error) {
     cz_report report = {0};
     tally on = {bundle, "", true, 0, 0, 0, &report, error};
     for (size_t i = 0; i < count; i++) {
@@ -130,7 +124,6 @@ static int time_sets(const cz_bundle *bundle, set *sets, size_t count, cz_error 
         long taken = (long)((double)(clock() - before) / CLOCKS_PER_SEC * 1e6) * TIMES;
         sets[i].limit_us = taken > LEAST_US ? taken : LEAST_US;
     }
-    return 0;
 }
 
 static int run_numbers(const cz_bundle *bundle, const set *sets, size_t count, bool first) {
@@ -163,12 +156,12 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", optind != argc - 1 ? "usage: golden_sets [-t] [-1] BUNDLE < NUMBERS" : error.text);
         return 2;
     }
-    const cz_json *golden = cz_json_get(&bundle->root, "golden"), *stated = cz_json_get(golden, "synthetic");
-    size_t count = 0;
-    set *sets = calloc(stated->length + 1, sizeof *sets);
-    int result = first && !traces ? read_set(bundle, golden, NULL, &sets[count++], &error) : CZ_OK;
-    for (size_t i = 0; i < stated->length && !result; i++)
-        result = read_set(bundle, &stated->items[i], cz_json_get(&stated->items[i], "name"), &sets[count++], &error);
+    const cz_json *stated = cz_json_get(&bundle->root, "golden.synthetic");
+    size_t count = stated ? stated->length : 0;
+    set *sets = calloc(count + 1, sizeof *sets);
+    int result = CZ_OK;
+    for (size_t i = 0; i < count && !result; i++)
+        result = read_set(bundle, &stated->items[i], &sets[i], &error);
     for (size_t i = 0; traces && i < count && !result; i++)
         result = learn(bundle, &sets[i], &error);
     if (result) {
@@ -176,7 +169,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     setrlimit(RLIMIT_CORE, &no_core);
-    if (time_sets(bundle, sets, count, &error) || run_numbers(bundle, sets, count, first)) {
+    time_sets(bundle, sets, count, &error);
+    if (run_numbers(bundle, sets, count, first)) {
         perror("golden_sets");
         return 1;
     }

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.mutants.mutants import Mutant
-from tests.mutants.operators import changes_of
+from tests.mutants.operators import DECIDING, changes_of
 from tests.mutants.score import scores, table, that_compile
 
-LEAST = 0.95  # of the kinds whose sets have been searched for; docs/bundles-golden.md
-SEARCHED = ("admission", "reuse")
+# Below what was measured on a part of the changes (docs/bundles-golden.md): a kind may not fall behind.
+LEAST = {**dict.fromkeys(DECIDING, 0.9), "virtual": 0.75}
 SOURCE = """static int32_t more(int32_t count, bool all) {
     static const char *const text = "1 + 1"; /* 2 < 3 */
     if (count < LIMIT && !all)
@@ -50,5 +50,5 @@ def test_a_change_that_is_no_c_is_left_out(tmp_path):
 
 @pytest.mark.long
 def test_what_decides_otherwise_on_captured_traces_is_caught(tmp_path):
-    found = scores(SEARCHED, tmp_path)
-    assert min(own.share for own in found.values()) >= LEAST, table(found)
+    found = scores(tuple(DECIDING), tmp_path)
+    assert [kind for kind, own in found.items() if own.share < LEAST[kind]] == [], table(found)
