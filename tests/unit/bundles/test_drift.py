@@ -70,7 +70,7 @@ def test_the_command_line_says_the_whole_command_that_trains_it_again(tmp_path, 
     bundle, batch = load(STORED), batch_of(make_trace(2000, 3))
     stating(bundle, bundle.serving().features(batch), batch.op == 0)
     log = tmp_path / "log.parquet"
-    monkeypatch.setattr("cachezoo.bundles.reader.load", lambda _: bundle)
+    monkeypatch.setattr("cachezoo.bundles.released.load", lambda _: bundle)
     monkeypatch.setattr("cachezoo.traces.read.read_any", lambda *_, **__: None)
     monkeypatch.setattr("cachezoo.serving.requests.batch_of", lambda _: replace(batch, size=batch.size * moved))
     shown = CliRunner().invoke(app, ["bundle", "drift", str(STORED), str(log)]).stdout
