@@ -46,6 +46,14 @@ def _are_stored(sets: Sequence[SyntheticSet], bundle: Bundle) -> bool:
     )
 
 
+def write_whole(folder: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+    """Write a bundle of its values and of its files but the documents."""
+    text, digest = _documents(manifest, files, manifest["id"])
+    for name, data in {**files, MANIFEST: text, SEAL: seal(digest)}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
 def write_sets(kind: str, folder: Path) -> None:
     """Write a bundle of a kind; only the sets that differ from the stored bundle's are computed."""
     (path,) = STORED.glob(f"{kind}.*")
@@ -58,10 +66,7 @@ def write_sets(kind: str, folder: Path) -> None:
     manifest["golden"]["synthetic"] = []
     files = {name: data for name, data in bundle.files.items() if name != ACTS and not name.startswith(SYNTHETIC)}
     files |= _synthetic(manifest, bundle.engine)
-    text, digest = _documents(manifest, files, manifest["id"])
-    for name, data in {**files, MANIFEST: text, SEAL: seal(digest)}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    write_whole(folder, manifest, files)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,8 @@ import numpy as np
 import yaml
 
 from cachezoo.bundles.golden import golden_files, synthetic_folder
-from cachezoo.bundles.protocol import ACTS, MANIFEST, SEAL, SYNTHETIC, seal
+from cachezoo.bundles.protocol import ACTS, SYNTHETIC
 from cachezoo.bundles.reader import load
-from cachezoo.bundles.writer import _documents
 from cachezoo.kernels.segments import Geometry, segment_keys
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch, batch_of
@@ -26,7 +25,7 @@ from cachezoo.serving.synthetic import SyntheticSet
 from cachezoo.systems.registry import bundling_of
 from cachezoo.systems.reuse import synthetic as reuse
 from cachezoo.traces.read import read_any
-from tests.mutants.sets import KINDS, STORED, completed
+from tests.mutants.sets import KINDS, STORED, completed, write_whole
 
 ROOT = Path(__file__).parents[2]
 CAPTURED = ROOT / "data/raw/captured"
@@ -118,10 +117,7 @@ def write_traces(kind: str, folder: Path) -> None:
                 "branches": {},
             }
         )  # fmt: skip
-    text, digest = _documents(manifest, files, manifest["id"])
-    for name, data in {**files, MANIFEST: text, SEAL: seal(digest)}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    write_whole(folder, manifest, files)
 
 
 if __name__ == "__main__":

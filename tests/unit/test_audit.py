@@ -4,14 +4,14 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from scripts.locks import DEV, RUN, pins
+from tests.loopback import served
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = {"id": "X-1", "summary": "bad", "affected": [{"package": {"name": "torch", "ecosystem": "PyPI"}}]}
@@ -43,15 +43,8 @@ def service(found=(), body=None, status=200, good=10**6):
         def log_message(self, *words):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1/query", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with served(Handler) as url:
+        yield f"{url}/v1/query", asked
 
 
 def audit(url, *words):
