@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from tests.bundle_data import reseal
 from tests.command_line import run
 from tests.signed import public_pem, signing
 
+ROOT = Path(__file__).resolve().parents[3]
 STORED = Path(__file__).parents[2] / "golden/protocol1/reuse.follow"
 SEAT = "page/all"
 PARAMS = SimpleNamespace(data=SimpleNamespace(page_categories=["mail", "web"]))
@@ -155,3 +157,16 @@ def test_the_command_lists_seats_and_every_bundle(tmp_path, monkeypatch):
     ]
     shown = run("zoo").stdout
     assert all(name in shown for name in ("page/all", "workload.lstm8", "promoted", "headline"))
+
+
+@pytest.mark.needs("git")
+def test_a_fresh_clone_can_make_the_project_s_champions(tmp_path):
+    """Their archives are not in Git: the digests are those of the bundles that docs/zoo.md was written from."""
+    for name in ("zoo.json", "docs/zoo.md"):  # as they were committed, whoever promotes what in this clone
+        show = subprocess.run(["git", "show", f"HEAD:{name}"], cwd=ROOT, capture_output=True, check=True, timeout=60)
+        (tmp_path / Path(name).name).write_bytes(show.stdout)
+    champions = [seat.champion for seat in read_zoo(tmp_path).seats.values() if seat.champion]
+    rows = [line for line in (tmp_path / "zoo.md").read_text().splitlines() if line.startswith("| `")]
+    assert champions
+    for one in champions:
+        assert any(f"`{one.id}`" in row and f"`{one.model_digest[:16]}`" in row for row in rows), one.id
