@@ -18,7 +18,7 @@ from cachezoo.console import out, progress
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.reuse.hazards import BINS
 from cachezoo.labels.reuse import HORIZON, NextUse, next_use
-from cachezoo.measures.gap import gap
+from cachezoo.contest.gap import gap
 from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.registry import OPTIMUM, classics

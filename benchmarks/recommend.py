@@ -64,7 +64,7 @@ def losses(path: Path) -> Losses:
     }
     best = np.max([ratios[name] for name in classics()], axis=0)
     own = np.array([row.ran.hit_ratio for row in rows])
-    first = np.array([ratios[row.against.policy][k] for k, row in enumerate(rows)])
+    first = np.array([ratios[row.chosen][k] for k, row in enumerate(rows)])
     ways = {
         RECOMMENDED: best - own,
         FIRST: best - first,

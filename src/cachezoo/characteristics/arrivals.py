@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.characteristics.values import CDF_SHARES, quantiles
-from cachezoo.measures.serial import autocorrelation
+from cachezoo.contest.series import autocorrelation
 from cachezoo.traces.table import OP_READ, Trace
 
 F64 = npt.NDArray[np.float64]

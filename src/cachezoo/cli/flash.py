@@ -273,6 +273,7 @@ def _written(bytes_s: float | None, share: float) -> str:
 
 def _leads(found: "FlashTable") -> list[str]:
     """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
+    from cachezoo.contest.verdict import Verdict
     from cachezoo.flash.modes import NONE
 
     lines = []
@@ -291,7 +292,7 @@ def _leads(found: "FlashTable") -> list[str]:
             said += f"; {model.policy}{beside} {what} {abs(100 * saving.share):.1f} % of that time"
             said += f" (90 % interval {low} to {high} % saved) within the same limit, writing "
             said += f"{_written(model.written_bytes_s, model.written_share)} against {wrote}"
-            said += ": no clear difference" if saving.interval[0] <= 0 <= saving.interval[1] else ""
+            said += "" if saving.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {saving.verdict}"
         lines.append(said + ".")
     return lines
 

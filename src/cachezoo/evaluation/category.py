@@ -8,12 +8,13 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.console import progress
+from cachezoo.contest.blocks import block_means
+from cachezoo.contest.gap import gap
+from cachezoo.contest.lead import mean_of, ratio_of
 from cachezoo.devices.responses import one_provenance, read_responses
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
-from cachezoo.measures.bootstrap import interval, resampled_ratios
-from cachezoo.measures.gap import MIN_GAP, gap
 from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow, RowKind
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import entry_of, traces_of
@@ -21,7 +22,6 @@ from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.policies.tuned import tuned_classics
-from cachezoo.seeds import derive_seed
 from cachezoo.systems.page_case import PageCase
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.store import read_pages, read_trace
@@ -46,7 +46,6 @@ class _Bench:
         warmup = auto_warmup(pages, capacity)
         self.case = PageCase(category, key, trace, pages, fraction, capacity, warmup, params.label.benefit)
         self.simulator = Simulator(trace, pages)
-        self.seed = derive_seed(params.seed, "evaluate", category, key)
 
     def by_id(self, policy_id: str) -> Simulation:
         """A registered policy, or a composition."""
@@ -70,25 +69,22 @@ class _Bench:
         found: tuple[Simulation, dict[str, float | None]] = part.load()(model, self.case)
         return found
 
-    def ratios(self, result: Simulation) -> F64:
-        """Resampled hit ratios, paired across policies."""
-        hits = result.outcome[self.case.warmup :] == HIT
-        return resampled_ratios(hits, self.settings.bootstrap_blocks, self.settings.bootstrap_samples, self.seed)
+    def blocks(self, result: Simulation) -> F64:
+        """float64[B]: hit ratio in each block of time that counts."""
+        return block_means(result.outcome[self.case.warmup :] == HIT)
 
 
 def _row(
     bench: _Bench, result: Simulation, kind: RowKind, best: Simulation, optimum: Simulation, decision_us: float = 0.0
 ) -> PolicyRow:
     closed, points = gap(result.hit_ratio, best.hit_ratio, optimum.hit_ratio)
-    mine, theirs, most = bench.ratios(result), bench.ratios(best), bench.ratios(optimum)
-    wide = most - theirs >= MIN_GAP
-    shares = (mine[wide] - theirs[wide]) / (most[wide] - theirs[wide])
+    mine, theirs, most = bench.blocks(result), bench.blocks(best), bench.blocks(optimum)
     return PolicyRow(
         policy=result.policy,
         kind=kind,
         hits=result.hits,
         hit_ratio=result.hit_ratio,
-        hit_ratio_interval=interval(mine),
+        hit_ratio_interval=mean_of(mine, result.hit_ratio).ends,
         request_hit_ratio=result.request_hit_ratio,
         byte_hit_ratio=result.byte_hit_ratio,
         ssd_writes=result.ssd_writes,
@@ -98,7 +94,7 @@ def _row(
         dirty_evictions=result.dirty_evictions,
         decision_us=decision_us,
         gap_closed=closed,
-        gap_closed_interval=interval(shares) if closed is not None and len(shares) else None,
+        gap_closed_interval=None if closed is None else ratio_of(mine - theirs, most - theirs, closed).ends,
         gap_points=points,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cachezoo.measures.gap import gap
+from cachezoo.contest.gap import gap
 from cachezoo.policies.registry import OPTIMUM, classics
 
 Row = dict[str, Any]

@@ -16,13 +16,14 @@ from cachezoo import paths
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
+from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.lead import average, mean_of
 from cachezoo.errors import ConfigError, no_trace
 from cachezoo.flash.geometry import label_of
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import beside
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.outcome import HIT
-from cachezoo.measures.serial import half_width
 from cachezoo.params import traces_of
 from cachezoo.runtime import open as open_model
 from cachezoo.runtime.abi import library
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 F64 = npt.NDArray[np.float64]
-BLOCKS = 20
 OPS = ("read", "write")
 UNITS = {PAGE: "hits per page access", FLASH: "read disk-head ms saved per request"}
 TIMED = 20_000
@@ -46,7 +46,7 @@ TIMED = 20_000
 
 @dataclass(frozen=True)
 class Contest:
-    """What came of it.
+    """Result.
 
     Attributes:
         role: page or flash.
@@ -100,19 +100,17 @@ def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:
         PAGE: lambda bundle, trace, name: page_gains(bundle, trace, page_fraction(challenger)),
         FLASH: lambda bundle, trace, name: flash_gains(params, bundle, trace, name),
     }
-    leads, halves = [], []
+    leads = []
     with progress("validation traces", len(keys)) as advance:
         for done, (name, key) in enumerate(keys):
             trace = read_trace(paths.requests(name, key))
             ours, theirs = (gains[kind](bundle, trace, name) for bundle in (challenger, champion))
-            blocks = np.array([part.mean() for part in np.array_split(ours - theirs, BLOCKS)])
-            leads.append(float(blocks.mean()))
-            halves.append(half_width(blocks))
+            leads.append(mean_of(block_means(ours - theirs, BLOCKS)))
             advance(done + 1)
-    lead, half = float(np.mean(leads)), float(np.sqrt(np.sum(np.square(halves)))) / len(halves)
+    lead = average(leads)
     first = read_trace(paths.requests(*keys[0]))
     tried, taken = tuple(key for _, key in keys), decision_us(challenger, first)
-    return Contest(kind, UNITS[kind], tried, lead, (lead - half, lead + half), taken)
+    return Contest(kind, UNITS[kind], tried, lead.value, lead.ends, taken)
 
 
 def page_fraction(bundle: Bundle) -> float:

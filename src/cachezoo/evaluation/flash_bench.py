@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.lead import ratio_of, saving
 from cachezoo.flash.load import LoadWindows, load_curve, load_windows, time_scale
 from cachezoo.flash.measure import STATISTICS, measure
 from cachezoo.flash.modes import NONE
@@ -14,7 +15,6 @@ from cachezoo.flash.policies import ACCEPT_ALL, BASELINES, BUDGETED, REJECTX, Tu
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, EpisodeLabels, OptMode, choose_episodes
-from cachezoo.measures.serial import ratio_interval, saving_interval
 from cachezoo.metrics.flash import Comparison, FlashRow, Gap
 from cachezoo.settings.flash import FlashPolicy
 from cachezoo.traces.table import Trace
@@ -199,7 +199,7 @@ class Bench:
         curves = [self.curve(run) for run in (ours, theirs, ideal)]
         peak, mean = (self._share(curves, name, no_more) for name in ("peak", "mean"))
         saved, room = curves[1] - curves[0], curves[1] - curves[2]
-        known = mean.closed is not None and saving_interval(curves[2], curves[1])[0] > 0
+        known = mean.closed is not None and saving(curves[2], curves[1]).ends[0] > 0
         return Gap(
             no_more_writes=no_more,
             gap_segment_writes=ours.segment_writes,
@@ -207,10 +207,10 @@ class Bench:
             peak_dt_saved=peak.saved,
             peak_opt_dt_saved=peak.opt_saved,
             mean_gap_closed=mean.closed,
-            mean_gap_closed_interval=ratio_interval(saved, room) if known else None,
+            mean_gap_closed_interval=ratio_of(saved, room).ends if known else None,
             mean_dt_saved=mean.saved,
             mean_opt_dt_saved=mean.opt_saved,
-            mean_dt_saved_interval=saving_interval(curves[0], curves[1]),
+            mean_dt_saved_interval=saving(curves[0], curves[1]).ends,
         )
 
     def _share(self, curves: list[F64], name: Literal["peak", "mean"], no_more: bool) -> _Share:

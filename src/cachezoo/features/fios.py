@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.series import autocorrelation
 from cachezoo.kernels.characteristics import page_uses
-from cachezoo.measures.serial import autocorrelation
 from cachezoo.traces.chunks import continues
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import PageAccesses

@@ -174,12 +174,10 @@ class Test:
     Attributes:
         bench: the drive.
         legacy: its run without streams.
-        draws: samples and seed of the intervals.
     """
 
     bench: Bench
     legacy: Wear
-    draws: tuple[int, int]
 
     def row(
         self, candidate: Candidate, asked: int, *, window: str = "", seeds_sd: float | None = None,
@@ -190,7 +188,7 @@ class Test:
         return DriveRow(
             policy=candidate.policy, kind=candidate.kind, window=window, asked=asked, streams=run.streams_used,
             waf=run.waf, of_legacy=run.waf / self.legacy.waf,
-            of_legacy_interval=of_legacy(run, self.legacy, *self.draws), seeds_sd=seeds_sd,
+            of_legacy_interval=of_legacy(run, self.legacy).ends, seeds_sd=seeds_sd,
             validation_waf=validation_waf,
             hindsight_of_legacy=None if hindsight is None else hindsight.waf / self.legacy.waf,
         )  # fmt: skip
@@ -257,8 +255,7 @@ def _measured(empty: DriveCase, cycles: Sequence[Cycle], drive: Drive, settings:
     streams = settings.model.streams
     bench = Bench.of(train, validation, drive, streams)
     end = Bench.of(train, [*validation, *last], drive, streams)
-    draws = settings.judge.bootstrap_samples, derive_seed(settings.seed, CONTEXT, empty.key)
-    test = Test(end, end.run(untaught(LEGACY, {}, streams)), draws)
+    test = Test(end, end.run(untaught(LEGACY, {}, streams)))
     plain = _plain(bench, test, settings)
     learned, chosen = _learned(cycles, bench, test, settings, empty.key)
     figures, sid = cycles[0].labels[-1].figures, chosen.known.dictionary

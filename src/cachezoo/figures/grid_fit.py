@@ -13,9 +13,9 @@ import numpy.typing as npt
 from cachezoo.errors import TrainingError
 from cachezoo.features.window import fit_inputs
 from cachezoo.figures.trained import Grid, GridRow
-from cachezoo.measures.windows import balanced_accuracy
 from cachezoo.models.trained import Feature
 from cachezoo.seeds import derive_seed
+from cachezoo.systems.workload.accuracy import balanced_accuracy
 from cachezoo.systems.workload.fit import Settings, fit_network
 from cachezoo.systems.workload.infer import predict
 from cachezoo.systems.workload.windows import Prepared, Windows, cut_windows, read_prepared
@@ -37,7 +37,7 @@ def halves(validation: list[Prepared], window: int, settings: Settings) -> tuple
     if not validation:
         message = f"no validation trace of {settings.categories[0]}; add one: cachezoo trace add"
         raise TrainingError(message)
-    found = cut_windows(validation, settings.categories, window, window).halves(settings.blocks)
+    found = cut_windows(validation, settings.categories, window, window).halves()
     least = np.min([half.counts(len(settings.categories)) for half in found], axis=0)
     short = [name for name, count in zip(settings.categories, least, strict=True) if count < settings.fit.least_windows]
     if short:

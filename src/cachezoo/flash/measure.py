@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.lead import mean_of
 from cachezoo.flash.load import LoadWindows, load_curve
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
-from cachezoo.measures.serial import mean_interval
 from cachezoo.metrics.flash import Load, Statistic, Statistics
 
 F64 = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: i
     prefetched = int(run.prefetched.sum(dtype=np.int64))
     return Load(
         read_dt=_statistics(curve),
-        read_dt_mean_interval=mean_interval(curve),
+        read_dt_mean_interval=mean_of(curve).ends,
         write_dt=_statistics(write_curve),
         total_dt=_statistics(curve + write_curve),
         io_hit_ratio=1.0 - float(np.count_nonzero(ios)) / max(1, int(read.sum())),

@@ -1,7 +1,7 @@
 """metrics/flash/<category>.json: admission and prefetch in the flash cache, beside policies without a model and OPT.
 
 Means over the windows have 90 % intervals. A peak has none, nor has the 95th percentile: one or a few windows decide
-it (`cachezoo.measures.serial`).
+it (`cachezoo.contest.lead`).
 """
 
 from typing import Annotated, Literal

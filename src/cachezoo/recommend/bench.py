@@ -11,16 +11,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.blocks import block_means, blocks_in
+from cachezoo.contest.lead import Interval, mean_of
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.flash.load import DAY_S, time_scale
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.stack_distance import COLD, stack_distances
-from cachezoo.measures.bootstrap import interval
-from cachezoo.measures.serial import Interval
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import Simulator
-from cachezoo.seeds import derive_seed
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.traces.clock import are_numbered
 from cachezoo.traces.pages import PageAccesses
@@ -29,13 +28,8 @@ from cachezoo.traces.table import PAGE_BYTES, Trace
 Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-BLOCKS = 20
-LEAST_BLOCKS = 4
-SAMPLES, SEED = 1000, 1
 HOUR = 1 / 24
 """Of a day: what lasted less says nothing of a day."""
-LEAST_IN_BLOCK = 50
-"""Page accesses of a time block below which a hit ratio says nothing."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +61,8 @@ class Ran:
 
     @property
     def interval(self) -> Interval | None:
-        """90 % of the hit ratio, over time blocks."""
-        return interval_of(self.blocks)
-
-
-def interval_of(blocks: F64) -> Interval | None:
-    """The 90 % interval of a mean, from a bootstrap over time blocks; None where there are too few.
-
-    Blocks are drawn one by one, as if they did not hang together. That makes it rather too narrow; the wide intervals
-    of `cachezoo.measures.serial` kept LRU too often (docs/recommend.md).
-    """
-    if len(blocks) < LEAST_BLOCKS:
-        return None
-    rng = np.random.default_rng(derive_seed(SEED, "recommend", "time blocks"))
-    return interval(blocks[rng.integers(0, len(blocks), (SAMPLES, len(blocks)))].mean(axis=1))
+        """The 90 % interval of the hit ratio; None where the trace is too short."""
+        return mean_of(self.blocks, self.hit_ratio).interval
 
 
 def lasted(days: float) -> str:
@@ -111,8 +93,7 @@ class Bench:
         m = len(pages.page_ids)
         self.first_request = int(np.searchsorted(pages.request_start[:-1], m // 2, side="right")) - 1
         self.half = int(pages.request_start[self.first_request])
-        blocks = min(BLOCKS, (m - self.half) // LEAST_IN_BLOCK)
-        self.blocks = blocks if blocks >= LEAST_BLOCKS else 0
+        self.blocks = blocks_in(m - self.half)
         self.times = ServiceTimes.of(trace, t_hdd_us(trace, device.hdd), t_ssd_us(trace, device.ssd))
         self._simulator = Simulator(trace, pages)
 
@@ -171,10 +152,7 @@ class Bench:
 
     def block_means(self, hits: Bool) -> F64:
         """float64[B] of bool[m], over the time blocks of the second half."""
-        if not self.blocks:
-            return np.zeros(0)
-        edges = np.linspace(self.half, len(hits), self.blocks + 1).astype(np.int64)
-        return np.diff(np.append(0, np.cumsum(hits, dtype=np.int64))[edges]) / np.diff(edges)
+        return block_means(hits[self.half :])
 
     def lru_hits(self, capacity: int) -> Bool:
         """bool[m] of LRU with so many pages."""

@@ -39,8 +39,6 @@ CANDIDATES = (
 NAMES = {one.id: one.name for one in CANDIDATES}
 SIMPLEST = "lru"
 ADMISSION = "rejectx"
-LEAST_LEAD = 0.005
-"""Hit ratio by which another policy must lead LRU to be worth the change."""
 
 
 def name_of(policy_id: str) -> str:

@@ -68,7 +68,7 @@ def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None, useful:
         loss = float(contest.judged[:, place].max() - contest.judged[contest.policies.index(row.ran.policy), place])
         if loss > STEADY_LOSS:
             best = contest.policies[int(contest.judged[:, place].argmax())]
-            but = "but not steadily" if best == row.against.policy else "and did not on the first"
+            but = "but not steadily" if best == row.chosen else "and did not on the first"
             doubts.append(("medium", f"{best} hits {100 * loss:.1f} points more on the second half, {but}"))
     return doubts
 

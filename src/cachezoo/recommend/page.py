@@ -25,7 +25,7 @@ TERMS = {
     "point": "A hundredth of a hit ratio: from 40 % to 42 % are 2 points.",
     "knee": "The size beyond which a further MiB brings less than half of what the average MiB up to all pages does.",
     "time block": "A stretch of the second half of the trace; all have the same number of page accesses.",
-    "90 % interval": "Where the figure lies in nine of ten cases if time blocks like these are drawn again and again.",
+    "90 % interval": "Where the true mean lies in nine of ten cases, given how the figure changes from block to block.",
     "optimum": "A cache that knows the future: no policy hits more at this size.",
     "write-back": "A write goes into the cache, and reaches the disk when its page is evicted.",
     "SSD writes": "Pages that are written to the cache's SSD: admitted on a miss, or written by a request.",

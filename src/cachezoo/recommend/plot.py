@@ -120,25 +120,25 @@ def _written(found: "Recommendation") -> tuple[Callable[[Row], float], str, str]
 
 def blocks(found: "Recommendation") -> Drawing | None:
     """Lead over LRU of the policy that was chosen, block by block; None where there are none, or it is LRU."""
-    against = found.row.against
-    if not against.blocks or against.policy == SIMPLEST:
+    lead, chosen = found.row.lead, found.row.chosen
+    if not lead.blocks or chosen == SIMPLEST:
         return None
     from matplotlib.figure import Figure
 
-    leads = 100 * against.leads
+    leads = 100 * lead.by_block
     with settings():
         canvas = Figure(figsize=(WIDTH, 2.6), layout="constrained")
         axes = canvas.subplots()
-        axes.bar(range(1, len(leads) + 1), leads, color=[GREEN if lead > 0 else VERMILION for lead in leads])
+        axes.bar(range(1, len(leads) + 1), leads, color=[GREEN if one > 0 else VERMILION for one in leads])
         axes.axhline(0, color=BLACK, linewidth=0.8)
-        axes.axhline(100 * against.lead, color=GREY, linestyle="--", label="mean")
+        axes.axhline(100 * lead.value, color=GREY, linestyle="--", label="mean")
         axes.set_xticks(range(1, len(leads) + 1))
         axes.set_xlabel("time block of the second half")
         axes.set_ylabel("lead over LRU, points")
         axes.set_title(
-            f"{name_of(against.policy)} hit more than LRU in {against.won} of {against.blocks} time blocks", loc="left"
+            f"{name_of(chosen)} hit more than LRU in {lead.won} of {lead.blocks} time blocks", loc="left"
         )
         axes.legend(fontsize=8)
         drawn = svg(canvas)
-    alt = "Lead in points by time block: " + ", ".join(f"{lead:.1f}" for lead in leads) + "."
+    alt = "Lead in points by time block: " + ", ".join(f"{one:.1f}" for one in leads) + "."
     return Drawing(drawn, alt, "Each time block has the same number of page accesses; none of them chose the policy.")

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.measures.serial import Interval
+from cachezoo.contest.lead import Lead, ahead
+from cachezoo.contest.verdict import LEAST_HITS, Verdict, verdict
 from cachezoo.policies.accounting import Simulation
-from cachezoo.recommend.bench import Bench, Ran, interval_of
-from cachezoo.recommend.candidates import ADMISSION, LEAST_LEAD, SIMPLEST
+from cachezoo.recommend.bench import Bench, Ran
+from cachezoo.recommend.candidates import ADMISSION, SIMPLEST
 from cachezoo.recommend.ladder import middle
 from cachezoo.traces.table import PAGE_BYTES
 
@@ -22,39 +23,15 @@ SHORT_LIFE_YEARS = 3.0
 
 
 @dataclass(frozen=True)
-class Against:
-    """A policy beside LRU of the same size, on the second half's time blocks.
-
-    Attributes:
-        policy: the one that was chosen on the first half.
-        lead: its hit ratio less LRU's.
-        interval: 90 % of it; None where the trace is too short.
-        won: time blocks in which it had more hits.
-        blocks: time blocks.
-        leads: float64[B] lead in each.
-    """
-
-    policy: str
-    lead: float
-    interval: Interval | None
-    won: int
-    blocks: int
-    leads: F64
-
-    @property
-    def clear(self) -> bool:
-        """Whether the lead is worth another policy than LRU: above chance, and not a trifle."""
-        return self.interval is not None and self.interval[0] > 0 and self.lead >= LEAST_LEAD
-
-
-@dataclass(frozen=True)
 class Row:
     """A size.
 
     Attributes:
         ran: the policy recommended at this size.
         lru: hit ratio of LRU.
-        against: the policy chosen on the first half beside LRU; the one recommended, if its lead is clear.
+        chosen: the policy that the first half chose; the one recommended unless it gains less than
+            `LEAST_HITS` over LRU on the second.
+        lead: of the chosen policy over LRU, in hit ratio on the second half.
         optimum: hit ratio of the cache that knows the future; None where it was not run at this size.
         ssd_per_access: pages written to the SSD per page access.
         ssd_bytes_a_day: None where less than an hour is counted, or the trace has no clock.
@@ -63,7 +40,8 @@ class Row:
 
     ran: Ran
     lru: float
-    against: Against
+    chosen: str
+    lead: Lead
     optimum: float | None
     ssd_per_access: float
     ssd_bytes_a_day: float | None
@@ -74,9 +52,14 @@ class Row:
         """Pages."""
         return self.ran.capacity
 
+    @property
+    def verdict(self) -> Verdict:
+        """On the chosen policy against LRU."""
+        return verdict(self.lead, LEAST_HITS)
+
     def values(self) -> dict[str, Any]:
         """As JSON values, units in the keys."""
-        ran, against = self.ran, self.against
+        ran, lead = self.ran, self.lead
         return {
             "capacity_pages": ran.capacity,
             "capacity_bytes": ran.capacity * PAGE_BYTES,
@@ -86,11 +69,12 @@ class Row:
             "request_hit_ratio": ran.request_hit_ratio,
             "lru_hit_ratio": self.lru,
             "optimum_hit_ratio": self.optimum,
-            "chosen_on_first_half": against.policy,
-            "lead_over_lru": against.lead,
-            "lead_interval": against.interval,
-            "blocks_won": against.won,
-            "blocks": against.blocks,
+            "chosen_on_first_half": self.chosen,
+            "lead_over_lru": lead.value,
+            "lead_interval": lead.interval,
+            "verdict": self.verdict,
+            "blocks_won": lead.won,
+            "blocks": lead.blocks,
             "mean_response_us": ran.response_us,
             "mean_response_waiting_us": ran.response_waiting_us,
             "ssd_pages_written": ran.ssd_pages,
@@ -113,39 +97,39 @@ class Rows:
         self.bench, self.endurance_tb = bench, endurance_tb
 
     def row(self, policy_id: str, capacity: int, optimum: float | None = None) -> Row:
-        """The chosen policy at a size, or LRU where that does not clearly hit less."""
+        """The policy that the first half chose at a size, or LRU where that gains too little on the second."""
         ran = self.bench.run(policy_id, capacity)
         lru = self.bench.lru_ratio(capacity)
-        against = self._against(ran, lru)
-        if policy_id != SIMPLEST and not against.clear:
+        lead = self._lead(ran, lru)
+        if policy_id != SIMPLEST and not (lead.blocks and lead.value >= LEAST_HITS):
             ran = self.bench.run(SIMPLEST, capacity)
-        return self._of(ran, lru, against, optimum)
+        return self._of(ran, lru, policy_id, lead, optimum)
 
     def admitted(self, row: Row) -> Row | None:
         """The same behind RejectX, which writes less to the SSD; None where the row's policy is behind it already."""
         if row.ran.policy.startswith(f"{ADMISSION}+"):
             return None
-        return self._of(self.bench.run(f"{ADMISSION}+{row.ran.policy}", row.capacity), row.lru, row.against, None)
+        ran = self.bench.run(f"{ADMISSION}+{row.ran.policy}", row.capacity)
+        return self._of(ran, row.lru, row.chosen, row.lead, None)
 
     def beside(self, found: Simulation, row: Row) -> Row:
-        """Another cache's run at a row's size, held against LRU as the row is."""
+        """Another cache's run at a row's size, compared with LRU as the row is."""
         ran = self.bench.ran(found)
-        return self._of(ran, row.lru, self._against(ran, row.lru), row.optimum)
+        return self._of(ran, row.lru, ran.policy, self._lead(ran, row.lru), row.optimum)
 
-    def _against(self, ran: Ran, lru: float) -> Against:
-        """A run beside LRU of its size, whose hit ratio is given."""
-        leads = ran.blocks - self.bench.block_means(self.bench.lru_hits(ran.capacity))
-        won = int((leads > 0).sum())
-        return Against(ran.policy, ran.hit_ratio - lru, interval_of(leads), won, len(leads), leads)
+    def _lead(self, ran: Ran, lru: float) -> Lead:
+        """Of a run over LRU of its size, whose hit ratio is given."""
+        theirs = self.bench.block_means(self.bench.lru_hits(ran.capacity))
+        return ahead(ran.blocks, theirs, ran.hit_ratio - lru)
 
     def years(self, bytes_a_day: float | None) -> float | None:
         """How long the endurance lasts; None where writes are unknown, or there are none."""
         return self.endurance_tb * TERABYTE / bytes_a_day / DAYS_A_YEAR if bytes_a_day else None
 
-    def _of(self, ran: Ran, lru: float, against: Against, optimum: float | None) -> Row:
+    def _of(self, ran: Ran, lru: float, chosen: str, lead: Lead, optimum: float | None) -> Row:
         written = self.bench.ssd_bytes_a_day(ran)
         per_access = ran.ssd_pages / self.bench.counted
-        return Row(ran, lru, against, optimum, per_access, written, self.years(written))
+        return Row(ran, lru, chosen, lead, optimum, per_access, written, self.years(written))
 
     def refined(self, rows: Sequence[Row], place: int, meets: Callable[[Row], bool]) -> list[Row]:
         """The two sizes about a target, close to each other: the one that misses it, and the one that reaches it.
@@ -160,6 +144,6 @@ class Rows:
         """
         low, high, found = rows[place - 1].capacity if place else 0, rows[place].capacity, {}
         while (size := middle(low, high)) is not None:
-            found[size] = self.row(rows[place].against.policy, size)
+            found[size] = self.row(rows[place].chosen, size)
             low, high = (low, size) if meets(found[size]) else (size, high)
         return [found[size] for size in (low, high) if size in found]

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cachezoo.contest.verdict import LEAST_HITS, Verdict
 from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
 from cachezoo.flash.load import TIME_SCALE_KEY, time_scale
 from cachezoo.recommend.bench import lasted
-from cachezoo.recommend.candidates import LEAST_LEAD, SIMPLEST, name_of
+from cachezoo.recommend.candidates import SIMPLEST, name_of
 from cachezoo.recommend.ladder import CLOSE, typed
 from cachezoo.recommend.likeness import Likeness
 from cachezoo.recommend.rows import SHORT_LIFE_YEARS, Row
@@ -179,22 +180,24 @@ def why_size(found: "Recommendation") -> str:
 
 
 def why_policy(found: "Recommendation") -> str:
-    """Why this policy: how it did beside LRU on blocks of time that did not choose it."""
+    """Why this policy: how it did against LRU on blocks of time that did not choose it."""
     row = found.row
-    against = row.against
+    lead, name = row.lead, name_of(row.chosen)
     if row.capacity >= found.bench.pages.n_pages:
         return "LRU, the simplest: where nothing is evicted, all policies are alike."
-    if against.interval is None:
+    if lead.low is None or lead.high is None:
         return "LRU, the simplest, for want of time blocks to compare policies on."
-    low, high = against.interval
-    lead = f"{points(against.lead)} points, 90 % interval [{points(low)}, {points(high)}]"
-    name = name_of(against.policy)
-    if row.ran.policy == against.policy != SIMPLEST:
-        return f"In {against.won} of {against.blocks} time blocks {name} hit more than LRU; lead {lead}."
-    if against.policy == SIMPLEST:
+    if row.chosen == SIMPLEST:
         return "LRU had the most hits of the candidates on the first half of the trace."
-    trifle = "" if low <= 0 else f", which is under {points(LEAST_LEAD, False)} points"
-    return f"LRU, the simplest: {name}, chosen on the first half, has no clear lead on the second ({lead}{trifle})."
+    figures = f"{points(lead.value)} points, 90 % interval [{points(lead.low)}, {points(lead.high)}]"
+    if row.ran.policy == row.chosen:
+        unsure = "" if row.verdict == Verdict.BETTER else ": not told apart from LRU"
+        return (
+            f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
+            f"{lead.blocks} time blocks; lead {figures}{unsure}."
+        )
+    least = points(LEAST_HITS, False)
+    return f"LRU, the simplest: {name}, which the first half chose, leads by under {least} points on the second ({figures})."
 
 
 def how_sure(found: "Recommendation") -> str:

@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 Count = Annotated[int, Field(ge=1, le=1 << 40)]
 Rounds = Annotated[int, Field(ge=1, le=1_000_000)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
-# A bootstrap's time blocks, and its resamples.
-Blocks = Annotated[int, Field(ge=20, le=100_000)]
-Resamples = Annotated[int, Field(ge=100, le=1_000_000)]
+# Of windows of time, from as many on as intervals of their mean cover what they state.
+Windows = Annotated[int, Field(ge=20, le=100_000)]
+# The least effect worth having: a gain in hit ratio or accuracy, or the share of a cost that is saved.
+Gain = Annotated[float, Field(ge=0, lt=1)]
 # A part of a whole, without nothing.
 Part = Annotated[float, Field(gt=0, le=1)]
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Blocks, Count, Part, Rounds, Strict
+from cachezoo.settings.base import Count, Part, Rounds, Strict, Windows
 
 
 class BlockGeometry(Strict):
@@ -93,6 +93,6 @@ class FlashPolicy(Strict):
     rate_mib_s: float = Field(gt=0, le=1e9)
     window_min_s: float = Field(gt=0, le=1e9)
     window_min_reads: Count
-    min_windows: Blocks
+    min_windows: Windows
     min_gap: float = Field(ge=0, le=1)
     disks: Rounds | None = None

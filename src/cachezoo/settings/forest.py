@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cachezoo.settings.base import Part, Rounds, Strict, Threads
+from cachezoo.settings.base import Gain, Part, Rounds, Strict, Threads
 
 
 class ForestShape(Strict):
@@ -40,6 +40,8 @@ class ForestJudge(Strict):
 
     Attributes:
         curve_points: points of the threshold to write-rate curve.
+        least_gain: share of the rival's disk-head time that has to be saved.
     """
 
     curve_points: int = Field(ge=2, le=1_000_000)
+    least_gain: Gain

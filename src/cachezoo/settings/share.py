@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Blocks, Part, Resamples, Strict
+from cachezoo.settings.base import Part, Strict
 
 Texts = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=1000)]
 EQUAL = "equal"
@@ -23,8 +23,6 @@ class SharePolicy(Strict):
         pairs: of so many pairs of categories, at most, mixes are made of two.
         families: ways to share by name, each with what validation may choose from; `equal` is one of them.
         bounds: ways that know the future, by name: nothing to run, only to be compared with.
-        blocks: blocks of time that intervals are made of.
-        samples: resamples of these.
         near: a family whose transfers are no more than so much above those of the best fixed split comes near it.
     """
 
@@ -34,8 +32,6 @@ class SharePolicy(Strict):
     pairs: int = Field(ge=0, le=1000)
     families: dict[str, Texts]
     bounds: dict[str, str]
-    blocks: Blocks
-    samples: Resamples
     near: float = Field(ge=0, le=10)
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Blocks, Part, Resamples, Strict
+from cachezoo.settings.base import Part, Strict
 
 Few = Annotated[int, Field(ge=1, le=1000)]
 Texts = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=1000)]
@@ -47,8 +47,6 @@ class TiersPolicy(Strict):
         zoo: the hierarchies of any policies, which are a family too.
         finalists: so many hierarchies of a family, best at every other split, are tried at every split.
         shortlist: so many of a family, best by their hit ratios, are replayed on the devices; the fastest is chosen.
-        blocks: blocks of time that intervals are made of.
-        samples: resamples of these.
         enough: the cheapest budget is advised whose best choice takes no more than so much longer, on validation, than
             that of the largest.
     """
@@ -60,8 +58,6 @@ class TiersPolicy(Strict):
     zoo: Zoo
     finalists: Few
     shortlist: Few
-    blocks: Blocks
-    samples: Resamples
     enough: float = Field(ge=0, le=10)
 
     @model_validator(mode="after")

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.measures.bootstrap import block_means, interval, resampled_ratios
-from cachezoo.seeds import derive_seed
+from cachezoo.contest.blocks import blocks_in
+from cachezoo.contest.lead import Lead, Mean, mean_of, saving
 from cachezoo.sharing.bench import Bench
 from cachezoo.sharing.mix import Mix
 from cachezoo.sharing.partition import Asked, Shared
@@ -15,9 +15,6 @@ from cachezoo.sharing.warmup import Counting
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-BLOCKS, LEAST_IN_BLOCK = 20, 50
-SAMPLES, SEED = 1000, 1
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,6 @@ class Judged:
         shared: what it did.
         applications: of each.
         hit_ratio: of all references that count.
-        hit_interval: its 90 % interval by blocks of time; None where there are too few references.
         transfers: pages read, a reference.
         misses: of `transfers`.
         moved: of `transfers`, pages read beside misses.
@@ -77,14 +73,14 @@ class Judged:
         allocation: of `moved`, pages that a new split or mapping read; None where that is not told apart.
         fairness: A / sum of slowdowns: the harmonic mean of what each has of its speed alone.
         speedup: sum of what each has of its speed alone (the weighted speed-up), at most about A.
-        block_transfers: float64[B] pages read in each block of time; empty where there are too few references.
+        block_hits: float64[B] hit ratio in each block of time; empty where there are too few references.
+        block_transfers: float64[B] pages read in each, a reference.
     """
 
     asked: Asked
     shared: Shared
     applications: tuple[Served, ...]
     hit_ratio: float
-    hit_interval: Interval | None
     transfers: float
     misses: float
     moved: float
@@ -92,7 +88,18 @@ class Judged:
     allocation: float | None
     fairness: float
     speedup: float
+    block_hits: F64
     block_transfers: F64
+
+    @property
+    def hits(self) -> Mean:
+        """The hit ratio, with its interval."""
+        return mean_of(self.block_hits, self.hit_ratio)
+
+    @property
+    def reads(self) -> Mean:
+        """The pages read a reference, with their interval."""
+        return mean_of(self.block_transfers, self.transfers)
 
     @property
     def is_cache(self) -> bool:
@@ -109,7 +116,7 @@ class Judged:
             "partitioner": str(self.asked),
             "knows": self.asked.knows or None,
             "hit_ratio": self.hit_ratio,
-            "hit_ratio_interval": self.hit_interval,
+            "hit_ratio_interval": self.hits.interval,
             "transfers": self.transfers,
             "misses": self.misses,
             "moved": self.moved,
@@ -122,33 +129,10 @@ class Judged:
         }
 
 
-@dataclass(frozen=True)
-class Lead:
-    """By what part one partitioner's transfers are below another's.
-
-    Attributes:
-        saved: that part.
-        interval: 90 % of it by blocks of time; None where there are too few references.
-    """
-
-    saved: float
-    interval: Interval | None
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the interval lies on one side of 0."""
-        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
-
-
 def lead(own: Judged, other: Judged) -> Lead:
-    """How far `own` is below `other`, of one mix and cache."""
-    saved = 1 - own.transfers / other.transfers if other.transfers else 0.0
-    if not len(own.block_transfers) or not other.block_transfers.all():
-        return Lead(saved, None)
-    rng = np.random.default_rng(derive_seed(SEED, "sharing", "time blocks"))
-    drawn = rng.integers(0, BLOCKS, (SAMPLES, BLOCKS))
-    ratios = 1 - own.block_transfers[drawn].sum(axis=1) / other.block_transfers[drawn].sum(axis=1)
-    return Lead(saved, interval(ratios))
+    """The part by which the pages read under `own` are below those under `other`, of one mix and cache."""
+    exact = 1 - own.transfers / other.transfers if other.transfers else 0.0
+    return saving(own.block_transfers, other.block_transfers, exact)
 
 
 def alone(bench: Bench, pages: int, counting: Counting) -> F64:
@@ -218,10 +202,10 @@ def judge(asked: Asked, shared: Shared, bench: Bench, pages: int, counting: Coun
     )  # fmt: skip
     runs, new = float(entered.sum()) / total, float(allocated.sum()) / total
     return Judged(
-        asked, shared, served, float(shared.hit[counted].mean()), _hit_interval(shared.hit[counted]),
+        asked, shared, served, float(shared.hit[counted].mean()),
         float(transfers.sum()) / total, float(misses.sum()) / total, runs + new, runs if shared.tells else None,
         new if shared.tells else None, float(len(known) / known.sum()), float((1 / known).sum()),
-        _blocks(transfers, counted),
+        _blocks(shared.hit & counted, counted), _blocks(transfers, counted),
     )  # fmt: skip
 
 
@@ -233,15 +217,13 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _hit_interval(hit: npt.NDArray[np.bool_]) -> Interval | None:
-    if len(hit) < BLOCKS * LEAST_IN_BLOCK:
-        return None
-    return interval(resampled_ratios(hit, BLOCKS, SAMPLES, derive_seed(SEED, "sharing", "time blocks")))
-
-
-def _blocks(transfers: npt.NDArray[Any], counted: npt.NDArray[np.bool_]) -> F64:
-    """float64[B]: pages read in blocks of as many references that count."""
-    first = int(np.argmax(counted))
-    if int(counted.sum()) < BLOCKS * LEAST_IN_BLOCK:
+def _blocks(values: npt.NDArray[Any], counted: npt.NDArray[np.bool_]) -> F64:
+    """float64[B]: means of what counts, in blocks of as many references that count."""
+    places = np.flatnonzero(counted)
+    blocks = blocks_in(len(places))
+    if not blocks:
         return np.zeros(0)
-    return block_means(transfers[first:], BLOCKS)[:, 0]
+    edges = np.linspace(0, len(places), blocks + 1).astype(np.int64)
+    begins = np.append(0, places[edges[1:-1]])
+    means: F64 = np.add.reduceat(values, begins, dtype=np.int64) / np.diff(edges)
+    return means

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.sharing.contest import Contest
 from cachezoo.sharing.judged import Judged, Served, lead
 from cachezoo.sharing.uneven import uneven
@@ -15,7 +16,7 @@ NOTED = 0.005  # of a hit ratio, or a part of transfers: less is not worth a sen
 
 def cells(row: Judged) -> dict[str, str]:
     """A partitioner's row."""
-    low, high = row.hit_interval or (None, None)
+    low, high = row.hits.interval or (None, None)
     return {
         "partitioner": str(row.asked),
         "transfers": f"{row.transfers:.4f}",
@@ -63,12 +64,14 @@ def _percent(value: float) -> str:
 def _compared(best: Judged, other: Judged, name: str) -> str:
     own = lead(best, other)
     if own.interval is None:
-        return f"{_percent(own.saved)} fewer than {name}; the mix is too short to say how sure that is"
+        return f"{_percent(own.value)} fewer than {name}; the mix is too short to say how sure that is"
     low, high = own.interval
     sure = f"90 %: {100 * low:.1f} to {100 * high:.1f} %"
-    if not own.told_apart:
-        return f"too near to {name} to tell them apart ({100 * own.saved:.1f} %, {sure})"
-    return f"{_percent(own.saved)} fewer than {name} ({sure})"
+    judged = verdict(own, LEAST_SAVING)
+    if judged == Verdict.BETTER:
+        return f"{_percent(own.value)} fewer than {name} ({sure})"
+    why = "too little to matter" if judged == Verdict.TRIFLE else "too near to tell them apart"
+    return f"{100 * own.value:.1f} % fewer than {name}, {why} ({sure})"
 
 
 def answer(found: Contest) -> str:
@@ -90,7 +93,7 @@ def _verb(best: Judged, rival: list[Judged], both: bool) -> str:
     if not both:
         return "Of these"
     own = lead(best, rival[0])
-    if own.interval is not None and not own.told_apart:
+    if verdict(own, LEAST_SAVING) in (Verdict.EVEN, Verdict.TRIFLE):
         return "Either will do:"
     return "Share it:" if best.asked.partitioner.id == SHARED else "Split it:"
 

@@ -1,16 +1,16 @@
 """A hierarchy judged: what it serves from where, how fast, what it wears out, and what that costs."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cachezoo.console import Advance
+from cachezoo.contest.blocks import BLOCKS, LEAST_BLOCKS, LEAST_IN_BLOCK
+from cachezoo.contest.lead import Lead, saving
 from cachezoo.errors import ConfigError
-from cachezoo.measures.bootstrap import interval
-from cachezoo.seeds import derive_seed
 from cachezoo.settings.device import AnalyticDevice, RealDevice
 from cachezoo.settings.prices import Prices
 from cachezoo.sizes import PAGE_BYTES, human_pages
@@ -25,8 +25,6 @@ from cachezoo.tiers.stream import TierStream
 from cachezoo.tiers.worn import Worn, worn
 
 F64 = npt.NDArray[np.float64]
-BLOCKS, LEAST_BLOCKS, LEAST_IN_BLOCK = 20, 4, 50
-SAMPLES, SEED = 1000, 1
 
 
 @dataclass(frozen=True)
@@ -143,39 +141,9 @@ def judge(ts: TierStream, run: TierRun, terms: Terms) -> Judged:
     return judge_response(found, terms.prices)
 
 
-@dataclass(frozen=True)
-class Lead:
-    """How far one hierarchy is ahead of another.
-
-    Attributes:
-        reduction: part by which its AMAT is lower.
-        low, high: 90 % of it, from a bootstrap over blocks of time; None where the trace is too short.
-        won: blocks of time in which it is faster.
-        blocks: blocks of time.
-    """
-
-    reduction: float
-    low: float | None
-    high: float | None
-    won: int
-    blocks: int
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the interval lies on one side of 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
-
-
 def lead(own: Judged, other: Judged) -> Lead:
-    """How far `own` is ahead of `other`, of the same trace and terms."""
-    gain = reduction(other.tiered.amat_us, own.tiered.amat_us)
-    blocks = len(own.blocks_us)
-    if not blocks:
-        return Lead(gain, None, None, 0, 0)
-    rng = np.random.default_rng(derive_seed(SEED, "tiers", "time blocks"))
-    drawn = rng.integers(0, blocks, (SAMPLES, blocks))
-    low, high = interval(1 - own.blocks_us[drawn].sum(axis=1) / other.blocks_us[drawn].sum(axis=1))
-    return Lead(gain, low, high, int((own.blocks_us < other.blocks_us).sum()), blocks)
+    """The part by which the AMAT of `own` is below that of `other`, of the same trace and terms."""
+    return saving(own.blocks_us, other.blocks_us, reduction(other.tiered.amat_us, own.tiered.amat_us))
 
 
 @dataclass(frozen=True)
@@ -217,7 +185,7 @@ class Contest:
                 "measured": row.record,
                 "ram_alone_amat_us": self.baseline(row).tiered.amat_us,
                 "amat_reduction": reduction(self.baseline(row).tiered.amat_us, row.tiered.amat_us),
-                "behind_fastest": asdict(lead(self.rows[0], row)),
+                "behind_fastest": lead(self.rows[0], row).values(),
             }
             for row in self.rows
         ]

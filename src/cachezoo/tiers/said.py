@@ -2,6 +2,7 @@
 
 import math
 
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.tiers.judged import Contest, Judged, lead
 from cachezoo.tiers.paper import reduction
@@ -82,10 +83,10 @@ def answer(found: Contest) -> str:
     """Which hierarchy is fastest, in a sentence."""
     best, *others = found.rows
     said = f"{best.hierarchy} is fastest: a page read takes {time_text(best.tiered.amat_us)} on average"
-    base = found.baseline(best)
+    base = reference(found)
     if best is not base:
         less = reduction(base.tiered.amat_us, best.tiered.amat_us)
-        said += f", {100 * less:.0f} % less than with its RAM alone ({time_text(base.tiered.amat_us)})"
+        said += f", {100 * less:.0f} % less than with {base.hierarchy} in RAM alone ({time_text(base.tiered.amat_us)})"
     return said + (f". {_next(best, others[0])}." if others else ".")
 
 
@@ -96,10 +97,13 @@ def _next(best: Judged, second: Judged) -> str:
     if own.low is None or own.high is None:
         return f"{said}; the trace is too short to say how sure that is"
     blocks = f"the first was faster in {own.won} of {own.blocks} blocks of time"
-    if not own.told_apart:
-        return f"{said}, too near to tell them apart: {blocks}"
-    saved = f"{100 * own.reduction:.1f} % ({100 * own.low:.1f} to {100 * own.high:.1f} %)"
-    return f"{said}, of which the first saves {saved}: {blocks}"
+    saved = f"{100 * own.value:.1f} % ({100 * own.low:.1f} to {100 * own.high:.1f} %)"
+    judged = verdict(own, LEAST_SAVING)
+    if judged == Verdict.BETTER:
+        return f"{said}, of which the first saves {saved}: {blocks}"
+    if judged == Verdict.TRIFLE:
+        return f"{said}, of which the first saves too little to matter, {saved}: {blocks}"
+    return f"{said}, too near to tell them apart, {saved}: {blocks}"
 
 
 def caption(found: Contest, ts: TierStream, device: str) -> str:

@@ -9,7 +9,7 @@ from cachezoo.characteristics.summary import footprint, summary, uses
 from cachezoo.characteristics.values import json_values, quantiles
 from cachezoo.characteristics.whole import characterise
 from cachezoo.coded import Coded
-from cachezoo.measures.serial import autocorrelation
+from cachezoo.contest.series import autocorrelation
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.pages import expand_pages
 from tests.characteristics_data import PAGE, fractional_noise, made

@@ -1,6 +1,6 @@
 import numpy as np
 
-from cachezoo.measures.windows import accuracy, balanced_accuracy, balanced_resamples, confusion
+from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion
 
 
 def test_figures_by_hand() -> None:

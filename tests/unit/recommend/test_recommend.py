@@ -88,7 +88,7 @@ def test_a_loop_is_recommended_whole_and_resisted_below_its_length():
     assert below.lru == 0.0
     assert below.ran.policy != "lru"
     assert 0.4 < below.ran.hit_ratio <= below.optimum
-    assert below.against.won == below.against.blocks == 20
+    assert below.lead.won == below.lead.blocks == 20
 
 
 def test_lru_alone_on_a_loop_has_its_knee_at_the_cliff():
@@ -104,7 +104,7 @@ def test_popular_pages_have_a_knee_well_below_all_pages():
     found = asked(trace_of(zipf(100_000, 8000)))
     n = found.bench.pages.n_pages
     assert n / 32 <= found.row.capacity <= n / 4
-    assert found.row.against.clear
+    assert found.row.verdict == Verdict.BETTER
     assert found.confidence.level == "medium"  # it lasted 50 s only
     assert found.confidence.reasons == ("only 50 s are counted: other hours may differ",)
     assert asked(trace_of(zipf(100_000, 8000), time_scale="100")).confidence.level == "high"
@@ -387,7 +387,7 @@ def test_the_second_half_does_not_choose():
     first = zipf(30_000, 3000)
     ends = [zipf(30_000, 3000, 2), loop(30_000, 3000)]
     made = [asked(trace_of(np.concatenate([first, end]))) for end in ends]
-    sizes = [{row.capacity: row.against.policy for row in found.picked.rows} for found in made]
+    sizes = [{row.capacity: row.chosen for row in found.picked.rows} for found in made]
     common = set(sizes[0]) & set(sizes[1])
     assert len(common) > 3
     assert {size: sizes[0][size] for size in common} == {size: sizes[1][size] for size in common}
@@ -398,7 +398,7 @@ def test_lru_stays_where_no_lead_is_clear():
     found = asked(trace_of(rng.integers(0, 2000, 60_000)))  # every page alike: no policy can know better
     middle = row_at(found, 1024)
     assert middle.ran.policy == "lru"
-    places = [k for k, row in enumerate(found.picked.rows[:-1]) if row.against.policy != "lru"]
+    places = [k for k, row in enumerate(found.picked.rows[:-1]) if row.chosen != "lru"]
     assert places  # by chance another has a hit more on the first half
     for place in places:
         picked = dataclasses.replace(found.picked, place=place, why="knee")

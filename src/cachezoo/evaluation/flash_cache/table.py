@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.console import Advance
+from cachezoo.contest.lead import Interval, saving
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.evaluation.flash_cache.asked import OPT, TOLERANCE, FlashAsked
 from cachezoo.evaluation.flash_cache.limit import Limits, Within
 from cachezoo.evaluation.flash_cache.model import FlashModel
@@ -29,7 +31,6 @@ from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.kernels.segments import Geometry
 from cachezoo.labels.episodes import NO_PREFETCH, OPT_MODES, label_problem
-from cachezoo.measures.serial import Interval, saving_interval
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import Trace
@@ -113,17 +114,19 @@ class Saving:
     Attributes:
         model: the best bundle.
         share: of the rival's mean disk-head time; below 0 where it costs more.
-        interval: 90 % of it, window by window.
+        interval: its 90 % interval, in pairs of windows.
+        verdict: on it.
     """
 
     model: Best
     share: float
     interval: Interval
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
-class Lead:
-    """The best model beside the best policy without one, each at its best within a write rate.
+class Rate:
+    """The best model and the best policy without one, each at its best within a write rate.
 
     Attributes:
         asked: the rate.
@@ -163,7 +166,7 @@ class FlashTable:
     scale: float
     write_disks_busy: float | None
     rows: list[FlashRow]
-    leads: list[Lead]
+    leads: list[Rate]
 
 
 class _Bench:
@@ -358,7 +361,7 @@ def _run(bench: _Bench, case: _Case, model: FlashModel | None, limit: float | No
     return Within(mode, tuned, float(bench.curve(tuned.run).mean()))
 
 
-def _lead(rate: WriteRate, rows: Sequence[FlashRow], curves: Sequence[F64]) -> Lead | None:
+def _lead(rate: WriteRate, rows: Sequence[FlashRow], curves: Sequence[F64]) -> Rate | None:
     """The best policy without a model at a rate, and the best bundle beside it; None where no such policy ran."""
     best: dict[str, int] = {}
     for k, row in enumerate(rows):
@@ -367,10 +370,9 @@ def _lead(rate: WriteRate, rows: Sequence[FlashRow], curves: Sequence[F64]) -> L
             best[row.kind] = k
     if WITHOUT not in best:
         return None
-    rival = rows[best[WITHOUT]]
-    saving = None
+    rival, told = rows[best[WITHOUT]], None
     if MODEL in best:
         ours, theirs = curves[best[MODEL]], curves[best[WITHOUT]]
-        share = 1 - float(ours.mean()) / float(theirs.mean()) if theirs.any() else 0.0
-        saving = Saving(Best.of(rows[best[MODEL]]), share, saving_interval(ours, theirs))
-    return Lead(rate.text, Best.of(rival), bool(rival.reached or rival.more_helps), saving)
+        saved = saving(ours, theirs)
+        told = Saving(Best.of(rows[best[MODEL]]), saved.value, saved.ends, verdict(saved, LEAST_SAVING))
+    return Rate(rate.text, Best.of(rival), bool(rival.reached or rival.more_helps), told)

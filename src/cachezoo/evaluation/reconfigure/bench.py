@@ -7,11 +7,12 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.lead import ahead, mean_of
 from cachezoo.evaluation.reconfigure.document import Cost, Mode, Row
 from cachezoo.evaluation.reconfigure.monitor import Unknown, Watched, delays, monitor_plan, watch
 from cachezoo.evaluation.reconfigure.streams import Changing
 from cachezoo.kernels.outcome import HIT
-from cachezoo.measures.bootstrap import interval, resampled_ratios
 from cachezoo.params import At, Picked
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.simulate import Simulator, count
@@ -173,9 +174,9 @@ class Bench:
             mode=mode,
             policy=policy,
             hit_ratio=simulation.hit_ratio,
-            hit_ratio_interval=interval(mine),
+            hit_ratio_interval=mean_of(mine, simulation.hit_ratio).ends,
             lead=100 * (simulation.hit_ratio - base.hit_ratio),
-            lead_interval=interval(100 * (mine - theirs)),
+            lead_interval=ahead(100 * mine, 100 * theirs).ends,
             phase_hit_ratios=[self._hit_ratio(hit, rows) for rows in inside],
             after_hit_ratio=self._hit_ratio(hit, soon),
             mean_response_us=float(us[first:].mean()),
@@ -188,7 +189,7 @@ class Bench:
 
     def _ratios(self, simulation: Simulation) -> F64:
         hits = simulation.outcome[self.stream.warmup :] == HIT
-        return resampled_ratios(hits, self._settings.blocks, self._settings.samples, self._seed)
+        return block_means(hits, BLOCKS)
 
     def _within(self, spans: Sequence[tuple[int, int]], first: int) -> Bool:
         """bool[n]: requests of the spans that are counted."""

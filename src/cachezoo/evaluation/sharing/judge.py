@@ -6,42 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.blocks import BLOCKS
+from cachezoo.contest.lead import ahead
 from cachezoo.evaluation.sharing.bench import MixBench
 from cachezoo.evaluation.sharing.choose import Case, splits
-from cachezoo.measures.bootstrap import interval
 from cachezoo.metrics.share import EQUAL, STATIC, App, AppRow, Count, Saved, ShareMix, ShareRow, Timeline
-from cachezoo.sharing.judged import Judged
+from cachezoo.sharing.judged import Judged, lead
 from cachezoo.sharing.partition import Asked, Shared
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Draws:
-    """How intervals are made: the same blocks of time are drawn for all, so that differences are paired.
-
-    Attributes:
-        blocks: of time, with (almost) equally many page accesses that count.
-        samples: resamples.
-        seed: of the draws.
-    """
-
-    blocks: int
-    samples: int
-    seed: int
-
-    def means(self, values: npt.NDArray[np.generic]) -> F64:
-        """float64[samples]: means of resampled blocks.
-
-        Args:
-            values: of the page accesses that count.
-        """
-        drawn = np.random.default_rng(self.seed).integers(0, self.blocks, (self.samples, self.blocks))
-        edges = np.linspace(0, len(values), self.blocks + 1).astype(np.int64)
-        sums, lengths = np.add.reduceat(values, edges[:-1], dtype=np.int64), np.diff(edges)
-        found: F64 = sums[drawn].sum(axis=1) / lengths[drawn].sum(axis=1)
-        return found
 
 
 @dataclass(frozen=True)
@@ -71,38 +45,27 @@ class Ran:
         asked: what was run.
         shared: what it did.
         judged: its figures.
-        hits, reads: float64[samples] resampled hit ratios, and pages read for each page access.
     """
 
     asked: Asked
     shared: Shared
     judged: Judged
-    hits: F64
-    reads: F64
 
     @classmethod
-    def of(cls, case: Case, asked: Asked, draws: Draws) -> "Ran | None":
+    def of(cls, case: Case, asked: Asked) -> "Ran | None":
         """Run it; None where the cache is too small for it."""
         shared = case.run(asked)
-        if shared is None:
-            return None
-        what = case.counting.counted
-        hit = shared.hit[what]
-        hits, reads = draws.means(hit), draws.means(~hit + shared.moved[what])
-        return cls(asked, shared, case.judged(asked, shared), hits, reads)
+        return None if shared is None else cls(asked, shared, case.judged(asked, shared))
 
     def saved(self, rival: "Ran") -> Saved:
         """How much less it reads than a rival."""
         own, other = self.judged, rival.judged
-        return Saved(
-            transfers=1 - own.transfers / other.transfers,
-            interval=interval(1 - self.reads / rival.reads),
-            hits=own.hit_ratio - other.hit_ratio,
-            hits_interval=interval(self.hits - rival.hits),
-        )
+        hits = ahead(own.block_hits, other.block_hits, own.hit_ratio - other.hit_ratio)
+        reads = lead(own, other)
+        return Saved(transfers=reads.value, interval=reads.ends, hits=hits.value, hits_interval=hits.ends)
 
 
-def judge(bench: MixBench, plan: Plan, draws: Draws) -> ShareMix:
+def judge(bench: MixBench, plan: Plan) -> ShareMix:
     """Run every family's choice and every bound at every size."""
     rows: list[ShareRow] = []
     lines: list[Timeline] = []
@@ -111,12 +74,12 @@ def judge(bench: MixBench, plan: Plan, draws: Draws) -> ShareMix:
         case = Case.of(bench, size, plan.warmup)
         counted = int(case.counting.counted.sum())
         asked = {**chosen, **plan.bounds}
-        every = {one: Ran.of(case, one, draws) for one in dict.fromkeys(asked.values())}
+        every = {one: Ran.of(case, one) for one in dict.fromkeys(asked.values())}
         ran = {name: found for name, one in asked.items() if (found := every[one]) is not None}
         rivals = {name: ran[name] for name in plan.rivals if name in ran}
         rows += [_row(case, name, own, rivals, name in plan.bounds) for name, own in ran.items()]
         if plan.lines is not None and plan.lines in ran:
-            shares = timeline(ran[plan.lines].shared, len(mix), draws.blocks)
+            shares = timeline(ran[plan.lines].shared, len(mix), BLOCKS)
             parts = {name: shares[:, a].tolist() for a, name in enumerate(mix.names)}
             lines.append(Timeline(size=size, family=plan.lines, shares=parts))
     return ShareMix(
@@ -149,9 +112,9 @@ def _row(case: Case, family: str, own: Ran, rivals: Mapping[str, Ran], bound: bo
         splits=splits(own.asked),
         bound=bound,
         hit_ratio=judged.hit_ratio,
-        hit_interval=interval(own.hits),
+        hit_interval=judged.hits.ends,
         transfers=judged.transfers,
-        transfers_interval=interval(own.reads),
+        transfers_interval=judged.reads.ends,
         moved=judged.moved,
         fairness=judged.fairness,
         slowest=max(one.slowdown for one in apps.values()),

@@ -16,11 +16,10 @@ from cachezoo.console import progress
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.evaluation.sharing.bench import MixBench, Traces
 from cachezoo.evaluation.sharing.choose import Families, best, choose, families, splits, tried
-from cachezoo.evaluation.sharing.judge import Draws, Plan, counts, judge
+from cachezoo.evaluation.sharing.judge import Plan, counts, judge
 from cachezoo.evaluation.sharing.mixes import Named, mixes_of
 from cachezoo.metrics.share import EQUAL, STATIC, Chosen, ShareMetrics, ShareMix, Size
 from cachezoo.params import At, Picked
-from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.device import Device, Hdd, RealDevice
 from cachezoo.settings.share import SharePolicy
@@ -29,7 +28,6 @@ from cachezoo.sharing.partition import Asked
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
-CONTEXT = "evaluate_share"
 Choices = dict[float, dict[str, tuple[Asked, Chosen]]]
 
 
@@ -40,7 +38,6 @@ class Settings(Picked):
     device: Annotated[Device, At("device")]
     categories: Annotated[list[str], At("data.page_categories")]
     traces: Annotated[Mapping[str, TraceEntry], At("data.traces")]
-    seed: Annotated[int, At("seed")]
     share: Annotated[SharePolicy, At("policy.share")]
 
 
@@ -75,7 +72,7 @@ def evaluate(settings: Settings) -> ShareMetrics:
     run = {size: {name: asked for name, (asked, _) in own.items()} for size, own in made.items()}
     rivals = [name for name in dict.fromkeys((EQUAL, STATIC, advised, rival)) if name is not None]
     plan = Plan(run, bounds, rivals, lines, share.warmup)
-    mixes = _judged(traces, tests, plan, settings)
+    mixes = _judged(traces, tests, plan)
     return ShareMetrics(
         reason="",
         validation={named.name: list(named.keys) for named in validation},
@@ -100,14 +97,12 @@ def choices(benches: Sequence[MixBench], known: Families, share: SharePolicy) ->
     return {size: own for size, own in made.items() if EQUAL in own}
 
 
-def _judged(traces: Traces, tests: Sequence[Named], plan: Plan, settings: Settings) -> dict[str, ShareMix]:
+def _judged(traces: Traces, tests: Sequence[Named], plan: Plan) -> dict[str, ShareMix]:
     """What was chosen, on each test mix."""
     found: dict[str, ShareMix] = {}
     with progress("shared caches on test mixes", len(tests)) as advance:
         for named in tests:
-            seed = derive_seed(settings.seed, CONTEXT, named.name)
-            draws = Draws(settings.share.blocks, settings.share.samples, seed)
-            found[named.name] = judge(traces.bench(named), plan, draws)
+            found[named.name] = judge(traces.bench(named), plan)
             advance(len(found), named.name)
     return found
 

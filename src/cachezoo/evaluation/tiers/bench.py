@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.evaluation.tiers.money import Bought
 from cachezoo.settings.device import AnalyticDevice
@@ -40,6 +42,7 @@ class Bench:
         first: the page access from which on it counts: the first of the request that the second half begins in.
         reads: page reads that count.
         requests: read requests that count.
+        largest: page reads of the largest of them.
         loop, depth: how requests follow each other, and how many are outstanding, see `cachezoo.tiers.response`.
         usual: service times, none waiting: what tells hierarchies apart before any is replayed.
     """
@@ -50,6 +53,7 @@ class Bench:
     first: int
     reads: int
     requests: int
+    largest: int
     loop: Loop
     depth: int
     usual: Usual
@@ -66,9 +70,10 @@ class Bench:
             ssd.write_us + PAGE_BYTES / ssd.write_mb_s,
             float(t_hdd_us(volume_trace(ts), device.hdd).mean()),
         )
-        reads = int((~ts.write[first:]).sum())
+        read = ~ts.write[first:]
+        largest = int(np.bincount(ts.request_of[first:][read] - int(ts.request_of[first])).max(initial=1))
         requests = int((trace.op[int(ts.request_of[first]) :] == OP_READ).sum())
-        return cls(key, ts, device, first, reads, requests, loop_of(ts), depth_of(ts), usual)
+        return cls(key, ts, device, first, int(read.sum()), requests, largest, loop_of(ts), depth_of(ts), usual)
 
     @property
     def footprint(self) -> int:

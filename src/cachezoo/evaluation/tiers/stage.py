@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cachezoo import paths
 from cachezoo.console import progress
+from cachezoo.contest.blocks import LEAST_BLOCKS, LEAST_IN_BLOCK
 from cachezoo.devices.built_in import BUILT_IN, DEFAULT_IS
 from cachezoo.evaluation.tiers.bench import Bench
 from cachezoo.evaluation.tiers.choose import Choice, Families, choose, families
-from cachezoo.evaluation.tiers.judge import Draws, judge
+from cachezoo.evaluation.tiers.judge import judge
 from cachezoo.evaluation.tiers.money import Market
 from cachezoo.metrics.tiers import Budget, Prices, TiersMetrics, TiersTrace
 from cachezoo.params import At, Picked
-from cachezoo.seeds import derive_seed
 from cachezoo.settings import prices as listed
 from cachezoo.settings.data import Roles
 from cachezoo.settings.device import AnalyticDevice, Device, RealDevice
@@ -31,9 +31,6 @@ from cachezoo.traces.table import PAGE_BYTES
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
-CONTEXT = "evaluate_tiers"
-LEAST_IN_BLOCK = 10
-"""Read requests of a block of time below which its mean says nothing."""
 Choices = dict[float, dict[str, Choice]]
 
 
@@ -44,7 +41,6 @@ class Settings(Picked):
     device: Annotated[Device, At("device")]
     prices: Annotated[listed.Prices, At("prices")]
     roles: Annotated[Roles, At("data.roles.{category}")]
-    seed: Annotated[int, At("seed")]
     tiers: Annotated[TiersPolicy, At("policy.tiers")]
 
 
@@ -59,13 +55,13 @@ def modelled(device: Device) -> tuple[AnalyticDevice, str]:
     return AnalyticDevice(source="analytic", hdd=device.hdd, ssd=device.ssd), "the models of conf/device"
 
 
-def benches(category: str, keys: Sequence[str], device: AnalyticDevice, blocks: int) -> list[Bench]:
-    """The traces of some keys whose second half has enough read requests for so many blocks of time."""
+def benches(category: str, keys: Sequence[str], device: AnalyticDevice) -> list[Bench]:
+    """The traces of some keys whose second half has enough reads for blocks of time."""
     found = []
     for key in keys:
         path = paths.requests(category, key)
         bench = Bench.of(key, read_trace(path), read_pages(path), device)
-        if bench.requests >= LEAST_IN_BLOCK * blocks:
+        if min(bench.requests // LEAST_IN_BLOCK, bench.reads // bench.largest) >= LEAST_BLOCKS:
             found.append(bench)
     return found
 
@@ -99,9 +95,9 @@ def evaluate(category: str, settings: Settings) -> TiersMetrics:
     """Choose on the category's validation traces, judge on its test traces."""
     known = families(settings.tiers)
     device, devices = modelled(settings.device)
-    blocks, prices = settings.tiers.blocks, settings.prices
-    validation = benches(category, settings.roles.get("validation", []), device, blocks)
-    tests = benches(category, settings.roles.get("test", []), device, blocks)
+    prices = settings.prices
+    validation = benches(category, settings.roles.get("validation", []), device)
+    tests = benches(category, settings.roles.get("test", []), device)
     footprint = max((bench.footprint for bench in validation), default=0)
     market = Market.of(prices, footprint, settings.tiers.least_pages)
     made = choices(validation, known, market, settings.tiers) if validation and tests else {}
@@ -137,9 +133,7 @@ def _judged(category: str, tests: Sequence[Bench], made: Choices, settings: Sett
     found: dict[str, TiersTrace] = {}
     with progress("hierarchies on test traces", len(tests)) as advance:
         for bench in tests:
-            seed = derive_seed(settings.seed, CONTEXT, category, bench.key)
-            draws = Draws(settings.tiers.blocks, settings.tiers.samples, seed)
-            found[bench.key] = judge(bench, made, settings.prices, draws)
+            found[bench.key] = judge(bench, made, settings.prices)
             advance(len(found), bench.key)
     return found
 

@@ -29,7 +29,7 @@ class WearAsked:
         streams: numbers of streams, rising; those above 1 are tried by each placement that is told how many there are.
         over_provisioning: shares of flash without an address, rising.
         drive: the rest of the drive.
-        seed: of K-means and of intervals.
+        seed: of K-means.
     """
 
     by: tuple[str, ...]

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from cachezoo.console import Advance
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.evaluation.wear.asked import WearAsked
 from cachezoo.evaluation.wear.placing import Placed, Placing, counts_of
-from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import human
-from cachezoo.systems.streams.compare import of_legacy, waf_interval
+from cachezoo.systems.streams.compare import lead, waf
 from cachezoo.systems.streams.dictionary import Dictionary
 from cachezoo.traces.table import Trace
 from cachezoo.wear.drive import drive_for
@@ -21,12 +21,20 @@ from cachezoo.wear.names import LEGACY, ORACLE, SEPBIT
 from cachezoo.wear.run import TIME_BLOCKS, Wear
 from cachezoo.wear.writes import DriveWrites, drive_writes
 
-SAMPLES = 1000
 LEAST_CYCLES = 2  # one to learn on, one to count
 SHORT = 0.5  # a cycle that writes less than this of the trace's distinct pages is little to judge by
 ROOMY = 0.9  # a trace that writes less of a drive than this leaves it room that no over-provisioning counts
 LEAST_WAF = 1.05  # of a drive without streams; below it there is nothing to gain
 MAIN_SHARE = 0.11  # the over-provisioning that parameters are chosen at, and that is spoken of: the nearest to it
+
+
+PAYS = {
+    Verdict.BETTER: "Yes",
+    Verdict.TRIFLE: "Hardly",
+    Verdict.EVEN: "Not clearly",
+    Verdict.SHORT: "Not clearly",
+    Verdict.WORSE: "No",
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,8 @@ class WearRow:
         streams_used: that the host wrote to.
         over_provisioning: share of the flash without an address.
         waf: flash pages written over those that the host wrote, with its 90 % interval by blocks of time.
-        fewer: flash pages that a drive without streams writes more, over what it writes, with the same interval.
+        fewer: share of the flash writes without streams that is saved, with its 90 % interval.
+        verdict: on that saving.
         erases: of blocks in the cycle.
         erases_least, erases_mean, erases_most: of a block, since the drive was new.
         drive_writes: times that the host can write all addresses until the blocks have had the erases that they endure,
@@ -57,6 +66,7 @@ class WearRow:
     waf_interval: tuple[float, float]
     fewer: float
     fewer_interval: tuple[float, float]
+    verdict: Verdict
     erases: int
     erases_least: int
     erases_mean: float
@@ -217,10 +227,9 @@ def wear_table(
                 earlier = placed.run(writes, drive, writes.cycles - 2).waf if judged else None
                 found[share].append((placed, placed.run(writes, drive), earlier))
                 advance(done := done + 1, name)
-    seed = derive_seed(asked.seed, "wear")
     part = writes.cycle(-1)
     return WearTable(
-        rows=tuple(_row(*one, own[0][1], share, seed) for share, own in found.items() for one in own),
+        rows=tuple(_row(*one, own[0][1], share) for share, own in found.items() for one in own),
         page_bytes=writes.page_bytes,
         footprint=writes.footprint,
         host_pages=part.stop - part.start,
@@ -231,17 +240,18 @@ def wear_table(
     )
 
 
-def _row(placed: Placed, run: Wear, before: float | None, legacy: Wear, share: float, seed: int) -> WearRow:
-    low, high = of_legacy(run, legacy, SAMPLES, seed)
+def _row(placed: Placed, run: Wear, before: float | None, legacy: Wear, share: float) -> WearRow:
+    fewer = lead(run, legacy)
     return WearRow(
         placement=placed.name,
         streams=placed.streams,
         streams_used=run.streams_used,
         over_provisioning=share,
         waf=run.waf,
-        waf_interval=waf_interval(run, SAMPLES, seed),
-        fewer=1 - run.waf / legacy.waf,
-        fewer_interval=(1 - high, 1 - low),
+        waf_interval=waf(run).ends,
+        fewer=fewer.value,
+        fewer_interval=fewer.ends,
+        verdict=verdict(fewer, LEAST_SAVING),
         erases=int(run.erased.sum()),
         erases_least=int(run.erases.min()),
         erases_mean=float(run.erases.mean()),
@@ -272,7 +282,7 @@ def answer(table: WearTable) -> str:
     else:
         best, how = _choice(usable)
         low, high = (f"{100 * value:.1f}" for value in best.fewer_interval)
-        pays = "Yes" if best.fewer_interval[0] > 0 else "No" if best.fewer <= 0 else "Not clearly"
+        pays = PAYS[best.verdict] if best.fewer > 0 else PAYS[Verdict.WORSE]
         found = (
             f"{pays}: {said}, and with {best.shown}{how} {best.waf:.2f}: {100 * best.fewer:.1f} % fewer flash writes "
         )

@@ -64,18 +64,18 @@ DESCRIBED = Described(
         "opt_mean_dt": Column("number or null", Means("OPT: mean", LOAD)),
         "opt_peak_dt": Column("number or null", Means("OPT: peak", LOAD)),
         "mean_dt_saved_low": Column(
-            "number or null", Means("saving of the mean against RejectX: lower end of the 90 % interval", LOAD)
+            "number or null", Means("share of the mean saved against RejectX: lower end of the 90 % interval", "share")
         ),
-        "mean_dt_saved_high": Column("number or null", Means("its upper end", LOAD)),
+        "mean_dt_saved_high": Column("number or null", Means("its upper end", "share")),
         "rival_mean_dt": Column(
             "number or null", Means("the best policy without a model at the same writes, or its most: mean", LOAD)
         ),
         "rival_peak_dt": Column("number or null", Means("the same: peak", LOAD)),
         "rival_dt_saved_low": Column(
             "number or null",
-            Means("saving of the mean against it, which the verdict goes by: lower end of the 90 % interval", LOAD),
+            Means("share of the mean saved against it, which decides: lower end of the 90 % interval", "share"),
         ),
-        "rival_dt_saved_high": Column("number or null", Means("its upper end", LOAD)),
+        "rival_dt_saved_high": Column("number or null", Means("its upper end", "share")),
         "mean_dt_at_rival_writes": Column(
             "number or null",
             Means("mean at the most that it can write; null where it reaches the model's writes", LOAD),

@@ -5,8 +5,9 @@ mode (one that asks no model) that is best there.
 
 The rival is the best policy without a model there: RejectX or CoinFlip, in any plain mode, with its knob at the writes
 that the model makes. A model beats it when the 90 % interval of the paired saving of mean read disk-head time lies
-above 0 and its peak is no higher. Where the rival cannot write that much, it runs at its maximum, and the model has to
-beat it at those fewer writes as well. Figures against RejectX, the post's baseline, stand beside.
+above 0, the saving is worth having and its peak is no higher. Where the rival cannot write that much, it runs at its
+maximum, and the model has to beat it at those fewer writes as well. Figures against RejectX, the post's baseline, are
+given too.
 """
 
 from collections.abc import Sequence
@@ -35,13 +36,13 @@ from cachezoo.flash.policies import (
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.labels.episodes import label_problem
-from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.systems.admission.duel import Duel
 from cachezoo.systems.admission.fit import CONTEXT, model_id
 from cachezoo.systems.admission.model import MODEL_FILE, scorer_of
 from cachezoo.systems.admission.serve import history_of, serve_trace
@@ -115,36 +116,6 @@ def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
 
 
 @dataclass(frozen=True)
-class Duel:
-    """Load of the model and of a rival in the same windows.
-
-    Attributes:
-        ours: float64[w] disk-head seconds per second with the model.
-        theirs: float64[w] with the rival.
-        low: lower end of the 90 % interval of the paired saving of the mean.
-        high: its upper end.
-    """
-
-    ours: F64
-    theirs: F64
-    low: float
-    high: float
-
-    @property
-    def won(self) -> bool:
-        """The saving is above 0 with confidence, and the peak is no higher."""
-        return bool(self.low > 0 and self.ours.max() <= self.theirs.max())
-
-    def describe(self) -> str:
-        """Mean and peak of both, in words."""
-        return (
-            f"mean read disk-head time {self.ours.mean():.4f} against {self.theirs.mean():.4f}, "
-            f"90 % interval of the saving [{self.low:.4f}, {self.high:.4f}], "
-            f"peak {self.ours.max():.4f} against {self.theirs.max():.4f} (disk-head seconds per second)"
-        )
-
-
-@dataclass(frozen=True)
 class Against:
     """A model held against a rival.
 
@@ -190,20 +161,17 @@ def _load(parts: list[JudgedTrace], runs: list[FlashRun], flash: FlashPolicy) ->
     return np.concatenate(curves)
 
 
-def _duel(parts: list[JudgedTrace], ours: list[FlashRun], theirs: list[FlashRun], flash: FlashPolicy) -> Duel:
-    mine, baseline = _load(parts, ours, flash), _load(parts, theirs, flash)
-    low, high = saving_interval(mine, baseline)
-    mean = float(baseline.mean())
-    return Duel(mine, baseline, mean * low, mean * high)
+def _duel(parts: list[JudgedTrace], ours: list[FlashRun], theirs: list[FlashRun], settings: Settings) -> Duel:
+    return Duel(_load(parts, ours, settings.flash), _load(parts, theirs, settings.flash), settings.judge.least_gain)
 
 
-def _against(parts: list[JudgedTrace], ours: PlainSetting, rival: WithoutModel, flash: FlashPolicy) -> Against:
+def _against(parts: list[JudgedTrace], ours: PlainSetting, rival: WithoutModel, settings: Settings) -> Against:
     written = sum(run.segment_writes for run in ours.runs)
     fewer = None
     if not all(own.reached for own in rival.tuned):
-        fewer = _duel(parts, _at_their_writes(parts, ours, rival.runs), rival.runs, flash)
+        fewer = _duel(parts, _at_their_writes(parts, ours, rival.runs), rival.runs, settings)
     ratio = sum(run.segment_writes for run in rival.runs) / written if written else None
-    return Against(rival, _duel(parts, ours.runs, rival.runs, flash), fewer, ratio)
+    return Against(rival, _duel(parts, ours.runs, rival.runs, settings), fewer, ratio)
 
 
 def _at_their_writes(parts: list[JudgedTrace], setting: PlainSetting, theirs: list[FlashRun]) -> list[FlashRun]:
@@ -216,14 +184,14 @@ def _at_their_writes(parts: list[JudgedTrace], setting: PlainSetting, theirs: li
 
 
 def duel_without_model(
-    parts: list[JudgedTrace], ours: PlainSetting, flash: FlashPolicy, seed: int
+    parts: list[JudgedTrace], ours: PlainSetting, settings: Settings, seed: int
 ) -> tuple[dict[str, float | None], bool, str]:
     """Hold a model in a plain mode against the best policy without a model, and against RejectX.
 
     Args:
         parts: what to judge on.
         ours: the model's mode, with its runs.
-        flash: `policy.flash`.
+        settings: parameters.
         seed: of CoinFlip's draws.
 
     Returns:
@@ -234,22 +202,22 @@ def duel_without_model(
     ]
     trace_ids = [part.trace.meta.trace_id for part in parts]
     best = best_without_model(problems, trace_ids, seed, BUDGETED)
-    found = _against(parts, ours, best, flash)
+    found = _against(parts, ours, best, settings)
     post = found
     if best.policy != REJECTX:
-        post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,)), flash)
-    bound = _load(parts, [part.opt for part in parts], flash)
+        post = _against(parts, ours, best_without_model(problems, trace_ids, seed, (REJECTX,)), settings)
+    bound = _load(parts, [part.opt for part in parts], settings.flash)
     figures: dict[str, float | None] = {
         "peak_dt": float(found.duel.ours.max()),
         "mean_dt": float(found.duel.ours.mean()),
         "opt_peak_dt": float(bound.max()),
         "opt_mean_dt": float(bound.mean()),
         **found.figures("rival"),
-        "rival_dt_saved_low": found.duel.low,
-        "rival_dt_saved_high": found.duel.high,
+        "rival_dt_saved_low": found.duel.saved.low,
+        "rival_dt_saved_high": found.duel.saved.high,
         **post.figures(REJECTX),
-        "mean_dt_saved_low": post.duel.low,
-        "mean_dt_saved_high": post.duel.high,
+        "mean_dt_saved_low": post.duel.saved.low,
+        "mean_dt_saved_high": post.duel.saved.high,
     }
     verdict = "beats" if found.won else "does not beat"
     reason = (
@@ -276,7 +244,7 @@ def judge(model: FittedModel, scorer: Scorer, parts: Sequence[Read], held_out: b
         JudgedTrace(part.trace, problem, score, label_problem(problem, label, label.opt_prefetch).choice.run)
         for part, problem, score in zip(parts, problems, scores, strict=True)
     ]
-    figures, beats, reason = duel_without_model(facing, plain[0], settings.flash, model.seeds[CONTEXT])
+    figures, beats, reason = duel_without_model(facing, plain[0], settings, model.seeds[CONTEXT])
     if not held_out:
         beats, reason = (
             False,

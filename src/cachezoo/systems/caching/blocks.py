@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.warmup import auto_warmup
 
@@ -21,21 +22,20 @@ def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:
     return PageAccesses(start, pages.page_ids[: start[-1]], pages.n_pages)
 
 
-def judging_requests(pages: PageAccesses, capacity: int, requests: int, blocks: int) -> Bool:
+def judging_requests(pages: PageAccesses, capacity: int, requests: int) -> Bool:
     """bool[n]: requests with a page access in a judging block of a cache's run.
 
     Args:
         pages: a validation trace's.
         capacity: pages of the cache that is judged.
         requests: it is run on so many of the first.
-        blocks: that judge.
     """
     run = first_requests(pages, requests)
     judging = np.zeros(len(pages.page_ids) + 1, np.int64)
     warmup, end = auto_warmup(run, capacity), len(run.page_ids)
     # As `np.array_split` cuts them.
-    each, longer = divmod(end - warmup, 2 * blocks)
-    edges = warmup + np.arange(2 * blocks + 1) * each + np.minimum(np.arange(2 * blocks + 1), longer)
+    each, longer = divmod(end - warmup, 2 * BLOCKS)
+    edges = warmup + np.arange(2 * BLOCKS + 1) * each + np.minimum(np.arange(2 * BLOCKS + 1), longer)
     for low, high in list(pairwise(edges.tolist()))[1::2]:
         judging[low + 1 : high + 1] = 1
     within = np.cumsum(judging)[pages.request_start]

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.console import progress
+from cachezoo.contest.blocks import halves
 from cachezoo.kernels.outcome import HIT
 from cachezoo.labels.tags import Labels, Tags
-from cachezoo.measures.blocks import halves
 from cachezoo.models.trained import FittedModel
 from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics
@@ -179,7 +179,7 @@ def _thresholds(cases: Sequence[Case], teacher: str, outputs: Sequence[F32], set
     options, asked = settings.judge, []
     for case, cached in zip(cases, outputs, strict=True):
         tags = case.part.labels.tags[teacher, percent(settings.manager.capacity)]
-        judging = judging_requests(case.part.pages, case.capacity, options.closed_loop_requests, options.blocks)
+        judging = judging_requests(case.part.pages, case.capacity, options.closed_loop_requests)
         asked.append(cached[tags.consulted & ~judging])
     return thresholds_of(np.concatenate(asked), options.thresholds)
 
@@ -202,7 +202,7 @@ def try_network(
     rows = [
         {
             **asdict(candidate),
-            "hit_ratio": pooled([halves(own[k].hits, settings.judge.blocks)[0] for own in runs]),
+            "hit_ratio": pooled([halves(own[k].hits)[0] for own in runs]),
             "ssd_writes": sum(own[k].written for own in runs),
         }
         for k, candidate in enumerate(candidates)

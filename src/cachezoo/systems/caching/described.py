@@ -100,9 +100,7 @@ DESCRIBED = Described(
             FIGURE, Means("mean of the networks less best classic: lower end of the 90 % interval", "ratio")
         ),
         "difference_high": Column(FIGURE, Means("its upper end", "ratio")),
-        "chosen_difference_low": Column(FIGURE, Means("the same less the chosen classic: lower end", "ratio")),
-        "chosen_difference_high": Column(FIGURE, Means("its upper end", "ratio")),
-        "oracle_best_classic_hit_ratio": Column(
+        "oracle_classic_hit_ratio": Column(
             FIGURE, Means("the best classic over the whole trace, as the oracles are counted", "ratio")
         ),
         **TAGS,

@@ -54,7 +54,6 @@ class Settings(Picked):
     roles: Annotated[Roles, At("data.roles.{category}")]
     seed: Annotated[int, At("seed")]
     judged_requests: Annotated[int, At("judge.caching.closed_loop_requests")]
-    judged_blocks: Annotated[int, At("judge.caching.blocks")]
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def choosing_lanes(parts: list[FitTrace], inputs: Inputs, teachers: list[str], s
     for own in parts:
         pages = own.part.pages
         capacity = capacity_pages(settings.capacity, pages.n_pages)
-        judging = judging_requests(pages, capacity, settings.judged_requests, settings.judged_blocks)
+        judging = judging_requests(pages, capacity, settings.judged_requests)
         lanes.append(replace(_lane(own, inputs, teachers, settings, settings.capacity), counts=~judging))
     return lanes
 

@@ -5,9 +5,10 @@ each validation trace are cut into time blocks: every other one chooses, the ver
 choice cannot flatter it. Each cache runs on through both kinds of blocks: its state at a block's start comes from the
 block before. (Choosing on a first half alone was tried: what is best while counts are young was worst later.)
 
-One training is an anecdote, so the verdict is on all networks, each run in its own best way: seeds and blocks are
-resampled together, and the lower end of the 90 % interval of the mean lead has to be above 0. Fewer than five networks
-have no verdict.
+One training is an anecdote, so the verdict is on all networks, each run in its own best way. The rival is the classic
+that hits most in the choosing blocks: it is chosen as freely. The lower end of the 90 % interval of the mean lead over
+it, over seeds and blocks, has to be above 0, and the lead has to be worth having. Fewer than five networks have no
+verdict.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
-from cachezoo.measures.blocks import halves
-from cachezoo.measures.bootstrap import interval, resampled_means, resampled_ratios
+from cachezoo.contest.blocks import BLOCKS, block_means, halves
+from cachezoo.contest.lead import Mean, over_trainings
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
-from cachezoo.seeds import derive_seed
 from cachezoo.systems.caching.candidates import Candidate
 from cachezoo.systems.caching.closed_loop import (
     EVEN_ODDS,
@@ -38,7 +38,6 @@ from cachezoo.systems.caching.infer import one_teacher
 from cachezoo.systems.caching.metrics import label_metrics, oracle_figures
 from cachezoo.systems.caching.networks import folder_of, read_networks
 from cachezoo.systems.caching.prepared import Prepared, read_prepared
-from cachezoo.systems.caching.settings import Judge
 from cachezoo.traces.pages import capacity_pages, percent
 from cachezoo.training.fitted import write_judged_lstm
 
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
-CONTEXT = "train_caching"
 LEAST_SEEDS = 5
 
 
@@ -61,8 +59,8 @@ class Choice:
             and the pages written on the whole.
         curve: every threshold with the chosen network, oracle and rules.
         figures: for train.json, on the judging blocks.
-        beats: the paired difference to the best classic lies above 0, over seeds and blocks.
-        oracle_beats_classic: the oracle that was imitated hits at least as often as the best classic.
+        beats: the paired lead over the chosen classic, over seeds and blocks, is above 0 and worth having.
+        oracle_beats_classic: the oracle that was imitated hits at least as often as the chosen classic.
         reason: one line.
     """
 
@@ -84,40 +82,38 @@ def _mean(rows: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
 
 
 @dataclass(frozen=True)
-class _Yardsticks:
-    """The classic with the most hits on the judging blocks, in hindsight; and the one that the choosing blocks choose.
+class _Rivals:
+    """The classic that the choosing blocks choose, and the one with the most hits on the judging blocks, in hindsight.
 
     Attributes:
-        best, chosen: their names.
-        hits: uint8[m] of each classic on the judging blocks of all traces.
+        chosen, best: their names.
+        hits: of each classic, uint8[m] on the judging blocks of each trace.
     """
 
-    best: str
     chosen: str
-    hits: dict[str, U8]
+    best: str
+    hits: dict[str, list[U8]]
 
     @classmethod
-    def of(cls, cases: Sequence[Case], blocks: int) -> "_Yardsticks":
+    def of(cls, cases: Sequence[Case]) -> "_Rivals":
         names = sorted(cases[0].classics)
-        sides = {name: [halves(case.classics[name], blocks) for case in cases] for name in names}
-        judged = {name: np.concatenate([side[1] for side in sides[name]]) for name in names}
-        best = max(names, key=lambda name: judged[name].mean())
-        return cls(best, max(names, key=lambda name: pooled([side[0] for side in sides[name]])), judged)
+        sides = {name: [halves(case.classics[name]) for case in cases] for name in names}
+        judged = {name: [side[1] for side in sides[name]] for name in names}
+        chosen = max(names, key=lambda name: pooled([side[0] for side in sides[name]]))
+        return cls(chosen, max(names, key=lambda name: pooled(judged[name])), judged)
 
 
-def lead_over_seeds(networks: Sequence[U8], classic: U8, options: Judge, seed: int) -> tuple[float, float]:
-    """The 90 % interval of the networks' mean hit ratio less a classic's, over seeds and blocks.
+def lead_of(networks: Sequence[Sequence[U8]], classic: Sequence[U8]) -> Mean:
+    """The networks' mean hit ratio less a classic's, mean of the traces.
 
     Args:
-        networks: uint8[m] hits of each on the judging blocks.
-        classic: the same of the classic, on the same accesses.
-        options: blocks and resamples.
-        seed: of the draws.
+        networks: uint8[m] hits on the judging blocks of each trace, of each network.
+        classic: the same of the classic.
     """
-    draws = (options.blocks, options.bootstrap_samples, seed)
-    ours = np.stack([resampled_ratios(hits, *draws) for hits in networks])
-    means = resampled_means(ours, derive_seed(seed, "seeds"))
-    return interval(means - resampled_ratios(classic, *draws))
+    return over_trainings(
+        [[block_means(hits, BLOCKS) for hits in traces] for traces in networks],
+        [block_means(hits, BLOCKS) for hits in classic],
+    )
 
 
 def choose(
@@ -133,42 +129,38 @@ def choose(
         held_out: False where they are the train traces, for want of others: then nothing is claimed.
         settings: parameters.
     """
-    options, blocks = settings.judge, settings.judge.blocks
     cases = [case_of(part, settings) for part in parts]
     tried = [try_network(place, model, weights, cases, settings) for place, weights in enumerate(networks)]
     best = max(tried, key=lambda one: one.rank)
-    rivals = _Yardsticks.of(cases, blocks)
+    rivals = _Rivals.of(cases)
 
-    def judged(runs: Sequence[Ran]) -> U8:
-        return np.concatenate([halves(run.hits, blocks)[1] for run in runs])
+    def judged(runs: Sequence[Ran]) -> list[U8]:
+        return [halves(run.hits)[1] for run in runs]
 
     mine = [judged(one.runs) for one in tried]
-    ratios = [float(hits.mean()) for hits in mine]
-    low, high = lead_over_seeds(mine, rivals.hits[rivals.best], options, model.seeds[CONTEXT])
-    lows = lead_over_seeds(mine, rivals.hits[rivals.chosen], options, model.seeds[CONTEXT])
+    ratios = [pooled(hits) for hits in mine]
+    lead = lead_of(mine, rivals.hits[rivals.chosen])
     chosen = best.chosen
     policies = {**base_policy(model, settings), "on_hit": chosen.on_hit, "queues": chosen.queues}
     tags = [_tag_metrics(case.part, run, chosen, settings) for case, run in zip(cases, best.runs, strict=True)]
     figures: dict[str, float | None] = {
-        "hit_ratio": float(judged(best.runs).mean()),
-        "paper_rules_hit_ratio": None if best.paper is None else float(judged(best.paper).mean()),
+        "hit_ratio": pooled(judged(best.runs)),
+        "paper_rules_hit_ratio": None if best.paper is None else pooled(judged(best.paper)),
         "seeds": float(len(tried)),
         "seeds_hit_ratio_mean": float(np.mean(ratios)),
         "seeds_hit_ratio_sd": float(np.std(ratios, ddof=1)) if len(ratios) > 1 else None,
-        "best_classic_hit_ratio": float(rivals.hits[rivals.best].mean()),
-        "chosen_classic_hit_ratio": float(rivals.hits[rivals.chosen].mean()),
-        "optimum_hit_ratio": pooled([halves(case.optimum, blocks)[1] for case in cases]),
-        "difference_low": low,
-        "difference_high": high,
-        "chosen_difference_low": lows[0],
-        "chosen_difference_high": lows[1],
+        "best_classic_hit_ratio": pooled(rivals.hits[rivals.best]),
+        "chosen_classic_hit_ratio": pooled(rivals.hits[rivals.chosen]),
+        "optimum_hit_ratio": pooled([halves(case.optimum)[1] for case in cases]),
+        "difference_low": lead.low,
+        "difference_high": lead.high,
         **_mean(tags),
         **_mean([_ceilings(part, chosen, policies, settings) for part in parts]),
-        "oracle_best_classic_hit_ratio": _mean([_whole(part, rivals.best, settings) for part in parts])[rivals.best],
+        "oracle_classic_hit_ratio": _mean([_whole(part, rivals.chosen, settings) for part in parts])[rivals.chosen],
     }
-    ceiling, floor = figures["oracle_decided_hit_ratio"], figures["oracle_best_classic_hit_ratio"]
+    ceiling, floor = figures["oracle_decided_hit_ratio"], figures["oracle_classic_hit_ratio"]
     able = ceiling is not None and floor is not None and ceiling >= floor
-    beats, reason = _verdict(figures, rivals.best, held_out, able)
+    beats, reason = _verdict(figures, rivals.chosen, held_out, able, settings.judge.least_gain)
     table = [row for one in tried for row in one.best_of_kinds()]
     return Choice(chosen, table, best.curve(), figures, beats, able, reason)
 
@@ -195,8 +187,10 @@ def _whole(part: Prepared, rival: str, settings: Settings) -> dict[str, float | 
     return {name: float(hits.mean()) for name, hits in classic_hits(part, [rival], capacity)}
 
 
-def _verdict(figures: Mapping[str, Any], rival: str, held_out: bool, able: bool) -> tuple[bool, str]:
-    mine, theirs, seeds = figures["seeds_hit_ratio_mean"], figures["best_classic_hit_ratio"], int(figures["seeds"])
+def _verdict(
+    figures: Mapping[str, Any], rival: str, held_out: bool, able: bool, least: float
+) -> tuple[bool, str]:
+    mine, theirs, seeds = figures["seeds_hit_ratio_mean"], figures["chosen_classic_hit_ratio"], int(figures["seeds"])
     over = "one seed" if seeds == 1 else f"{seeds} seeds"
     against = (
         f"page hit ratio {mine:.4f} over {over} against {rival}'s {theirs:.4f} on the judging blocks of validation"
@@ -211,6 +205,8 @@ def _verdict(figures: Mapping[str, Any], rival: str, held_out: bool, able: bool)
         return False, f"not promoted: {over}, and a verdict takes {LEAST_SEEDS} (fit.caching.seeds); {against}, {span}"
     if figures["difference_low"] <= 0:
         return False, f"no better than the best classic: {against}, {span}"
+    if mine - theirs < least:
+        return False, f"a gain of {mine - theirs:.4f} is too small to matter: {against}, {span}"
     return True, f"{against}, {span}"
 
 

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Blocks, Count, Resamples, Strict
+from cachezoo.settings.base import Count, Gain, Strict
 from cachezoo.settings.lstm import Layers, LstmFit, Units
 
 
@@ -78,11 +78,9 @@ class Judge(Strict):
         thresholds: how many thresholds of the cached probability are compared in closed loop, for each oracle and
             rules: those that admit all and nothing, and quantiles of the model's outputs between them.
         closed_loop_requests: requests of each validation trace that the closed loop replays.
-        blocks: time blocks of the bootstrap.
-        bootstrap_samples: its resamples.
+        least_gain: hit ratio above the classic's that is worth a model.
     """
 
     thresholds: int = Field(ge=3, le=1000)
     closed_loop_requests: Count
-    blocks: Blocks
-    bootstrap_samples: Resamples
+    least_gain: Gain

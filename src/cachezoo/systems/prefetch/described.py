@@ -73,9 +73,11 @@ DESCRIBED = Described(
         "plain_mean_dt": Column("number or null", Means("best mode without a model, at the same writes: mean", LOAD)),
         "plain_peak_dt": Column("number or null", Means("the same: peak", LOAD), "sometimes"),
         "mean_dt_saved_low": Column(
-            "number or null", Means("saving of the mean against it: lower end of the 90 % interval", LOAD), "sometimes"
+            "number or null",
+            Means("share of the mean saved against it: lower end of the 90 % interval", "share"),
+            "sometimes",
         ),
-        "mean_dt_saved_high": Column("number or null", Means("its upper end", LOAD), "sometimes"),
+        "mean_dt_saved_high": Column("number or null", Means("its upper end", "share"), "sometimes"),
         "plain_writes_over_ours": Column(
             "number or null", Means("writes of the plain mode over the learned one's", "ratio"), "sometimes"
         ),
@@ -86,9 +88,11 @@ DESCRIBED = Described(
         ),
         "rival_peak_dt": Column("number or null", Means("the same: peak", LOAD), "sometimes"),
         "rival_dt_saved_low": Column(
-            "number or null", Means("saving of the mean against it: lower end of the 90 % interval", LOAD), "sometimes"
+            "number or null",
+            Means("share of the mean saved against it: lower end of the 90 % interval", "share"),
+            "sometimes",
         ),
-        "rival_dt_saved_high": Column("number or null", Means("its upper end", LOAD), "sometimes"),
+        "rival_dt_saved_high": Column("number or null", Means("its upper end", "share"), "sometimes"),
         "rival_writes_over_ours": Column(
             "number or null", Means("its writes over the learned one's", "ratio"), "sometimes"
         ),

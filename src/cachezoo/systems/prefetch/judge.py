@@ -26,13 +26,13 @@ from cachezoo.flash.policies import WithoutModel, beside, best_without_model, th
 from cachezoo.flash.problem import FlashProblem, flash_problem
 from cachezoo.io import sha256_file
 from cachezoo.kernels.flash import FlashRun, Prefetch
-from cachezoo.measures.serial import saving_interval
 from cachezoo.models.forest import Scorer, write_judged_forests
 from cachezoo.models.inputs import INPUTS_FILE, read_inputs
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
+from cachezoo.systems.admission.duel import Duel
 from cachezoo.systems.admission.fit import model_id as admission_id
 from cachezoo.systems.admission.model import MODEL_FILE as ADMISSION_FILE
 from cachezoo.systems.admission.model import scorer_of
@@ -144,13 +144,16 @@ def _row(tried: _Tried, choosing: Bool, accept_all: int) -> dict[str, Any]:
     }
 
 
-def choose(parts: Sequence[JudgedTrace], flash: FlashPolicy, seed: int, *, held_out: bool = True) -> Choice:
+def choose(
+    parts: Sequence[JudgedTrace], flash: FlashPolicy, least: float, seed: int, *, held_out: bool = True
+) -> Choice:
     """Choose the mode and hold the best learned one against the best plain one.
 
     Args:
         parts: what to judge on; all know the same modes, of which some ask no model.
         flash: `policy.flash`; the windows are half as long as the evaluation's where the trace allows no more of them,
             since half of them choose.
+        least: share of a rival's mean load that has to be saved.
         seed: of CoinFlip's draws.
         held_out: False where these are the train traces, for want of others: then a plain mode is the one to run.
     """
@@ -170,7 +173,7 @@ def choose(parts: Sequence[JudgedTrace], flash: FlashPolicy, seed: int, *, held_
     chosen, reason = plain, f"no learned mode to judge; the best plain one is {plain.mode}"
     if any(mode in tried for mode in ML_MODES):
         ours = best_of(ML_MODES)
-        more, won, reason = _duels(parts, windows, ours, plain.mode, ~choosing, seed)
+        more, won, reason = _duels(parts, windows, ours, plain.mode, ~choosing, least, seed)
         figures |= more
         if won and best is not ours:
             reason = f"{best.mode} was better on the choosing windows; {reason}"
@@ -182,7 +185,8 @@ def choose(parts: Sequence[JudgedTrace], flash: FlashPolicy, seed: int, *, held_
 
 
 def _duels(
-    parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], ours: _Tried, plain: str, judging: Bool, seed: int
+    parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], ours: _Tried, plain: str, judging: Bool, least: float,
+    seed: int,
 ) -> tuple[dict[str, float | None], bool, str]:
     """Figures, whether the learned mode's savings against both rivals are above 0 with confidence, and that in words.
 
@@ -195,64 +199,39 @@ def _duels(
     equal = ours
     if not all(own.reached for own in rival.tuned):
         equal = _try(parts, windows, ours.mode, [float(run.segment_writes) for run in rival.runs])
-    duels = (
-        _Duel(plain, ours.load[judging], same.load[judging]),
-        _Duel(str(rival), equal.load[judging], _load(parts, windows, rival.runs)[judging]),
-    )
+    duels = {
+        plain: Duel(ours.load[judging], same.load[judging], least),
+        str(rival): Duel(equal.load[judging], _load(parts, windows, rival.runs)[judging], least),
+    }
+    over_plain, over_rival = duels.values()
     figures: dict[str, float | None] = {
-        **duels[0].figures("plain", "mean_dt_saved"),
+        **_figures(over_plain, "plain", "mean_dt_saved"),
         "plain_writes_over_ours": same.writes / ours.writes if ours.writes else None,
-        **duels[1].figures("rival", "rival_dt_saved"),
+        **_figures(over_rival, "rival", "rival_dt_saved"),
         "rival_writes_over_ours": _writes(rival) / ours.writes if ours.writes else None,
         "mean_dt": float(ours.load[judging].mean()),
         "peak_dt": float(ours.load[judging].max()),
     }
-    won = all(duel.low > 0 for duel in duels)
-    said = "; ".join(f"{ours.mode} {duel.describe()}" for duel in duels)
-    return figures, won, f"on the judging windows of validation {said} (disk-head seconds per second)"
+    said = "; ".join(
+        f"{ours.mode} {'beats' if duel.won else 'does not beat'} {name}: {duel.describe()}"
+        for name, duel in duels.items()
+    )
+    won = all(duel.won for duel in duels.values())
+    return figures, won, f"on the judging windows of validation {said}"
 
 
 def _writes(rival: WithoutModel) -> int:
     return sum(run.segment_writes for run in rival.runs)
 
 
-@dataclass(frozen=True)
-class _Duel:
-    """Load of the learned mode and of a rival in the same windows, float64[w] each."""
-
-    rival: str
-    ours: F64
-    theirs: F64
-
-    @property
-    def saved(self) -> tuple[float, float]:
-        """The 90 % interval of the paired saving of the mean."""
-        low, high = saving_interval(self.ours, self.theirs)
-        mean = float(self.theirs.mean())
-        return mean * low, mean * high
-
-    @property
-    def low(self) -> float:
-        """Its lower end."""
-        return self.saved[0]
-
-    def figures(self, name: str, saving: str) -> dict[str, float | None]:
-        """For train.json, the rival and the saving being called so."""
-        return {
-            f"{name}_mean_dt": float(self.theirs.mean()),
-            f"{name}_peak_dt": float(self.theirs.max()),
-            f"{saving}_low": self.saved[0],
-            f"{saving}_high": self.saved[1],
-        }
-
-    def describe(self) -> str:
-        """In words."""
-        low, high = self.saved
-        return (
-            f"{'beats' if low > 0 else 'does not beat'} {self.rival}: mean read disk-head time {self.ours.mean():.4f} "
-            f"against {self.theirs.mean():.4f}, 90 % interval of the saving [{low:.4f}, {high:.4f}], peak "
-            f"{self.ours.max():.4f} against {self.theirs.max():.4f}"
-        )
+def _figures(duel: Duel, name: str, saving: str) -> dict[str, float | None]:
+    """For train.json, the rival and the saving being called so."""
+    return {
+        f"{name}_mean_dt": float(duel.theirs.mean()),
+        f"{name}_peak_dt": float(duel.theirs.max()),
+        f"{saving}_low": duel.saved.low,
+        f"{saving}_high": duel.saved.high,
+    }
 
 
 def judge(
@@ -271,7 +250,7 @@ def judge(
     """
     label = label_of(settings.label, model.category or "")
     judged = [_judged(model, infer, admits, part, label, settings.flash) for part in parts]
-    found = choose(judged, settings.flash, model.seeds[CONTEXT], held_out=held_out)
+    found = choose(judged, settings.flash, settings.judge.least_gain, model.seeds[CONTEXT], held_out=held_out)
     return Verdict(
         calibration={
             "eviction_age": model.learned["eviction_age"],

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from cachezoo.contest.gap import gap
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
-from cachezoo.measures.gap import gap
 from cachezoo.metrics.files import MAKE, read
 from cachezoo.systems.reuse.floor import NEAR
 

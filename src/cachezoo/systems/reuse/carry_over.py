@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
+from cachezoo.contest.gap import gap
 from cachezoo.errors import TrainingError
 from cachezoo.jobs import run_all
 from cachezoo.kernels.outcome import HIT
-from cachezoo.measures.gap import gap
 from cachezoo.models.forest import forest_scorer
 from cachezoo.params import At
 from cachezoo.policies.engine import simulate

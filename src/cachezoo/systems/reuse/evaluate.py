@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from cachezoo import paths
+from cachezoo.contest.gap import gap
 from cachezoo.jobs import spread
-from cachezoo.measures.gap import gap
 from cachezoo.metrics.base import Judged
 from cachezoo.models.forest import Scorer
 from cachezoo.models.trained import TrainedModel, read_fitted, read_trained

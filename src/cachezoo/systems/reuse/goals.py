@@ -5,9 +5,9 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from cachezoo.contest.gap import gap
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
-from cachezoo.measures.gap import gap
 from cachezoo.metrics.files import MAKE, read
 from cachezoo.systems.reuse.floor import NEAR, allowed
 from cachezoo.systems.reuse.metrics import Where

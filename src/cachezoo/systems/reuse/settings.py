@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cachezoo.settings.base import Blocks, Count, Part, Resamples, Rounds, Strict, Threads
+from cachezoo.settings.base import Count, Gain, Part, Rounds, Strict, Threads
 
 Capacity = Annotated[float, Field(gt=0, lt=1)]
 
@@ -71,11 +71,9 @@ class Judge(Strict):
     Attributes:
         weights: candidate weights of the training traces' counts, in accesses for each class and age.
         capacity: part of the distinct pages at which the verdict is spoken.
-        blocks: time blocks of the bootstrap.
-        bootstrap_samples: its resamples.
+        least_gain: hit ratio above the classic's that is worth a model.
     """
 
     weights: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(min_length=1)
     capacity: Capacity
-    blocks: Blocks
-    bootstrap_samples: Resamples
+    least_gain: Gain

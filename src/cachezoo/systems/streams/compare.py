@@ -1,36 +1,24 @@
-"""Write amplification of two runs of a drive, compared over blocks of time."""
+"""Write amplification of two runs of a drive, compared over blocks of time.
 
-import numpy as np
-import numpy.typing as npt
+Blocks are of (almost) equally many page writes of the host. Garbage collection carries over from one to the next, so
+that intervals by these are of the writes of this cycle, not of drives or days.
+"""
 
-from cachezoo.measures.bootstrap import interval
+from cachezoo.contest.lead import Lead, Mean, ratio_of, saving
 from cachezoo.wear.run import Wear
 
-F64 = npt.NDArray[np.float64]
+
+def waf(run: Wear) -> Mean:
+    """A run's WAF, pages written to flash for each that the host writes, with its interval."""
+    host = run.host.astype(float)
+    return ratio_of(host + run.copied, host)
 
 
-def resampled(run: Wear, samples: int, seed: int) -> F64:
-    """float64[samples] WAF over resampled blocks of time; the same seed draws the same blocks for each run.
-
-    Blocks are of (almost) equally many page writes of the host. Garbage collection carries over from one to the next,
-    so that intervals by these are of the writes of this cycle, not of drives or days.
-    """
-    draws = np.random.default_rng(seed).integers(0, len(run.host), (samples, len(run.host)))
-    host = run.host[draws].sum(axis=1)
-    ratios: F64 = (host + run.copied[draws].sum(axis=1)) / np.maximum(host, 1)
-    return ratios
+def lead(run: Wear, rival: Wear) -> Lead:
+    """The part of a rival's page writes to flash that a run of the same writes saves."""
+    return saving((run.host + run.copied).astype(float), (rival.host + rival.copied).astype(float))
 
 
-def waf_interval(run: Wear, samples: int, seed: int) -> tuple[float, float]:
-    """The 90 % interval of a run's WAF."""
-    return interval(resampled(run, samples, seed))
-
-
-def lead(run: Wear, rival: Wear, samples: int, seed: int) -> tuple[float, float]:
-    """The 90 % interval of how much less a run amplifies than a rival, in WAF; pairs of the same blocks."""
-    return interval(resampled(rival, samples, seed) - resampled(run, samples, seed))
-
-
-def of_legacy(run: Wear, legacy: Wear, samples: int, seed: int) -> tuple[float, float]:
-    """The 90 % interval of a run's WAF over that without streams; pairs of the same blocks."""
-    return interval(resampled(run, samples, seed) / resampled(legacy, samples, seed))
+def of_legacy(run: Wear, legacy: Wear) -> Mean:
+    """A run's WAF over that without streams."""
+    return ratio_of((run.host + run.copied).astype(float), (legacy.host + legacy.copied).astype(float))

@@ -63,16 +63,11 @@ DESCRIBED = Described(
     validation={
         "waf": Column(MAYBE, Means(f"of the dictionary chosen there: {WAF}", "ratio"), "sometimes"),
         "legacy_waf": Column(MAYBE, Means("without streams", "ratio"), "sometimes"),
-        "equal_waf": Column(MAYBE, Means("of the best equal partition of the address space", "ratio"), "sometimes"),
+        "rival_waf": Column(MAYBE, Means("of the best placement that learns nothing", "ratio"), "sometimes"),
         "automatic_waf": Column(MAYBE, Means("of the features that FIOS's own rule chooses", "ratio"), "sometimes"),
-        "over_legacy_low": Column(
-            MAYBE, Means("lead over no streams: lower end of the 90 % interval", "WAF"), "sometimes"
-        ),
-        "over_legacy_high": Column(MAYBE, Means("its upper end", "WAF"), "sometimes"),
-        "over_equal_low": Column(
-            MAYBE, Means("lead over the equal partition: lower end of the 90 % interval", "WAF"), "sometimes"
-        ),
-        "over_equal_high": Column(MAYBE, Means("its upper end", "WAF"), "sometimes"),
+        "saved": Column(MAYBE, Means("share of that placement's flash writes that is saved", "share"), "sometimes"),
+        "saved_low": Column(MAYBE, Means("lower end of its 90 % interval", "share"), "sometimes"),
+        "saved_high": Column(MAYBE, Means("upper end of it", "share"), "sometimes"),
         "footprints": Column(
             MAYBE, Means("written in the validation cycle, over distinct pages", "footprints"), "sometimes"
         ),

@@ -15,7 +15,7 @@ from cachezoo.labels.streams import read_stream_labels
 from cachezoo.models.trained import TrainedModel, read_fitted, read_trained
 from cachezoo.systems.streams.bench import Bench, Candidate, untaught
 from cachezoo.systems.streams.beside import on_test, online
-from cachezoo.systems.streams.compare import of_legacy, waf_interval
+from cachezoo.systems.streams.compare import of_legacy, waf
 from cachezoo.systems.streams.cycles import read_cycle
 from cachezoo.systems.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.systems.streams.dictionary import FILE
@@ -31,7 +31,6 @@ from cachezoo.wear.writes import several_volumes, volume_starts
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
-Draws = tuple[int, int]
 SERVED = "validation", "test"
 
 
@@ -93,7 +92,7 @@ def asked(bench: Bench, judged: Judged, variants: Sequence[Variant], others: Bes
     return Asked([*plain, *named, *learned, *known], main)
 
 
-def rows_of(bench: Bench, found: Asked, judged: Judged, others: Sequence[Bench], draws: Draws) -> list[StreamsRow]:
+def rows_of(bench: Bench, found: Asked, judged: Judged, others: Sequence[Bench]) -> list[StreamsRow]:
     """A row a placement, the drive without streams first."""
     before = {row.policy: row.waf for row in judged.rows} | {name: row.waf for name, row in judged.least.items()}
     for tried in judged.lifetime:
@@ -112,9 +111,9 @@ def rows_of(bench: Bench, found: Asked, judged: Judged, others: Sequence[Bench],
         rows.append(
             StreamsRow(
                 **dict(candidate.tried(run)),
-                waf_interval=waf_interval(run, *draws),
+                waf_interval=waf(run).ends,
                 of_legacy=run.waf / legacy.waf,
-                of_legacy_interval=of_legacy(run, legacy, *draws),
+                of_legacy_interval=of_legacy(run, legacy).ends,
                 validation_waf=before.get(candidate.policy),
                 copied_pages=int(run.copied.sum()),
                 erases=int(run.erased.sum()),
@@ -148,8 +147,7 @@ def evaluate(
     drives = [settings.drive.model_copy(update={"over_provisioning": size}) for size in sizes]
     bench, *further = [Bench.of(cycles["train"], served, drive, streams) for drive in drives]
     found = asked(bench, judged, variants, others, len(cycles["train"]) + len(cycles["validation"]))
-    draws = (settings.judge.bootstrap_samples, model.seeds[CONTEXT])
-    rows = rows_of(bench, found, judged, further, draws)
+    rows = rows_of(bench, found, judged, further)
     return StreamsTrace(
         role="test",
         host_pages=int(bench.run(untaught(LEGACY, {}, streams)).host.sum()),

@@ -1,8 +1,8 @@
 """Judges a category's dictionaries on the validation cycle, each placement tuned there as freely, and chooses one.
 
 The drive lives through the train cycle, in which nothing learned is there yet, and then through the validation cycle,
-which is counted. A dictionary beats its baselines where the 90 % intervals of its lead over a drive without streams and
-over the best equal partition are above 0, and there was something to gain.
+which is counted. A dictionary is promoted where it saves flash writes against the best placement that learns nothing,
+above chance and by a share worth having, and there was something to gain.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 import numpy as np
 
 from cachezoo import paths
+from cachezoo.contest.lead import Lead
 from cachezoo.documents import Document, Figures
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.io import atomic_dir, sha256_file, write_json
@@ -28,13 +29,13 @@ from cachezoo.systems.streams.compare import lead
 from cachezoo.systems.streams.cycles import read_cycle
 from cachezoo.systems.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.systems.streams.dictionary import FILE, Dictionary
-from cachezoo.systems.streams.fit import CONTEXT, automatic, model_id, uses
+from cachezoo.systems.streams.fit import automatic, model_id, uses
 from cachezoo.systems.streams.metrics import Tried
 from cachezoo.systems.streams.settings import Judge
 from cachezoo.systems.streams.stated import ACT, calibration_of
 from cachezoo.systems.streams.variants import Known, Variant, read_variants
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.wear.names import EQUAL, LEGACY
+from cachezoo.wear.names import LEGACY
 from cachezoo.wear.run import Wear
 from cachezoo.wear.writes import several_volumes, volume_starts
 
@@ -91,21 +92,19 @@ def least(rows: Sequence[Row]) -> Row:
     return min(rows, key=lambda row: (row.tried.waf, row.tried.streams, row.tried.policy))
 
 
-def _said(verdict: Figures, chosen: Tried, legacy_waf: float, nothing: float) -> str:
+def _said(chosen: Tried, legacy: Tried, rival: Tried, saved: Lead, nothing: float, footprints: float) -> str:
     """The verdict in one line."""
     told = (
-        f"WAF {chosen.waf:.3f} with {chosen.policy} on {chosen.streams} streams, {verdict['legacy_waf']:.3f} without "
-        f"streams, {verdict['equal_waf']:.3f} by equal partition"
+        f"WAF {chosen.waf:.3f} with {chosen.policy} on {chosen.streams} streams, {legacy.waf:.3f} without "
+        f"streams, {rival.waf:.3f} with {rival.policy}, the best placement that learns nothing"
     )
-    if legacy_waf < nothing:
+    if legacy.waf < nothing:
         return (
-            f"nothing to gain: without streams the WAF is {verdict['legacy_waf']:.3f}, below {nothing}, where the host "
-            f"writes {verdict['footprints']:.1f} times its footprint; {told}"
+            f"nothing to gain: without streams the WAF is {legacy.waf:.3f}, below {nothing}, where the host "
+            f"writes {footprints:.1f} times its footprint; {told}"
         )
-    return (
-        f"{told}; 90 % interval of its lead [{verdict['over_legacy_low']:.3f}, {verdict['over_legacy_high']:.3f}] over "
-        f"the one and [{verdict['over_equal_low']:.3f}, {verdict['over_equal_high']:.3f}] over the other"
-    )
+    low, high = saved.ends
+    return f"{told}; saves {saved.value:.1%} of its flash writes, 90 % interval [{low:.1%}, {high:.1%}]"
 
 
 def judge(
@@ -137,28 +136,28 @@ def judge(
     names = dict.fromkeys(row.tried.policy for row in plain)
     best = {name: least([row for row in plain if row.tried.policy == name]) for name in names}
     known = {variant.name: variant.dictionary for variant in variants if tells_apart(variant)}
-    chosen, legacy, equal = least([row for row in learned if row.tried.policy in known]), best[LEGACY], best[EQUAL]
+    chosen, legacy = least([row for row in learned if row.tried.policy in known]), best[LEGACY]
     own = {row.tried.policy: row.tried.waf for row in [*learned, legacy]}
-    draws = (settings.bootstrap_samples, model.seeds[CONTEXT])
-    over_legacy, over_equal = lead(chosen.run, legacy.run, *draws), lead(chosen.run, equal.run, *draws)
+    rival = least([row for row in best.values() if row.candidate.kind != "bound"])
+    saved = lead(chosen.run, rival.run)
+    footprints = float(chosen.run.host.sum()) / bench.writes.footprint
     validation: Figures = {
         "waf": chosen.tried.waf,
         "legacy_waf": legacy.tried.waf,
-        "equal_waf": equal.tried.waf,
+        "rival_waf": rival.tried.waf,
         "automatic_waf": own[automatic(model)],
-        "over_legacy_low": over_legacy[0],
-        "over_legacy_high": over_legacy[1],
-        "over_equal_low": over_equal[0],
-        "over_equal_high": over_equal[1],
-        "footprints": float(chosen.run.host.sum()) / bench.writes.footprint,
+        "saved": saved.value,
+        "saved_low": saved.low,
+        "saved_high": saved.high,
+        "footprints": footprints,
     }
     gain = legacy.tried.waf >= settings.least_waf
     verdict = Verdict(
         calibration=calibration(model, chosen.tried, known[chosen.tried.policy], legacy.tried.waf, bench.drive, train),
         policy=ACT,
         validation=validation,
-        beats_baseline=gain and over_legacy[0] > 0 and over_equal[0] > 0,
-        reason=_said(validation, chosen.tried, legacy.tried.waf, settings.least_waf),
+        beats_baseline=gain and saved.worth(settings.least_gain),
+        reason=_said(chosen.tried, legacy.tried, rival.tried, saved, settings.least_waf, footprints),
     )
     judged = Judged(
         reason="",

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cachezoo.settings.base import Count, Part, Resamples, Strict
+from cachezoo.settings.base import Count, Gain, Part, Strict
 
 Window = Literal["1s", "60s", "5min", "100th"]
 Streams = Annotated[int, Field(ge=2, le=256)]
@@ -111,14 +111,14 @@ class Judge(Strict):
 
     Attributes:
         baselines: what is tried of placements that nobody taught, on validation.
-        bootstrap_samples: of the intervals.
+        least_gain: share of the rival's flash writes that has to be saved.
         least_waf: below so much of a drive without streams there is nothing to gain.
         over_provisioning: further shares of flash without an address that the test is repeated with.
         lifetime: of the forests.
     """
 
     baselines: Baselines
-    bootstrap_samples: Resamples
+    least_gain: Gain
     least_waf: float = Field(ge=1, le=100)
     over_provisioning: list[Annotated[float, Field(gt=0, lt=1)]]
     lifetime: Classes = Classes()

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.contest.blocks import BLOCKS, block_means, halves
 from cachezoo.kernels.virtual.queues import Moves, moves
 from cachezoo.systems.virtual.metrics import Setting
 from cachezoo.systems.virtual.profile import F64
@@ -45,11 +46,13 @@ class Run:
         """Pages read from the disk per page access."""
         return float((~self.hit).mean() + self.moved.mean())
 
-    def half(self, blocks: int, *, judging: bool) -> "Run":
+    def half(self, *, judging: bool) -> "Run":
         """The blocks of time that choose, or those that judge, by turns."""
-        hits, moved = (np.array_split(each, 2 * blocks) for each in (self.hit, self.moved))
-        first = int(judging)
-        return Run(np.concatenate(hits[first::2]), np.concatenate(moved[first::2]))
+        return Run(halves(self.hit)[int(judging)], halves(self.moved)[int(judging)])
+
+    def blocks(self, *, judging: bool) -> F64:
+        """float64[BLOCKS]: hit ratios of those blocks."""
+        return block_means(self.half(judging=judging).hit, BLOCKS)
 
 
 @dataclass

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from cachezoo import paths
-from cachezoo.documents import Interval
-from cachezoo.measures.bootstrap import interval, resampled_ratios
+from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.lead import ahead, mean_of
 from cachezoo.models.trained import FittedModel, TrainedModel, read_fitted, read_trained
 from cachezoo.params import At, Picked
 from cachezoo.settings.base import Part
 from cachezoo.settings.data import Roles
 from cachezoo.systems.virtual.bench import Bench, Run
-from cachezoo.systems.virtual.fit import CONTEXT, model_id, read_profile
+from cachezoo.systems.virtual.fit import model_id, read_profile
 from cachezoo.systems.virtual.judge import Judged, read_judged
 from cachezoo.systems.virtual.metrics import (
     HEAD,
@@ -97,25 +97,22 @@ class _Beside:
 
     Attributes:
         run: the best plain policy's.
-        draws: blocks, resamples and seed of the intervals.
     """
 
     run: Run
-    draws: tuple[int, int, int]
 
     def row(self, policy: str, kind: Kind, run: Run, setting: Setting | None = None) -> VirtualRow:
         """A cache's row."""
-        own, theirs = (resampled_ratios(one.hit, *self.draws) for one in (run, self.run))
+        own, theirs = (block_means(one.hit, BLOCKS) for one in (run, self.run))
         references = len(run.hit)
-        spans: tuple[Interval, Interval] = (interval(own), interval(own - theirs))
         return VirtualRow(
             policy=policy,
             kind=kind,
             setting=setting,
             hit_ratio=run.hit_ratio,
-            hit_ratio_interval=spans[0],
+            hit_ratio_interval=mean_of(own, run.hit_ratio).ends,
             gain=run.hit_ratio - self.run.hit_ratio,
-            gain_interval=spans[1],
+            gain_interval=ahead(own, theirs, run.hit_ratio - self.run.hit_ratio).ends,
             transfers=run.transfers,
             allocation=run.allocation / references,
             fragmentation=run.fragmentation / references,
@@ -129,11 +126,11 @@ def _of(part: float, whole: float) -> float:
     return part / whole if whole else 1.0
 
 
-def evaluate(bench: Bench, asked: Asked, judge: Judge, seed: int) -> VirtualTrace:
+def evaluate(bench: Bench, asked: Asked, judge: Judge) -> VirtualTrace:
     """The figures of a test trace whose cache fits what was tuned."""
     plain = plains(bench, asked.papers)
     rival = best_plain(plain)
-    beside = _Beside(plain[rival], (judge.blocks, judge.bootstrap_samples, seed))
+    beside = _Beside(plain[rival])
     cold = {name: bench.virtual(setting) for name, (setting, _) in asked.settings.items()}
     warm = {name: bench.virtual(setting, profile) for name, (setting, profile) in asked.settings.items()}
     own = asked.setting
@@ -218,7 +215,7 @@ def evaluate_category(category: str, settings: Settings) -> VirtualMetrics:
             if unfit or asked is None:
                 reasons.append(unfit)
             else:
-                traces[bench.key] = evaluate(bench, asked, settings.judge, model.seeds[CONTEXT])
+                traces[bench.key] = evaluate(bench, asked, settings.judge)
     said = VirtualModel(
         trained=model.trained,
         promoted=model.promoted,

@@ -2,8 +2,8 @@
 
 Half of the blocks of time choose by their hits, the others judge; transfers are those of the whole. Several searches,
 each of another seed, try settings from a cold start; the best of them all is the model, and the start, cold or warm, is
-chosen for it. It beats its baseline where the 90 % interval of its lead in hit ratio over the best plain policy is
-above 0.
+chosen for it. It beats its baseline where the 90 % interval of its lead in hit ratio over the plain policy that the
+choosing blocks choose is above 0, and the lead is worth having.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from cachezoo import paths
+from cachezoo.contest.lead import over_trainings
 from cachezoo.documents import Document, Figures
 from cachezoo.io import atomic_dir, sha256_file, write_json
 from cachezoo.meanings import Each, Means
-from cachezoo.measures.bootstrap import interval, resampled_ratios
 from cachezoo.metrics.files import read
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.params import At, Picked
@@ -85,7 +85,7 @@ class Chosen:
         return bench.virtual(self.setting, self.profile if self.start == "warm" else None)
 
 
-def joined_half(runs: Sequence[Run], blocks: int, *, judging: bool) -> Run:
+def joined_half(runs: Sequence[Run], *, judging: bool) -> Run:
     """The blocks of time that choose, or those that judge, of several traces, one after the other.
 
     Each trace is halved by itself: blocks of all in a row would not be those of the traces, and so would judge page
@@ -93,17 +93,16 @@ def joined_half(runs: Sequence[Run], blocks: int, *, judging: bool) -> Run:
 
     Args:
         runs: one a trace.
-        blocks: of each half of a trace.
         judging: those that judge.
     """
-    halves = [run.half(blocks, judging=judging) for run in runs]
+    halves = [run.half(judging=judging) for run in runs]
     return Run(np.concatenate([half.hit for half in halves]), np.concatenate([half.moved for half in halves]))
 
 
-def _chosen_start(setting: Setting, profile: F64, benches: Sequence[Bench], blocks: int, limit: float) -> Start:
+def _chosen_start(setting: Setting, profile: F64, benches: Sequence[Bench], limit: float) -> Start:
     """Warm where that hits more on the choosing blocks and makes no more transfers than it may."""
     cold, warm = ([bench.virtual(setting, known) for bench in benches] for known in (None, profile))
-    hits = [fmean(run.half(blocks, judging=False).hit_ratio for run in runs) for runs in (cold, warm)]
+    hits = [fmean(run.half(judging=False).hit_ratio for run in runs) for runs in (cold, warm)]
     allowed = fmean(run.transfers for run in warm) <= limit
     better = hits[1] > hits[0]
     return "warm" if allowed and better else "cold"
@@ -128,7 +127,7 @@ def judge(
     if reason or space is None:
         return *_not_judged(reason, settings.capacity), None
     plains = {queue: [plain(bench, queue) for bench in benches] for queue in space.queues}
-    choosing = {queue: joined_half(runs, own.blocks, judging=False) for queue, runs in plains.items()}
+    choosing = {queue: joined_half(runs, judging=False) for queue, runs in plains.items()}
     rival = best_plain(choosing)
     limit = own.most_transfers * fmean(run.transfers for run in plains[rival])
     seeds = [derive_seed(model.seeds[CONTEXT], CONTEXT, number) for number in range(own.seeds)]
@@ -136,7 +135,7 @@ def judge(
     each = [best(found) for found in searches]
     top = best(each)
     profile = read_profile(folder, model, top.setting.queue, top.setting.pages)
-    start = _chosen_start(top.setting, profile, benches, own.blocks, limit)
+    start = _chosen_start(top.setting, profile, benches, limit)
     chosen = Chosen(top.setting, start, profile)
     judged = Judged(
         reason="",
@@ -155,21 +154,20 @@ def _verdict(
     """The lead over the best plain policy, `beside`, on the judging blocks; transfers are means over the traces."""
     own = settings.judge
     ran = [chosen.run(bench) for bench in benches]
-    mine, theirs = (joined_half(runs, own.blocks, judging=True) for runs in (ran, beside))
+    mine, theirs = (joined_half(runs, judging=True) for runs in (ran, beside))
     transfers, plain_transfers = (fmean(run.transfers for run in runs) for runs in (ran, beside))
-    draws = (own.blocks, own.bootstrap_samples, model.seeds[CONTEXT])
-    low, high = interval(resampled_ratios(mine.hit, *draws) - resampled_ratios(theirs.hit, *draws))
+    lead = over_trainings([[run.blocks(judging=True) for run in ran]], [run.blocks(judging=True) for run in beside])
     picked, asked = best(each), chosen.setting
     cold, warm = _starts(chosen, benches, own)
     heads = [bench.head(asked.queue, asked.pages) for bench in benches]
-    head = joined_half(heads, own.blocks, judging=True)
+    head = joined_half(heads, judging=True)
     validation: Figures = {
         "choosing_hit_ratio": picked.hit_ratio,
         "hit_ratio": mine.hit_ratio,
         "plain_hit_ratio": theirs.hit_ratio,
         "head_hit_ratio": head.hit_ratio,
-        "difference_low": low,
-        "difference_high": high,
+        "difference_low": lead.low,
+        "difference_high": lead.high,
         "transfers": transfers,
         "plain_transfers": plain_transfers,
         "searches_least_hit_ratio": min(one.hit_ratio for one in each),
@@ -179,7 +177,7 @@ def _verdict(
     told = (
         f"{mine.hit_ratio:.4f} hits a page access at {transfers:.4f} transfers, {rival} {theirs.hit_ratio:.4f} at "
         f"{plain_transfers:.4f}, the queue's head alone {head.hit_ratio:.4f}; 90 % interval of the lead "
-        f"[{low:.4f}, {high:.4f}]; {asked.said}, {chosen.start} start"
+        f"[{lead.ends[0]:.4f}, {lead.ends[1]:.4f}]; {asked.said}, {chosen.start} start"
     )
     within = "" if picked.allowed else "no setting tried stays within the limit of transfers; "
     return Verdict(
@@ -194,7 +192,7 @@ def _verdict(
         },
         policy=policy_of(chosen.start),
         validation=validation,
-        beats_baseline=low > 0 and picked.allowed,
+        beats_baseline=lead.worth(own.least_gain) and picked.allowed,
         reason=within + told,
     )
 

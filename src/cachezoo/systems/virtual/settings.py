@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Blocks, Count, Part, Resamples, Strict
+from cachezoo.settings.base import Count, Gain, Part, Strict
 
 Queue = Literal["lru", "lfu", "arc"]
 Runs = Annotated[int, Field(ge=1, le=16)]
@@ -68,7 +68,7 @@ class Judge(Strict):
         quantum: the same of the references between two mappings.
         cost: the same of what a page costs that enters a run.
         most_transfers: that a setting may make, over those of the best plain policy.
-        blocks, bootstrap_samples: of the intervals.
+        least_gain: hit ratio above the best plain policy's that is worth a model.
         window: page accesses that the hit ratio of a warm start is looked at over.
         steady: part of its steady value at which a start is over.
     """
@@ -81,8 +81,7 @@ class Judge(Strict):
     quantum: list[Count] = Field(min_length=2, max_length=2)
     cost: list[Cost] = Field(min_length=2, max_length=2)
     most_transfers: float = Field(gt=0, le=1e6)
-    blocks: Blocks
-    bootstrap_samples: Resamples
+    least_gain: Gain
     window: Count
     steady: Part
 

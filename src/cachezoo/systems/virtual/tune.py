@@ -63,14 +63,14 @@ def papers(queue: Queue, pages: int, most_runs: int, paper: Paper) -> Setting:
     )
 
 
-def tried(setting: Setting, benches: Sequence[Bench], blocks: int, limit: float) -> Tried:
+def tried(setting: Setting, benches: Sequence[Bench], limit: float) -> Tried:
     """A setting on some traces, from a cold start: hits on the choosing blocks, transfers on all of them.
 
     The limit of transfers is no figure that is judged, and what a mapping reads comes in lumps, so it is held to whole
     traces.
     """
     runs = [bench.virtual(setting) for bench in benches]
-    hit_ratio = fmean(run.half(blocks, judging=False).hit_ratio for run in runs)
+    hit_ratio = fmean(run.half(judging=False).hit_ratio for run in runs)
     transfers = fmean(run.transfers for run in runs)
     return Tried(setting=setting, hit_ratio=hit_ratio, transfers=transfers, allowed=transfers <= limit)
 
@@ -98,7 +98,7 @@ def search(space: Space, benches: Sequence[Bench], limit: float, seed: int) -> l
         asked = study.ask(_distributions(space))
         setting = _setting(space, asked.params)
         if setting not in found:
-            found[setting] = tried(setting, benches, space.judge.blocks, limit)
+            found[setting] = tried(setting, benches, limit)
         one = found[setting]
         order.append(one)
         study.tell(asked, one.hit_ratio if one.allowed else limit - one.transfers)

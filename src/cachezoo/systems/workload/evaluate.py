@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
-from cachezoo.measures.bootstrap import interval, resampled_ratios
-from cachezoo.measures.windows import accuracy, balanced_accuracy, balanced_resamples, confusion
+from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.lead import Interval, mean_of
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import traces_of
-from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.settings.data import Role
+from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion, known
 from cachezoo.systems.workload.baselines import read_baseline
 from cachezoo.systems.workload.infer import load_workload
 from cachezoo.systems.workload.metrics import (
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 SHARES = (0.6, 0.8)
 ENOUGH_WINDOWS = 100
@@ -100,20 +99,20 @@ def moves(batch: RequestBatch) -> dict[str, RequestBatch]:
     }
 
 
-def _row(scored: Scored, policy: str, model_id: str, draws: tuple[int, int, int]) -> WindowRow:
+def _row(scored: Scored, policy: str, model_id: str) -> WindowRow:
     labels, said = scored.labels[scored.scored], scored.said[policy][scored.scored]
     return WindowRow(
         policy=policy,
         kind="model" if policy == model_id else "baseline",
         windows=len(labels),
         accuracy=accuracy(labels, said),
-        accuracy_interval=_interval(labels == said, draws),
+        accuracy_interval=_interval(labels == said),
     )
 
 
-def _interval(right: Bool, draws: tuple[int, int, int]) -> tuple[float, float] | None:
+def _interval(right: Bool) -> Interval | None:
     """Of a share of windows; None with fewer windows than blocks."""
-    return interval(resampled_ratios(right, *draws)) if len(right) >= draws[0] else None
+    return mean_of(block_means(right, BLOCKS), float(right.mean())).interval if len(right) >= BLOCKS else None
 
 
 def _classifier_row(row: WindowRow, scored: Scored) -> ClassifierRow:
@@ -133,17 +132,12 @@ def _classifier_row(row: WindowRow, scored: Scored) -> ClassifierRow:
 
 
 class _Bench:
-    """The model, its baselines and what the bootstrap draws."""
+    """The model and its baselines."""
 
     def __init__(self, model: TrainedModel, serving: WorkloadServing, params: "Params") -> None:
         self.model_id, self.serving, self.params = model.model_id, serving, params
         self.rivals = {str(values["model"]): read_baseline(values) for values in model.calibration["baselines"]}
         self.judged_against = str(model.calibration["judged_against"])
-        self.blocks, self.samples = params.evaluate.bootstrap_blocks, params.evaluate.bootstrap_samples
-
-    def draws(self, *keys: str) -> tuple[int, int, int]:
-        """Blocks, samples and seed of a case."""
-        return self.blocks, self.samples, derive_seed(self.params.seed, "evaluate_workload", *keys)
 
     def score(self, trace: Trace, labels: I64) -> Scored:
         """Let the classifier and its baselines name every window of a trace.
@@ -163,13 +157,13 @@ class _Bench:
         said |= {name: rival.predict(columns) for name, rival in self.rivals.items()}
         return Scored(issued.argmax(axis=1), most[:, -1] > most[:, -2], said, seen)
 
-    def rows(self, scored: Scored, *keys: str) -> list[WindowRow]:
+    def rows(self, scored: Scored) -> list[WindowRow]:
         """The model's row and its baselines'."""
-        return [_row(scored, policy, self.model_id, self.draws(*keys)) for policy in scored.said]
+        return [_row(scored, policy, self.model_id) for policy in scored.said]
 
     def trace(self, scored: Scored, key: str, category: str, requests: int) -> WorkloadTrace:
         """A test trace of one category."""
-        ours, *others = self.rows(scored, key)
+        ours, *others = self.rows(scored)
         return WorkloadTrace(
             role="test",
             category=category,
@@ -189,7 +183,7 @@ class _Bench:
                 trace=key,
                 windows=len(one.likeliest),
                 accuracy=_share(one.likeliest == label),
-                accuracy_interval=_interval(one.likeliest == label, self.draws(key)),
+                accuracy_interval=_interval(one.likeliest == label),
                 same=_share(one.classes == first.classes),
                 equal=_share((one.probabilities == first.probabilities).all(axis=1)),
             )
@@ -207,7 +201,7 @@ class _Bench:
             requests=len(trace),
             windows=len(seen.classes),
             unknown=unknown,
-            unknown_interval=_interval(seen.classes == UNKNOWN, self.draws(key)),
+            unknown_interval=_interval(seen.classes == UNKNOWN),
             votes=int((seen.votes != NONE).sum()),
             unknown_votes=unknown_votes,
             named=np.bincount(seen.classes[seen.classes != UNKNOWN], minlength=len(self.serving.classes)).tolist(),
@@ -233,14 +227,8 @@ class _Bench:
             majority_share=_share(scored.labels[scored.scored] == pair[0]),
             unknown=unknown,
             unknown_votes=unknown_votes,
-            rows=self.rows(scored, *names, str(share)),
+            rows=self.rows(scored),
         )
-
-    def resamples(self, labels: I64, said: I64) -> F64 | None:
-        """float64[samples] of balanced accuracies over all test traces; None where a category has too few windows."""
-        draws = self.draws("test")
-        enough = len(labels) > 0 and np.bincount(labels)[np.unique(labels)].min() >= draws[0]
-        return balanced_resamples(labels, said, *draws) if enough else None
 
 
 def _pooled(cases: Mapping[str, Scored], bench: _Bench) -> Pooled:
@@ -250,21 +238,19 @@ def _pooled(cases: Mapping[str, Scored], bench: _Bench) -> Pooled:
         policy: np.concatenate([scored.said[policy] for scored in cases.values()])
         for policy in (bench.model_id, *bench.rivals)
     }
-    drawn = {policy: bench.resamples(labels, own) for policy, own in said.items()}
-    mine = drawn[bench.model_id]
+    right = {policy: (own == labels).astype(float) for policy, own in said.items()}
+    enough = known(labels)
 
     def over(policy: str) -> dict[str, Any]:
-        own = drawn[policy]
         return {
             "accuracy": accuracy(labels, said[policy]),
             "balanced_accuracy": balanced_accuracy(labels, said[policy]),
-            "balanced_accuracy_interval": None if own is None else interval(own),
+            "balanced_accuracy_interval": balanced_mean(labels, right[policy]).interval if enough else None,
             "confusion": confusion(labels, said[policy], len(bench.serving.classes)),
         }
 
     def difference(policy: str) -> tuple[float, float] | None:
-        own = drawn[policy]
-        return None if mine is None or own is None else interval(mine - own)
+        return balanced_mean(labels, right[bench.model_id] - right[policy]).interval if enough else None
 
     seen = [scored.seen for scored in cases.values()]
     voted = np.concatenate([scored.labels[scored.seen.votes != NONE] for scored in cases.values()])
@@ -302,11 +288,11 @@ def evaluate_workload(model_dir: Path, params: "Params") -> WorkloadMetrics:
     """Evaluate a trained workload classifier.
 
     Mixtures are the concurrent streams: every ordered pair of categories with a test trace, at 60 and 80 %. Intervals
-    are None where a case has fewer windows than the bootstrap has blocks. An untrained model has no figures.
+    are None where a case has fewer windows than there are blocks of time. An untrained model has no figures.
 
     Args:
         model_dir: `models/trained/workload/workload.<arch>`.
-        params: the traces, section evaluate and the seed are read.
+        params: the traces are read.
 
     Raises:
         TrainingError: the folder holds no readable workload classifier.

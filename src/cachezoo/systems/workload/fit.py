@@ -40,7 +40,6 @@ class Settings(Picked):
     clip: Annotated[float, At("features.sequence.clip")]
     model: Annotated[Model, At("model.workload")]
     fit: Annotated[Fit, At("fit.workload")]
-    blocks: Annotated[int, At("judge.workload.blocks")]
     vote_windows: Annotated[int, At("policy.manager.vote_windows")]
     categories: Annotated[list[str], At("data.page_categories")]
     roles: Annotated[dict[str, Roles], At("data.roles")]
@@ -108,7 +107,7 @@ def _cut(classes: list[str], parts: list[Prepared], validation: list[Prepared], 
     train = cut_windows(parts, classes, length, settings.fit.stride)
     if not validation:
         return _Cut(classes, train, None, None)
-    halves = cut_windows(validation, classes, length, length).halves(settings.blocks)
+    halves = cut_windows(validation, classes, length, length).halves()
     enough = min(half.counts(len(classes)).min() for half in halves) >= least
     return _Cut(classes, train, *halves) if enough else _Cut(classes, train, None, None)
 

@@ -2,8 +2,8 @@
 
 The baselines see the same train windows. Half of the time blocks of validation choose (epoch, penalties, what counts as
 unknown), the other half judges. The classifier beats its baselines only where the 90 % interval of the paired
-difference of balanced accuracy on the latter, to the best of them there, lies above 0. Every window counts there, sure
-or not.
+difference of balanced accuracy on the latter, to the best of them there, lies above 0 and the difference is worth
+having. Every window counts there, sure or not.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
-from cachezoo.measures.bootstrap import interval
-from cachezoo.measures.windows import accuracy, balanced_accuracy, balanced_resamples
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.models.weights import read_weights
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ManagerPolicy
+from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean
 from cachezoo.systems.workload.baselines import fit_baselines
 from cachezoo.systems.workload.fit import CONTEXT, model_id
 from cachezoo.systems.workload.infer import predict
@@ -50,7 +50,7 @@ class Settings(Picked):
 
 
 def duel(
-    labels: I64, ours: I64, rivals: Mapping[str, I64], draws: Judge, seed: int
+    labels: I64, ours: I64, rivals: Mapping[str, I64], least: float
 ) -> tuple[dict[str, float | None], str, bool, str]:
     """Hold the classifier against the best of its baselines on the same windows.
 
@@ -58,41 +58,39 @@ def duel(
         labels: int64[w] categories.
         ours: int64[w] that the classifier says.
         rivals: the same of each baseline, by name.
-        draws: blocks and resamples.
-        seed: of the resamples.
+        least: gain that is worth a model.
 
     Returns:
         Figures, the best baseline, whether it is beaten, and the reason in one line.
     """
     scores = {name: balanced_accuracy(labels, said) for name, said in rivals.items()}
     best = max(scores, key=lambda name: scores[name] or 0.0)
-    resampling = (draws.blocks, draws.bootstrap_samples, seed)
-    ranked = balanced_resamples(labels, rivals[best], *resampling)
-    low, high = interval(balanced_resamples(labels, ours, *resampling) - ranked)
+    lead = balanced_mean(labels, (ours == labels).astype(float) - (rivals[best] == labels))
     mine = balanced_accuracy(labels, ours)
     figures = {
         "accuracy": accuracy(labels, ours),
         "balanced_accuracy": mine,
         **{f"{name}_balanced_accuracy": score for name, score in scores.items()},
-        "difference_low": low,
-        "difference_high": high,
+        "difference_low": lead.low,
+        "difference_high": lead.high,
         "windows": float(len(labels)),
     }
-    verdict = "beats" if low > 0 else "does not beat"
+    beats = lead.worth(least)
+    verdict = "beats" if beats else "does not beat"
     reason = (
         f"{verdict} the best of its baselines on validation, {best}: balanced window accuracy {mine:.4f} against "
-        f"{scores[best]:.4f}, 90 % interval of the difference [{low:.4f}, {high:.4f}]"
+        f"{scores[best]:.4f}, 90 % interval of the difference [{lead.ends[0]:.4f}, {lead.ends[1]:.4f}]"
     )
-    return figures, best, low > 0, reason
+    return figures, best, beats, reason
 
 
-def _unjudged(classes: list[str], judging: Windows | None, blocks: int) -> str | None:
+def _unjudged(classes: list[str], judging: Windows | None) -> str | None:
     """Why nothing can be claimed, or None."""
     counts = judging.counts(len(classes)) if judging is not None else np.zeros(len(classes), np.int64)
-    short = [f"{name} {count}" for name, count in zip(classes, counts, strict=True) if count < blocks]
+    short = [f"{name} {count}" for name, count in zip(classes, counts, strict=True) if count < BLOCKS]
     if not short:
         return None
-    return f"not judged: validation windows that judge of {', '.join(short)}, and {blocks} blocks are drawn"
+    return f"not judged: validation windows that judge of {', '.join(short)}, and {BLOCKS} blocks of time judge"
 
 
 def _policy(model: FittedModel, manager: ManagerPolicy) -> dict[str, Any]:
@@ -138,8 +136,8 @@ def judge(
         model: the fitted model.
         weights: its weights.
         parts: train traces, which the baselines are fitted on.
-        validation: validation traces; where a category has fewer judging windows in them than the bootstrap has
-            blocks, nothing is claimed.
+        validation: validation traces; where a category has fewer judging windows in them than there are blocks of
+            time, nothing is claimed.
         settings: parameters.
     """
     policies = _policy(model, settings.manager)
@@ -148,8 +146,8 @@ def judge(
     learned, classes, seed = model.learned, list(model.learned["classes"]), model.seeds[CONTEXT]
     train = cut_windows(parts, classes, int(learned["window"]), int(learned["stride"]))
     held = cut_windows(validation, classes, int(learned["window"]), int(learned["window"])) if validation else None
-    choosing, judging = (None, None) if held is None else held.halves(settings.judge.blocks)
-    reason = _unjudged(classes, judging, settings.judge.blocks) or ""
+    choosing, judging = (None, None) if held is None else held.halves()
+    reason = _unjudged(classes, judging) or ""
     baselines = fit_baselines(train, None if reason else choosing, seed)
     figures: dict[str, float | None] = {}
     best, beats = TREE, False
@@ -158,7 +156,7 @@ def judge(
         probabilities = predict(weights, inputs.rows, int(model.arch["threads"]))
         rivals = {name: one.predict(judging.columns) for name, one in baselines.items()}
         ours = probabilities.argmax(axis=1).astype(np.int64)
-        figures, best, beats, reason = duel(judging.labels, ours, rivals, settings.judge, seed)
+        figures, best, beats, reason = duel(judging.labels, ours, rivals, settings.judge.least_gain)
         figures |= _unknown(model, inputs, settings.manager)
     return Verdict(
         calibration={

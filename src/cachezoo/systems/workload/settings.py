@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from cachezoo.settings.base import Blocks, Count, Resamples, Rounds, Strict
+from cachezoo.settings.base import Count, Gain, Rounds, Strict
 from cachezoo.settings.lstm import Layers, LstmFit, Units
 
 
@@ -40,9 +40,7 @@ class Judge(Strict):
     """`judge.workload`.
 
     Attributes:
-        blocks: time blocks of each validation trace that judge, as many as choose; the bootstrap draws as many.
-        bootstrap_samples: its resamples.
+        least_gain: balanced accuracy above the best baseline's that is worth a model.
     """
 
-    blocks: Blocks
-    bootstrap_samples: Resamples
+    least_gain: Gain

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.features.window import normalised, window_columns
 from cachezoo.io import sha256_file
 from cachezoo.models.trained import Feature
@@ -85,11 +86,11 @@ class Windows:
         rows = normalised(self.columns, [one.model_dump() for one in features], clip)
         return Inputs(rows, self.labels, self.traces)
 
-    def halves(self, blocks: int) -> tuple["Windows", "Windows"]:
-        """Windows that choose and windows that judge: time blocks of each trace by turns, `blocks` of either."""
+    def halves(self) -> tuple["Windows", "Windows"]:
+        """Windows that choose and windows that judge: blocks of time of each trace by turns."""
         judging = np.zeros(len(self), np.bool_)
         for trace in np.unique(self.traces):
-            for part in np.array_split(np.flatnonzero(self.traces == trace), 2 * blocks)[1::2]:
+            for part in np.array_split(np.flatnonzero(self.traces == trace), 2 * BLOCKS)[1::2]:
                 judging[part] = True
         return self.of(~judging), self.of(judging)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.measures.blocks import halves
+from cachezoo.contest.blocks import halves
 from cachezoo.systems.caching.blocks import first_requests, judging_requests
 from cachezoo.systems.caching.fit import Inputs, choosing_lanes, fit_prepared
 from cachezoo.traces.pages import PageAccesses, capacity_pages

@@ -8,7 +8,7 @@ import pytest
 from cachezoo.bundles.measured import Metrics, measured, promotion
 from cachezoo.features.sequence import OPEN_WIDTH
 from cachezoo.kernels.outcome import HIT
-from cachezoo.measures.blocks import halves
+from cachezoo.contest.blocks import halves
 from cachezoo.policies.registry import OPTIMUM, classics, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics

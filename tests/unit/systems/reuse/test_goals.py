@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cachezoo.kernels.outcome import HIT
-from cachezoo.measures.gap import gap
+from cachezoo.contest.gap import gap
 from cachezoo.models.trained import read_fitted
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cachezoo.kernels.outcome import HIT
-from cachezoo.measures.blocks import halves
+from cachezoo.contest.blocks import halves
 from cachezoo.models.trained import TrainedModel, read_fitted
 from cachezoo.policies.simulate import simulate
 from cachezoo.systems.reuse import judge

@@ -1,14 +1,13 @@
-"""Figures of classified windows: accuracy, balanced accuracy, confusion, and block-bootstrap intervals of them."""
+"""Figures of classified windows: accuracy, balanced accuracy, confusion, and their intervals over blocks of time."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.measures.bootstrap import resampled_ratios
-from cachezoo.seeds import derive_seed
+from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.lead import Mean, average, mean_of
 
-F64 = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.integer[Any]]
 
 
@@ -30,22 +29,17 @@ def accuracy(labels: Labels, predicted: Labels) -> float | None:
     return float((labels == predicted).mean()) if len(labels) else None
 
 
-def balanced_resamples(labels: Labels, predicted: Labels, blocks: int, samples: int, seed: int) -> F64:
-    """float64[samples] balanced accuracies of resampled time blocks of each category.
-
-    The same seed draws the same blocks whoever predicted, so that differences are paired.
+def balanced_mean(labels: Labels, gains: npt.NDArray[Any]) -> Mean:
+    """The mean over the categories of what each window gains, with its interval over each category's blocks of time.
 
     Args:
         labels: [w] true categories, in time order within each.
-        predicted: [w] said categories.
-        blocks: consecutive blocks of each category's windows.
-        samples: resamples.
-        seed: of the draws.
+        gains: [w] 1 where the window is said right, for a balanced accuracy; or the difference of two such.
     """
-    present = [int(label) for label in np.unique(labels)]
-    ratios = [
-        resampled_ratios((predicted[labels == label] == label), blocks, samples, derive_seed(seed, "windows", label))
-        for label in present
-    ]
-    means: F64 = np.mean(ratios, axis=0)
-    return means
+    each = [gains[labels == label] for label in np.unique(labels)]
+    return average([mean_of(block_means(own, BLOCKS), float(own.mean())) for own in each])
+
+
+def known(labels: Labels) -> bool:
+    """Whether each category present has windows enough for blocks of time."""
+    return len(labels) > 0 and int(np.bincount(labels)[np.unique(labels)].min()) >= BLOCKS

@@ -1,1 +1,0 @@
-"""Figures that verdicts and evaluations share: resampled intervals, accuracies."""
