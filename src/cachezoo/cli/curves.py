@@ -9,10 +9,10 @@ from cachezoo.cli.common import Json, png_path
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given, reading_of
 from cachezoo.cli.runs import (
     Capacities,
+    Counted,
     DeviceOption,
     Plot,
     TracePath,
-    Warmup,
     WritesOption,
     asked_of,
     bench_of,
@@ -43,7 +43,7 @@ def curve(
     sample: Annotated[
         str, typer.Option(metavar="auto|exact|RATE", help="Simulate a part of the pages: 0.01; auto: if need be.")
     ] = "auto",
-    warmup: Warmup = "auto",
+    counted: Counted = "half",
     plot: Plot = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -55,6 +55,7 @@ def curve(
     Of a long trace, other policies are simulated in small on a sample of the pages, with standard errors.
     """
     from cachezoo.console import progress
+    from cachezoo.contest.counting import Count
     from cachezoo.curves.curve import capacities_of
     from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
@@ -62,12 +63,14 @@ def curve(
 
     ids, plot = known(policy or ["lru", OPTIMUM]), png_path(plot)
     rate, asked = _rate(sample), None if capacity is None else sizes_of(capacity, "")
-    pages = expand_pages(read_given(trace, fmt, option, columns, ask=not as_json))
+    requests = read_given(trace, fmt, option, columns, ask=not as_json)
+    pages = expand_pages(requests)
+    rule = Count(counted).on(pages, requests.time_us)
     capacities = capacities_of(pages, points) if asked is None else _sizes(asked, pages)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
         found = curves(
-            pages, ids, capacities, most_accesses=most, rate=rate, warmup=_first(warmup, pages), advance=advance
+            pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance
         )
     rows = [row for own in found for row in own.rows()]
     draw(plot, rows, trace.name)
@@ -99,18 +102,10 @@ def _rate(sample: str) -> float | None:
     return rate
 
 
-def _first(warmup: str, pages: "PageAccesses") -> int | None:
-    """Page accesses before counting at every capacity; None where each has its own warm-up."""
-    from cachezoo.policies.simulate import counted_from
-    from cachezoo.traces.warmup import AUTO
-
-    return None if warmup == AUTO else counted_from(warmup, pages, 1)
-
-
 def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
     """A row a size, a column a policy."""
+    from cachezoo.contest.counting import counted_words
     from cachezoo.traces.falling import unlike
-    from cachezoo.traces.warmup import counted
 
     sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
     rows: list[dict[str, Any]] = [{"capacity": size} for size in sizes]
@@ -123,7 +118,7 @@ def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
     rates = [own.rate for own in found if own.error is not None]
     sampled = f"a sample of {100 * rates[0]:.3g} % of the pages, ± one standard error" if rates else ""
     below = " · ".join(filter(None, (sampled, unlike(first, sizes))))
-    title = f"{name}: page hit ratio, {counted(first, [accesses] * len(first))}"
+    title = f"{name}: page hit ratio, {counted_words(first, [accesses] * len(first))}"
     print_rows(rows, title, below, ["capacity", *ids], tuple(ids))
 
 
@@ -131,7 +126,7 @@ def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
 def bounds(
     trace: TracePath,
     capacity: Capacities = None,
-    warmup: Warmup = "auto",
+    counted: Counted = "half",
     writes: WritesOption = "back",
     device: DeviceOption = None,
     fmt: FormatName = "auto",
@@ -144,18 +139,18 @@ def bounds(
     Without --capacity the sizes are 1%, 5%, 10% and 20% of the trace's distinct pages.
     """
     from cachezoo.console import progress
+    from cachezoo.contest.counting import counted_words
     from cachezoo.evaluation.bounds import bounds_row
-    from cachezoo.traces.warmup import counted
 
     capacities = sizes_of(capacity, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(warmup, writes, "page", device, 0.0, reading)
+    asked = asked_of(counted, writes, "page", device, 0.0, reading)
     bench = bench_of(trace, asked, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
         for done, text in enumerate(capacities):
             advance(done, text)
-            rows.append(bounds_row(bench, text, warmup))
+            rows.append(bounds_row(bench, text, asked.count))
     if as_json:
         typer.echo(json.dumps({"trace": trace.name, "runs": rows}, allow_nan=False))
         return
@@ -165,4 +160,5 @@ def bounds(
         "shares of what is asked for; the best cache lies between lower and upper; static hindsight: a cache that "
         "holds the most accessed pages of the whole trace throughout, chosen with knowledge of it"
     )
-    print_rows(rows, f"{trace.name}, {counted([row['warmup'] for row in rows], [accesses] * len(rows))}", below, shown)
+    title = f"{trace.name}, {counted_words([row['warmup'] for row in rows], [accesses] * len(rows))}"
+    print_rows(rows, title, below, shown)

@@ -10,8 +10,8 @@ import typer
 
 from cachezoo.cli.common import Json, png_path
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.runs import Counted
 from cachezoo.errors import ConfigError
-from cachezoo.numerals import whole
 
 if TYPE_CHECKING:
     from cachezoo.evaluation.flash_cache.asked import FlashAsked
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 SEED = 0
-DIGITS = 18  # of the longest number of requests
 LARGE_RATE = 1e8  # bytes a second, from which on whole MB are shown
 NAMED = 3  # drifted inputs
 
@@ -60,7 +59,7 @@ def flash(
     block: Annotated[
         str | None, typer.Option(help="What is prefetched at most, such as 256KiB; whole segments.")
     ] = None,
-    warmup: Annotated[str, typer.Option(help="Requests simulated before counting, or auto.")] = "auto",
+    counted: Counted = "half",
     seek_ms: Annotated[float, typer.Option(min=0.001, max=1e6, help="Of a disk's I/O.")] = 11.5,
     disk_mib_s: Annotated[float, typer.Option(min=0.001, max=1e9, help="MiB a second that a disk transfers.")] = 143.0,
     rated_dwpd: Annotated[
@@ -76,6 +75,7 @@ def flash(
 ) -> None:
     """Run Baleen's flash cache before hard disks: how busy the disks are at each write rate of the SSD, by policy."""
     from cachezoo.console import progress
+    from cachezoo.contest.counting import Count
     from cachezoo.evaluation.flash_cache.asked import FlashAsked, flash_problem_of, geometry_by_reads
     from cachezoo.evaluation.flash_cache.model import geometry_of, open_bundles
     from cachezoo.evaluation.flash_cache.rate import parse_rates
@@ -87,7 +87,7 @@ def flash(
     given = _geometry(segment, block)
     asked = FlashAsked(
         capacity=Size.parse(capacity), rates=parse_rates(write_rate), policies=_policies(policy, bool(bundle)),
-        prefetch=_modes(prefetch), cost=DiskHead(seek_ms, disk_mib_s), warmup=_warmup(warmup), rated_dwpd=rated_dwpd,
+        prefetch=_modes(prefetch), cost=DiskHead(seek_ms, disk_mib_s), count=Count(counted), rated_dwpd=rated_dwpd,
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
@@ -181,15 +181,6 @@ def _geometry(segment: str | None, block: str | None) -> "Geometry | None":
     return Geometry(*(int(size.number * BYTES[size.unit]) for size in sizes.values()))
 
 
-def _warmup(text: str) -> int | None:
-    if text == "auto":
-        return None
-    if len(text) <= DIGITS and text[:1] not in ("+", "-") and (found := whole(text)) is not None:
-        return found
-    message = f"--warmup {text!r}: give a number of requests, or auto"
-    raise ConfigError(message)
-
-
 def _decided(bundles: "FlashBundles", trace: "Trace", asked: "FlashAsked") -> "FlashModel":
     from cachezoo.evaluation.flash_cache.model import decide
     from cachezoo.flash.modes import ML_MODES
@@ -204,7 +195,7 @@ def _values(name: str, trace: "Trace", found: "FlashTable", models: Sequence["Fl
         "trace": name,
         "trace_id": trace.meta.trace_id,
         "requests": found.requests,
-        "warmup_requests": windows.warmup,
+        "warmup_requests": windows.first,
         "seconds": found.seconds,
         "clock": found.clock,
         "time_scale": found.scale,
@@ -335,7 +326,7 @@ def _notes(found: "FlashTable", asked: "FlashAsked") -> list[str]:
         )
     lines = [
         busy,
-        f"Counted after {windows.warmup:,} of {found.requests:,} requests, SSD writes from the first on; cached in "
+        f"Counted after {windows.first:,} of {found.requests:,} requests, SSD writes from the first on; cached in "
         f"segments of {human(geometry.segment_bytes)}, prefetched within blocks of {human(geometry.block_bytes)}; "
         "each policy's setting is the best on this very trace that keeps the limit, of those set to the limit and to "
         "halves of it until that no longer helps.",

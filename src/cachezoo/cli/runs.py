@@ -28,8 +28,14 @@ Policies = Annotated[
         "default lru.",
     ),
 ]
-Warmup = Annotated[
-    str, typer.Option(help="Page accesses before counting; auto: until LRU has filled the cache, 10 to 33 % of them.")
+Counted = Annotated[
+    str,
+    typer.Option(
+        "--count",
+        "--warmup",
+        help="From where on to count: half: the second half of the trace; auto: from where LRU has filled the cache, "
+        "after 10 to 33 % of it; all; 25%, 60s or 1000: from that share, time, or page access or request on.",
+    ),
 ]
 WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
 UnitOption = Annotated[str, typer.Option("--unit", help="What one admission decision covers: page, segment, request.")]
@@ -54,13 +60,14 @@ def _device(given: str | None) -> "AnalyticDevice | None":
 
 
 def asked_of(
-    warmup: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO
+    count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO
 ) -> "Asked":
     """How the policies run, from the options; what is unknown is refused before anything is read."""
+    from cachezoo.contest.counting import Count
     from cachezoo.evaluation.sweep import Asked
     from cachezoo.policies.stream import known_unit, known_writes
 
-    return Asked(warmup, known_writes(writes), known_unit(unit), _device(device), decision_us, reading)
+    return Asked(Count(count), known_writes(writes), known_unit(unit), _device(device), decision_us, reading)
 
 
 def sizes_of(given: list[str] | None, default: str) -> list[str]:
@@ -125,10 +132,10 @@ def check_sizes(bench: "Bench", ids: list[str], capacities: list[str]) -> None:
 
 def counted_words(rows: list[dict[str, Any]]) -> str:
     """From where on the runs count, in words."""
-    from cachezoo.traces.warmup import counted
+    from cachezoo.contest import counting
 
     warmups = [row["warmup"] for row in rows]
-    return counted(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
+    return counting.counted_words(warmups, [row["warmup"] + row["page_accesses"] for row in rows])
 
 
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:

@@ -60,13 +60,16 @@ def share(
     names: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Of the applications, in place of their files'.")
     ] = None,
-    warmup: Annotated[
+    count: Annotated[
         str,
         typer.Option(
-            help="References before counting; several with commas: of each application; half; auto: until the cache "
-            "could be full, 10 to 33 % of them."
+            "--count",
+            "--warmup",
+            help="From where on to count: half: the second half of all references; auto: from where the cache could be "
+            "full, after 10 to 33 % of them; all; 25% or 1000: from there on; several with commas: of each "
+            "application's own.",
         ),
-    ] = "auto",
+    ] = "half",
     device: Annotated[
         str | None,
         typer.Option(
@@ -106,7 +109,7 @@ def share(
     for remark in mix.remarks:
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(asked)} partitioners, {mix.count} applications", len(asked)) as advance:
-        found = contest(mix, asked, size.pages(mix.n_pages), warmup, models, advance, by is None)
+        found = contest(mix, asked, size.pages(mix.n_pages), count, models, advance, by is None)
     for line in found.left_out:
         err().print(f"note: {line}", soft_wrap=True, markup=False)
     if plot is not None:

@@ -11,13 +11,13 @@ from cachezoo.cli.common import Json, png_path, print_values
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
     Capacities,
+    Counted,
     DecisionUs,
     DeviceOption,
     Plot,
     Policies,
     TracePath,
     UnitOption,
-    Warmup,
     WritesOption,
     asked_of,
     bench_of,
@@ -48,7 +48,7 @@ def simulate(
     trace: TracePath,
     policy: Policies = None,
     capacity: Capacities = None,
-    warmup: Warmup = "auto",
+    counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
     device: DeviceOption = None,
@@ -69,7 +69,7 @@ def simulate(
     ids, plot = known(policy or ["lru"]), png_path(plot)
     capacities = sizes_of(capacity, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(warmup, writes, unit, device, decision_us, reading)
+    asked = asked_of(counted, writes, unit, device, decision_us, reading)
     bench = bench_of(trace, asked, capacities)
     check_sizes(bench, ids, capacities)
     runs = [(own, text) for own in ids for text in capacities]
@@ -102,7 +102,7 @@ def compare(
     bundle: Annotated[
         list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; see flash for others.")
     ] = None,
-    warmup: Warmup = "auto",
+    counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
     device: DeviceOption = None,
@@ -129,7 +129,7 @@ def compare(
     ids, plot = known(policy or []), png_path(plot)
     capacities = sizes_of(capacity, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(warmup, writes, unit, device, decision_us, reading)
+    asked = asked_of(counted, writes, unit, device, decision_us, reading)
     if bundle and (asked.writes, asked.unit) != ("back", "page"):
         message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
         raise ConfigError(message)
@@ -179,14 +179,16 @@ def _after(before: int, advance: "Advance") -> "Advance":
 
 
 def _bundle_rows(path: Path, bench: "Bench", capacities: list[str], asked: "Asked") -> list[dict[str, Any]]:
+    from cachezoo.contest.counting import first_access
     from cachezoo.evaluation.bundle import simulate_bundle
-    from cachezoo.policies.simulate import capacity_of, counted_from
+    from cachezoo.policies.simulate import capacity_of
 
     rows = []
     for text in capacities:
-        pages = bench.simulator.pages
+        trace, pages = bench.simulator.trace, bench.simulator.pages
         size = capacity_of(text, pages)
-        found = simulate_bundle(path, bench.simulator.trace, pages, size, counted_from(asked.warmup, pages, size))
+        first = first_access(pages, asked.count, size, trace.time_us)
+        found = simulate_bundle(path, trace, pages, size, first)
         rows.append(bench.row("model", found, asked.decision_us))
     return rows
 
@@ -196,7 +198,7 @@ def sweep(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Canonical or raw traces.")],
     capacity: Capacities = None,
     policy: Annotated[list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic.")] = None,
-    warmup: Warmup = "auto",
+    counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
     device: DeviceOption = None,
@@ -223,7 +225,7 @@ def sweep(
         check_file(out)
     capacities = sizes_of(capacity, "1%,2%,5%,10%,20%")
     reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)
-    asked = asked_of(warmup, writes, unit, device, decision_us, reading)
+    asked = asked_of(counted, writes, unit, device, decision_us, reading)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
         rows = run(traces, ids, capacities, asked, workers, advance)
     if out is not None:

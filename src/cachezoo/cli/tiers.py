@@ -9,7 +9,7 @@ import typer
 
 from cachezoo.cli.common import Json, png_path
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
-from cachezoo.cli.runs import TracePath
+from cachezoo.cli.runs import Counted, TracePath
 from cachezoo.cli.tables import print_rows
 from cachezoo.errors import ConfigError
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 DEFAULT_BY = "hca,l2arc,lru | lru,arc | rejectx+lru,promotion: lru | rejectx+fifo,inclusive: lru | lru"
-HALF = "half"
 BRACKETS = re.compile(r"\([^()]*\)")
 PARTED = re.compile(r"[|+:]")
 NAME = re.compile(r"[A-Za-z]\w*")
@@ -52,9 +51,7 @@ def tiers(
     prices: Annotated[
         str | None, typer.Option("--prices", metavar="PRICES", help="A YAML file, or a name in conf/prices.")
     ] = None,
-    warmup: Annotated[
-        str, typer.Option(help="Page accesses before counting; half: the first half of the trace.")
-    ] = HALF,
+    counted: Counted = "half",
     loop: Annotated[
         Literal["auto", "closed", "open", "alone"],
         typer.Option(
@@ -77,6 +74,7 @@ def tiers(
     All hierarchies get the same RAM and the same SSD. Beside them runs the RAM of each without an SSD.
     """
     from cachezoo.console import progress
+    from cachezoo.contest.counting import Count, first_access
     from cachezoo.sizes import Size
     from cachezoo.tiers.judged import contest, steps, terms_of
     from cachezoo.tiers.prices import load_prices
@@ -90,7 +88,8 @@ def tiers(
     ram_pages, ssd_pages = (size.pages(ts.pages.n_pages) for size in sizes)
     if not any(own.has_ssd for own in hierarchies):
         ssd_pages = 0
-    terms = terms_of(ts, models, paid, first_of(warmup, ts), None if loop == "auto" else loop)
+    first = first_access(ts.pages, Count(counted), ram_pages, ts.trace.time_us)
+    terms = terms_of(ts, models, paid, first, None if loop == "auto" else loop)
     decisions = _decisions(opened, ts)
     with progress(f"{len(hierarchies)} hierarchies on {trace.name}", steps(hierarchies)) as advance:
         found = contest(ts, hierarchies, ram_pages, ssd_pages, terms, advance, decisions)
@@ -205,20 +204,6 @@ def device_of(given: str | None) -> "AnalyticDevice | RealDevice":
         if isinstance(device, RealDevice):
             return device
     return models_of(given)
-
-
-def first_of(warmup: str, ts: "TierStream") -> int | None:
-    """The page access from which on it counts; None for the trace's second half.
-
-    Raises:
-        ConfigError: no number, or nothing would be left to count.
-    """
-    if warmup == HALF:
-        return None
-    if not (warmup.isascii() and warmup.isdigit() and len(warmup) <= len(str(len(ts))) and int(warmup) < len(ts)):
-        message = f"--warmup {warmup[:40]!r}: give {HALF}, or page accesses below {len(ts)}"
-        raise ConfigError(message)
-    return int(ts.pages.request_start[ts.request_of[int(warmup)]])
 
 
 def _device_name(given: str | None) -> str:

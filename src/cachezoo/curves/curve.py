@@ -10,7 +10,6 @@ import numpy.typing as npt
 from cachezoo.errors import ConfigError
 from cachezoo.policies.engine import check_capacity
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.warmup import auto_warmups
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -89,8 +88,3 @@ def rising(capacities: Sequence[int] | I64) -> I64:
         raise ConfigError(message)
     check_capacity(int(sizes[0]))
     return sizes
-
-
-def counted_after(pages: PageAccesses, capacities: I64, warmup: int | None) -> I64:
-    """int64[k]: where each capacity's count begins: there, or with None after the warm-up of its own."""
-    return auto_warmups(pages, capacities) if warmup is None else np.full(len(capacities), warmup, np.int64)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from cachezoo.console import Advance
+from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.curves.curve import I64, Curve, rising
 from cachezoo.curves.exact import LRU, lru_curve, simulated_curve
 from cachezoo.curves.sampling import draw, sampled_curve
@@ -13,7 +14,7 @@ from cachezoo.traces.pages import PageAccesses
 
 def curves(
     pages: PageAccesses, policies: Sequence[str], capacities: Sequence[int] | I64, *, most_accesses: int | None = None,
-    rate: float | None = None, warmup: int | None = None, seed: int = 0, advance: Advance | None = None,
+    rate: float | None = None, count: Count = SECOND_HALF, seed: int = 0, advance: Advance | None = None,
 ) -> list[Curve]:  # fmt: skip
     """Page hit ratios of policies over the size of the cache, each size counted after its own warm-up.
 
@@ -24,7 +25,7 @@ def curves(
         most_accesses: of a longer trace, policies are simulated on a sample of about so many page accesses; LRU stays
             exact, and what the others differ from it is what the sample measures. None simulates all accesses.
         rate: take a sample of this part of the pages for all policies, LRU too, whatever the length; above 0, below 1.
-        warmup: page accesses before counting at every capacity; None takes each one's own (`auto_warmup`).
+        count: from where on it counts.
         seed: another seed, another sample.
         advance: told (points done, the policy at work); there are policies times capacities.
 
@@ -41,7 +42,7 @@ def curves(
         _samples(entries)
     sample = draw(pages, share, seed) if share < 1 else None
     wanted = sample is not None or any(entry.id == LRU for entry in entries)
-    beside = lru_curve(pages, sizes, warmup) if rate is None and wanted else None
+    beside = lru_curve(pages, sizes, count) if rate is None and wanted else None
     found = []
     for k, entry in enumerate(entries):
 
@@ -53,9 +54,9 @@ def curves(
         if entry.id == LRU and beside is not None:
             found.append(beside)
         elif sample is None:
-            found.append(simulated_curve(entry, pages, sizes, warmup, told))
+            found.append(simulated_curve(entry, pages, sizes, count, told))
         else:
-            found.append(sampled_curve(sample, entry, pages, sizes, warmup, beside, told))
+            found.append(sampled_curve(sample, entry, pages, sizes, count, beside, told))
     return found
 
 

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.console import Advance
-from cachezoo.curves.curve import F64, I64, Curve, counted_after, rising
+from cachezoo.contest.counting import SECOND_HALF, Count, first_accesses
+from cachezoo.curves.curve import F64, I64, Curve, rising
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.spatial import accesses_of, drawn_groups
@@ -148,7 +149,7 @@ def misses_of(entry: Policy) -> Misses:
 
 
 def sampled_curve(
-    sample: Sample, entry: Policy, pages: PageAccesses, capacities: Sequence[int] | I64, warmup: int | None = None,
+    sample: Sample, entry: Policy, pages: PageAccesses, capacities: Sequence[int] | I64, count: Count = SECOND_HALF,
     beside: Curve | None = None, advance: Advance | None = None,
 ) -> Curve:  # fmt: skip
     """A policy's curve and its standard error from a sample.
@@ -158,7 +159,7 @@ def sampled_curve(
         entry: the policy.
         pages: page accesses of the whole trace.
         capacities: int[k] pages of the whole trace, in any order.
-        warmup: as of `cachezoo.curves.exact.lru_curve`.
+        count: as of `cachezoo.curves.exact.lru_curve`.
         beside: LRU's exact curve at these capacities. With it the sample only measures by how much the policy differs
             from LRU, which it does better: what a sample has too much or too little of, both get.
         advance: told the capacities done.
@@ -167,7 +168,7 @@ def sampled_curve(
         ConfigError: no capacity, or one that the policy cannot have in the sample.
     """
     sizes = rising(capacities)
-    first = counted_after(pages, sizes, warmup)
+    first = first_accesses(pages, count, sizes)
     parts = (sample.whole, *sample.groups)
     found = np.empty((len(parts), len(sizes)), np.float64)
     counts = [misses_of(entry)] if beside is None else [misses_of(entry), misses_of(policy("lru"))]

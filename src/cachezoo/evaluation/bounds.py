@@ -4,20 +4,21 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.contest.counting import SECOND_HALF, Count, first_access
 from cachezoo.evaluation.sweep import Bench
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
 from cachezoo.policies.registry import OPTIMUM, policy
-from cachezoo.policies.simulate import capacity_of, counted_from
+from cachezoo.policies.simulate import capacity_of
 
 
-def bounds_row(bench: Bench, capacity: str, warmup: str) -> dict[str, Any]:
+def bounds_row(bench: Bench, capacity: str, count: Count = SECOND_HALF) -> dict[str, Any]:
     """Bounds at one capacity.
 
     Args:
         bench: the trace, with its response times where a device is given.
         capacity: pages, or N% of the distinct pages.
-        warmup: page accesses simulated before counting, or ``auto``.
+        count: from where on the trace counts.
 
     Returns:
         JSON values: `capacity`, `warmup`; `optimum` and `static_hindsight`, page hit ratios; `byte_hit_ratio_lower` and
@@ -32,7 +33,7 @@ def bounds_row(bench: Bench, capacity: str, warmup: str) -> dict[str, Any]:
     """
     pages = bench.simulator.pages
     size = capacity_of(capacity, pages)
-    first = counted_from(warmup, pages, size)
+    first = first_access(pages, count, size, bench.simulator.trace.time_us)
     stream = bench.simulator.stream(policy(OPTIMUM))
     counted = np.arange(len(stream)) >= first
     row: dict[str, Any] = {"capacity": size, "warmup": first}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from cachezoo import paths
 from cachezoo.console import progress
 from cachezoo.contest.blocks import block_means
+from cachezoo.contest.counting import first_access
 from cachezoo.contest.gap import gap
 from cachezoo.contest.lead import mean_of, ratio_of
 from cachezoo.devices.responses import one_provenance, read_responses
@@ -25,7 +26,6 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.systems.page_case import PageCase
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.store import read_pages, read_trace
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -43,7 +43,7 @@ class _Bench:
         self.times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
         fraction = self.settings.capacity_fraction
         capacity = parse_capacity(f"{100 * fraction}%", pages.n_pages)
-        warmup = auto_warmup(pages, capacity)
+        warmup = first_access(pages)
         self.case = PageCase(category, key, trace, pages, fraction, capacity, warmup, params.label.benefit)
         self.simulator = Simulator(trace, pages)
 

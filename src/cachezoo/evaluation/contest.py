@@ -17,6 +17,7 @@ from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import average, mean_of
 from cachezoo.errors import ConfigError, no_trace
 from cachezoo.flash.geometry import label_of
@@ -32,7 +33,6 @@ from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -122,7 +122,7 @@ def page_gains(bundle: Bundle, trace: Trace, fraction: float) -> F64:
     """float64[m]: 1 for each page hit after the warm-up."""
     pages = expand_pages(trace)
     capacity = capacity_pages(fraction, pages.n_pages)
-    warmup = auto_warmup(pages, capacity)
+    warmup = first_access(pages)
     part = SYSTEMS[bundle.kind].page_bundle
     assert part is not None
     run = part.load()(bundle.serving(), bundle.id, trace, pages, capacity, warmup)
@@ -143,7 +143,7 @@ def flash_gains(params: "Params", bundle: Bundle, trace: Trace, category: str) -
     serving, (threshold, mode) = bundle.serving(), flash_setting(bundle)
     scores = serving.scores(serving.features(batch_of(trace)))
     run = problem.run(scores >= threshold, None if mode == NONE else beside(problem, mode))
-    return -1e3 * problem.dt_seconds(run)[problem.warmup :]
+    return -1e3 * problem.dt_seconds(run)[problem.first :]
 
 
 def decision_us(bundle: Bundle, trace: Trace) -> float:

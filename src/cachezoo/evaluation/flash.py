@@ -170,7 +170,7 @@ def evaluate_test(trace: Trace, models: Models, chosen: Baselines, settings: Set
     return FlashTrace(
         figures=describe(trace, problem, opt[NO_PREFETCH]),
         opt_eviction_ages={mode: labels.episodes.age for mode, labels in opt.items()},
-        warmup_request=bench.windows.warmup,
+        warmup_request=bench.windows.first,
         windows=Windows(
             count=bench.windows.count,
             seconds=bench.windows.seconds,

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo.console import Advance
+from cachezoo.contest.counting import SECOND_HALF, Count, first_access
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.jobs import processes
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import policy
-from cachezoo.policies.simulate import Simulator, capacity_of, counted_from
+from cachezoo.policies.simulate import Simulator, capacity_of
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
 
@@ -24,7 +25,7 @@ class Asked:
     """How every policy of a sweep is run.
 
     Attributes:
-        warmup: page accesses simulated before counting, or ``auto``.
+        count: from where on a trace counts.
         writes: what a write does, see `cachezoo.policies.stream.Stream`.
         unit: what one admission decision covers.
         device: whose response times to report; None reports none.
@@ -33,7 +34,7 @@ class Asked:
         quiet: whether what is doubtful of the traces has been said.
     """
 
-    warmup: str = "auto"
+    count: Count = SECOND_HALF
     writes: Writes = "back"
     unit: Unit = "page"
     device: AnalyticDevice | None = None
@@ -113,7 +114,8 @@ def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
     pages = bench.simulator.pages
     size = capacity_of(capacity, pages)
     entry = policy(policy_id)
-    found = bench.simulator.run(entry, size, counted_from(asked.warmup, pages, size))
+    first = first_access(pages, asked.count, size, bench.simulator.trace.time_us)
+    found = bench.simulator.run(entry, size, first)
     return bench.row(entry.kind, found, asked.decision_us)
 
 

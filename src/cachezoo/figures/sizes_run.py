@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cachezoo import paths
 from cachezoo.console import progress
+from cachezoo.contest.counting import first_access
 from cachezoo.devices.responses import read_responses
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import TrainingError
@@ -24,7 +25,6 @@ from cachezoo.settings.data import Roles
 from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_pages, read_trace
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -76,7 +76,7 @@ def trace_runs(category: str, key: str, model: TrainedModel, settings: Settings)
     decision_us = settings.decision_us["caching"]
     for fraction in settings.sizes:
         capacity = capacity_pages(fraction, pages.n_pages)
-        warmup = auto_warmup(pages, capacity)
+        warmup = first_access(pages)
         for name in (*classics(), OPTIMUM):
             kind: Kind = "bound" if name == OPTIMUM else "classic"
             yield _row(key, fraction, kind, simulator.run(name, capacity, warmup), times)

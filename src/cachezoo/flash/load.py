@@ -26,15 +26,15 @@ class LoadWindows:
     """Equal windows of time over the requests after the warm-up.
 
     Attributes:
-        warmup: requests before the first window.
-        of: int64[n - warmup] window of each request.
+        first: request at which the first window begins.
+        of: int64[n - first] window of each request.
         count: windows.
         seconds: length of a window, in the trace's own seconds.
         reads: mean reads in a window.
         days: length of the whole trace in recorded days.
     """
 
-    warmup: int
+    first: int
     of: I64
     count: int
     seconds: float
@@ -73,7 +73,7 @@ def load_windows(time_us: I64, problem: FlashProblem, flash: FlashPolicy, scale:
         flash: `policy.flash`.
         scale: `time_scale` of the trace.
     """
-    warmup = problem.warmup
+    warmup = problem.first
     times = (time_us[warmup:] - time_us[warmup]) / 1e6
     span = max(float(times[-1]), 1e-6)
     reads = int(np.count_nonzero(problem.read[warmup:]))
@@ -92,5 +92,5 @@ def load_curve(dt: F64, windows: LoadWindows) -> F64:
         dt: float64[n] disk-head seconds of each request.
         windows: the cut.
     """
-    total = np.bincount(windows.of, dt[windows.warmup :], minlength=windows.count)
+    total = np.bincount(windows.of, dt[windows.first :], minlength=windows.count)
     return total.astype(np.float64) / windows.seconds

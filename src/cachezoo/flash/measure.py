@@ -30,7 +30,7 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: i
         windows: the cut.
         disks: backend disks, None where none are configured.
     """
-    after = slice(windows.warmup, None)
+    after = slice(windows.first, None)
     dt, write_dt = problem.dt_seconds(run), problem.write_dt_seconds()
     read, ios = problem.read[after], run.io_segments[after]
     curve, write_curve = load_curve(dt, windows), load_curve(write_dt, windows)

@@ -241,8 +241,8 @@ def best_without_model(
 
 def _figures(problems: Sequence[FlashProblem], tuned: list[Tuned]) -> ModeFigures:
     pairs = list(zip(problems, tuned, strict=True))
-    seconds = sum(float(problem.dt_seconds(own.run)[problem.warmup :].sum()) for problem, own in pairs)
-    reads = sum(int(problem.read[problem.warmup :].sum()) for problem in problems)
+    seconds = sum(float(problem.dt_seconds(own.run)[problem.first :].sum()) for problem, own in pairs)
+    reads = sum(int(problem.read[problem.first :].sum()) for problem in problems)
     accept_all = sum(problem.accept_all.segment_writes for problem in problems)
     return ModeFigures(
         mean_dt=seconds / max(1, reads),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.counting import SECOND_HALF
 from cachezoo.errors import TraceError
 from cachezoo.kernels.flash import DiskHead, FlashRun, Prefetch, simulate_flash, simulate_rejectx
 from cachezoo.kernels.segments import Geometry, SegmentAccesses, expand_segments
@@ -13,8 +14,6 @@ from cachezoo.traces.table import OP_READ, Trace
 
 Bool = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
-EARLIEST_WARMUP = 10
-LATEST_WARMUP = 3
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,7 @@ class FlashProblem:
         accept_all: the run that admits everything, without prefetch.
         budget: segment writes allowed.
         tolerance: how near to the budget a policy must come, relative.
+        first: request from which on it counts.
     """
 
     accesses: SegmentAccesses
@@ -40,15 +40,10 @@ class FlashProblem:
     accept_all: FlashRun
     budget: float
     tolerance: float
+    first: int
 
     def __len__(self) -> int:
         return len(self.read)
-
-    @property
-    def warmup(self) -> int:
-        """First request that counts: AcceptAll has filled the cache, within a tenth and a third of the trace."""
-        n = len(self)
-        return int(np.clip(self.accept_all.filled_at, n // EARLIEST_WARMUP, n // LATEST_WARMUP))
 
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
         """Simulate one decision per request, bool[n], and what an admitted miss fetches beside."""
@@ -86,4 +81,5 @@ def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> Flas
     accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), capacity, lru=lru)
     cost = DiskHead(flash.seek_ms, flash.rate_mib_s)
     budget = accept_all.segment_writes * label.write_budget
-    return FlashProblem(accesses, read, capacity, geometry, cost, lru, accept_all, budget, label.budget_tolerance)
+    tolerance, first = label.budget_tolerance, SECOND_HALF.place(len(trace), 0)
+    return FlashProblem(accesses, read, capacity, geometry, cost, lru, accept_all, budget, tolerance, first)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import BYPASSED
 from cachezoo.policies.accounting import Simulation, account
 from cachezoo.policies.engine import Run, check_capacity
@@ -16,7 +15,6 @@ from cachezoo.policies.stream import Stream, Unit, Writes, build_stream
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, Trace
-from cachezoo.traces.warmup import AUTO, auto_warmup
 
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
@@ -34,21 +32,6 @@ def parse_capacity(text: str, n_pages: int) -> int:
 def capacity_of(text: str, pages: PageAccesses) -> int:
     """Pages of a size, as `parse_capacity`, of a trace."""
     return parse_capacity(text, pages.n_pages)
-
-
-def counted_from(text: str, pages: PageAccesses, capacity: int) -> int:
-    """Page accesses before counting, from ``"auto"`` or a number.
-
-    Raises:
-        ConfigError: not a number, or nothing would be left to count.
-    """
-    if text == AUTO:
-        return auto_warmup(pages, capacity)
-    m = len(pages.page_ids)
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(m)) and int(text) < m):
-        message = f"warmup {text[:40]!r}: give {AUTO} or page accesses below {m}"
-        raise ConfigError(message)
-    return int(text)
 
 
 class Simulator:

@@ -1,8 +1,7 @@
 """A trace in two halves: the first warms the caches and chooses, all figures are of the second.
 
 So every size is counted on the same accesses, after its own warm-up is over (at most a third of the trace), and no
-policy is quoted on what it was chosen on. `cachezoo simulate --warmup` with the access at which the second half begins
-gives the same figures.
+policy is quoted on what it was chosen on. `cachezoo simulate` gives the same figures.
 """
 
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.contest.blocks import block_means, blocks_in
+from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import Interval, mean_of
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.service import ServiceTimes
@@ -91,8 +91,8 @@ class Bench:
         """Take a trace."""
         self.trace, self.pages = trace, pages
         m = len(pages.page_ids)
-        self.first_request = int(np.searchsorted(pages.request_start[:-1], m // 2, side="right")) - 1
-        self.half = int(pages.request_start[self.first_request])
+        self.half = first_access(pages)
+        self.first_request = int(np.searchsorted(pages.request_start[:-1], self.half, side="right")) - 1
         self.blocks = blocks_in(m - self.half)
         self.times = ServiceTimes.of(trace, t_hdd_us(trace, device.hdd), t_ssd_us(trace, device.ssd))
         self._simulator = Simulator(trace, pages)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.counting import AUTO, Count, first_accesses
 from cachezoo.curves.sampling import Part, draw
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import OPTIMUM, policy
@@ -15,7 +16,6 @@ from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES
 from cachezoo.recommend.candidates import chosen as choose
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.warmup import auto_warmups
 
 if TYPE_CHECKING:
     from cachezoo.console import Advance
@@ -92,7 +92,7 @@ def contest(
         advance: told (runs done, the policy at work).
         most: page accesses above which a sample of the pages is drawn, with as small a part of each capacity.
     """
-    part, warmups = _drawn(bench.pages, most), auto_warmups(bench.pages, capacities).tolist()
+    part, warmups = _drawn(bench.pages, most), first_accesses(bench.pages, Count(AUTO), capacities).tolist()
     m, sizes = len(bench.pages.page_ids), len(capacities)
     ids = tuple(one.id for one in CANDIDATES)
     edges = np.linspace(bench.half, m, bench.blocks + 1).astype(np.int64).tolist() if bench.blocks else []

@@ -196,8 +196,8 @@ def why_policy(found: "Recommendation") -> str:
             f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
             f"{lead.blocks} time blocks; lead {figures}{unsure}."
         )
-    least = points(LEAST_HITS, False)
-    return f"LRU, the simplest: {name}, which the first half chose, leads by under {least} points on the second ({figures})."
+    least = f"under {points(LEAST_HITS, False)} points"
+    return f"LRU, the simplest: {name}, which the first half chose, leads by {least} on the second ({figures})."
 
 
 def how_sure(found: "Recommendation") -> str:
@@ -346,7 +346,7 @@ def commands(found: "Recommendation") -> list[str]:
     policy = shlex.quote(row.ran.policy)
     device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
     whole = row.capacity >= found.bench.pages.n_pages
-    again = f"--capacity {'100%' if whole else typed(row.capacity)} --warmup {found.bench.half}"
+    again = f"--capacity {'100%' if whole else typed(row.capacity)}"
     lines = [
         f"cachezoo simulate {trace} --policy {policy} {again}{device}",
         f"cachezoo compare {trace} {again}{device}",

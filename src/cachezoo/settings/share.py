@@ -19,7 +19,6 @@ class SharePolicy(Strict):
         sizes: of the cache, as parts of the summed footprint of a mix's applications; rising.
         order: how the references of a mix follow each other: `auto`: by the traces' clocks where all have one, or else
             in `lockstep`, one of each in turn.
-        warmup: what does not count: `auto`: until the cache has filled, a tenth to a third; or `half`.
         pairs: of so many pairs of categories, at most, mixes are made of two.
         families: ways to share by name, each with what validation may choose from; `equal` is one of them.
         bounds: ways that know the future, by name: nothing to run, only to be compared with.
@@ -28,7 +27,6 @@ class SharePolicy(Strict):
 
     sizes: list[Part] = Field(min_length=1, max_length=100)
     order: Literal["auto", "lockstep"]
-    warmup: Literal["auto", "half"]
     pairs: int = Field(ge=0, le=1000)
     families: dict[str, Texts]
     bounds: dict[str, str]

@@ -11,10 +11,10 @@ from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.sharing.bench import Bench
+from cachezoo.sharing.counting import Counting, counting
 from cachezoo.sharing.judged import Judged, Times, judge
 from cachezoo.sharing.mix import Mix
 from cachezoo.sharing.partition import Asked, TooSmall
-from cachezoo.sharing.warmup import Counting, counting
 from cachezoo.sizes import human_pages
 
 F64 = npt.NDArray[np.float64]
@@ -54,7 +54,7 @@ def usual_times(mix: Mix, device: AnalyticDevice) -> Times:
 
 
 def contest(
-    mix: Mix, asked: Sequence[Asked], pages: int, warmup: str, device: AnalyticDevice, advance: Advance,
+    mix: Mix, asked: Sequence[Asked], pages: int, count: str, device: AnalyticDevice, advance: Advance,
     leave_out: bool = False,
 ) -> Contest:  # fmt: skip
     """Run partitioners on the same mix and cache.
@@ -63,17 +63,17 @@ def contest(
         mix: the applications, with their traces.
         asked: the partitioners.
         pages: of the whole cache.
-        warmup: as `counting` takes it.
+        count: as `counting` takes it.
         device: whose disk holds the pages.
         advance: told the partitioners done.
         leave_out: leave out partitioners that cannot have so small a cache, while others can.
 
     Raises:
-        ConfigError: the cache holds more than all pages, is too small or too large for a partitioner, the warm-up
-            leaves nothing, or fragments of partitioners differ.
+        ConfigError: the cache holds more than all pages, is too small or too large for a partitioner, nothing
+            counts, or fragments of partitioners differ.
     """
     _check(mix, asked, pages)
-    bench, counted, times = Bench(mix), counting(mix, warmup, pages), usual_times(mix, device)
+    bench, counted, times = Bench(mix), counting(mix, count, pages), usual_times(mix, device)
     rows, small = list[Judged](), dict[Asked, TooSmall]()
     for done, one in enumerate(asked):
         advance(done, str(one))

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from cachezoo.contest.blocks import blocks_in
 from cachezoo.contest.lead import Lead, Mean, mean_of, saving
 from cachezoo.sharing.bench import Bench
+from cachezoo.sharing.counting import Counting
 from cachezoo.sharing.mix import Mix
 from cachezoo.sharing.partition import Asked, Shared
-from cachezoo.sharing.warmup import Counting
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from cachezoo.sharing.counting import Counting
 from cachezoo.sharing.mix import Mix
-from cachezoo.sharing.warmup import Counting
 
 EARLY = 0.5  # of the run: an application that ends before it leaves the cache to the others for most of the time
 FEW = 0.25  # of an application's references

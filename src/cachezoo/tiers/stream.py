@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.counting import first_access
 from cachezoo.kernels.outcome import WRITE
 from cachezoo.kernels.tier_buffer import BLOCK_PAGES, Places, places
 from cachezoo.policies.stream import Stream, build_stream
@@ -50,7 +51,7 @@ class TierStream:
     @property
     def second_half(self) -> int:
         """The page access that the second half counts from: the first of the request that it begins in."""
-        return int(self.pages.request_start[self.request_of[len(self) // 2]])
+        return first_access(self.pages)
 
     @property
     def span_pages(self) -> int:

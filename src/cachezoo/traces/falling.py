@@ -11,9 +11,9 @@ def unlike(warmups: Sequence[int], capacities: Sequence[int]) -> str:
         capacities: of each figure.
     """
     pairs = {*zip(capacities, warmups, strict=True)}
-    if len({*warmups}) == 1 or len(pairs) > len({*capacities}):  # of several traces there is no one --warmup
+    if len({*warmups}) == 1 or len(pairs) > len({*capacities}):  # of several traces there is no one --count
         return ""
     return (
         "each size is counted after its own warm-up, so a larger cache may show a lower ratio; "
-        f"--warmup {max(warmups)} counts all alike"
+        "--count half counts all alike"
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.evaluation.flash_cache.rate import WriteRate
 from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED
@@ -35,8 +36,7 @@ class FlashAsked:
             one of their prefetch bundle.
         geometry: None takes the bundles', or by the trace's reads `BLOCKS` or `OBJECTS`.
         cost: of a disk's I/O.
-        warmup: requests simulated before counting; None: until AcceptAll has filled the cache, a tenth of the trace at
-            least, a third at most.
+        count: from where on the trace's requests count; for `auto` AcceptAll fills the cache.
         rated_dwpd: drive writes a day that the SSD is rated for over five years.
     """
 
@@ -46,19 +46,8 @@ class FlashAsked:
     prefetch: Sequence[str] | None = None
     geometry: Geometry | None = None
     cost: DiskHead = DISK
-    warmup: int | None = None
+    count: Count = SECOND_HALF
     rated_dwpd: float = 1.0
-
-
-@dataclass(frozen=True)
-class _Counted(FlashProblem):
-    """A problem that is counted from a given request on; None: as any."""
-
-    from_request: int | None = None
-
-    @property
-    def warmup(self) -> int:
-        return super().warmup if self.from_request is None else self.from_request
 
 
 def geometry_by_reads(trace: Trace) -> Geometry:
@@ -72,7 +61,7 @@ def flash_problem_of(trace: Trace, geometry: Geometry, asked: FlashAsked) -> Fla
 
     Raises:
         TraceError: the trace has no reads.
-        ConfigError: the cache is smaller than a segment, or the warm-up as long as the trace.
+        ConfigError: the cache is smaller than a segment, or nothing would be left to count.
     """
     read = trace.op == OP_READ
     if not read.any():
@@ -80,12 +69,10 @@ def flash_problem_of(trace: Trace, geometry: Geometry, asked: FlashAsked) -> Fla
         raise TraceError(message)
     accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
     capacity = capacity_segments(asked.capacity, accesses.n_segments, geometry)
-    if asked.warmup is not None and asked.warmup >= len(trace):
-        message = f"--warmup {asked.warmup}: the trace has {len(trace)} requests; give fewer, or auto"
-        raise ConfigError(message)
     accept_all = simulate_flash(accesses, read, np.ones(len(read), np.bool_), capacity)
     cost, budget = asked.cost, float(accept_all.segment_writes)
-    return _Counted(accesses, read, capacity, geometry, cost, True, accept_all, budget, TOLERANCE, asked.warmup)
+    first = asked.count.place(len(trace), accept_all.filled_at, trace.time_us)
+    return FlashProblem(accesses, read, capacity, geometry, cost, True, accept_all, budget, TOLERANCE, first)
 
 
 def capacity_segments(size: Size, n_segments: int, geometry: Geometry) -> int:

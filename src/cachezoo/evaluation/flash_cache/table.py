@@ -230,7 +230,7 @@ class _Bench:
             knob=tuned.knob if known or kind == MODEL else None,
             written_bytes_s=written / self.seconds if self.clock else None,
             written_share=load.writes_of_accept_all,
-            disk_ms_per_read=1e3 * load.read_dt_s / max(1, int(np.count_nonzero(problem.read[windows.warmup :]))),
+            disk_ms_per_read=1e3 * load.read_dt_s / max(1, int(np.count_nonzero(problem.read[windows.first :]))),
             disks_busy=load.read_dt.mean if self.clock else None,
             disks_busy_interval=load.read_dt_mean_interval if self.clock else None,
             disks_busy_peak=load.read_dt.peak if self.clock else None,

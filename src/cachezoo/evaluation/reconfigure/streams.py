@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.counting import first_access
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
 from cachezoo.traces.mixing import Turn, in_turns, sources
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.traces.warmup import auto_warmup
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -128,7 +128,7 @@ def changing(name: str, parts: Sequence[Part], requests: int, periods: int, frac
     pages = expand_pages(trace)
     capacity = capacity_pages(fraction, round(_own_pages(trace, pages) / len(parts)))
     times = ServiceTimes.of(trace, hdd_us, ssd_us)
-    return Changing(name, trace, pages, times, phases, capacity, auto_warmup(pages, capacity))
+    return Changing(name, trace, pages, times, phases, capacity, first_access(pages))
 
 
 def _own_pages(trace: Trace, pages: PageAccesses) -> int:

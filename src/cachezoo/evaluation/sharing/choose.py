@@ -14,9 +14,9 @@ from cachezoo.errors import ConfigError
 from cachezoo.evaluation.sharing.bench import MixBench
 from cachezoo.metrics.share import Chosen, Read
 from cachezoo.settings.share import SharePolicy
+from cachezoo.sharing.counting import Counting, counting
 from cachezoo.sharing.judged import Judged, judge
 from cachezoo.sharing.partition import Asked, Shared, TooSmall, parse
-from cachezoo.sharing.warmup import Counting, counting
 
 SECTION = "policy.share"
 SHARED = "shared"
@@ -41,10 +41,10 @@ class Case:
     counting: Counting
 
     @classmethod
-    def of(cls, bench: MixBench, size: float, warmup: str) -> "Case":
+    def of(cls, bench: MixBench, size: float) -> "Case":
         """A cache of a part of the mix's footprint."""
         pages = max(1, round(size * bench.mix.n_pages))
-        return cls(bench, size, pages, counting(bench.mix, warmup, pages))
+        return cls(bench, size, pages, counting(bench.mix, pages=pages))
 
     def run(self, asked: Asked) -> Shared | None:
         """What a partitioner does; None where the cache is too small for it."""
@@ -107,7 +107,7 @@ def tried(bench: MixBench, known: Families, settings: SharePolicy) -> Tried:
     every = dict.fromkeys(asked for own in known.values() for asked in own)
     found: Tried = {}
     for size in settings.sizes:
-        case = Case.of(bench, size, settings.warmup)
+        case = Case.of(bench, size)
         for asked in every:
             shared = case.run(asked)
             found[size, asked] = None if shared is None else read(shared, case.counting)

@@ -27,14 +27,12 @@ class Plan:
         bounds: by name.
         rivals: families and bounds that each row is compared with.
         lines: the family whose split over time is kept; None where none splits.
-        warmup: as of `policy.share`.
     """
 
     chosen: Mapping[float, Mapping[str, Asked]]
     bounds: Mapping[str, Asked]
     rivals: Sequence[str]
     lines: str | None
-    warmup: str
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def judge(bench: MixBench, plan: Plan) -> ShareMix:
     lines: list[Timeline] = []
     mix, counted = bench.mix, 0
     for size, chosen in plan.chosen.items():
-        case = Case.of(bench, size, plan.warmup)
+        case = Case.of(bench, size)
         counted = int(case.counting.counted.sum())
         asked = {**chosen, **plan.bounds}
         every = {one: Ran.of(case, one) for one in dict.fromkeys(asked.values())}

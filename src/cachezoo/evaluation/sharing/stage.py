@@ -71,7 +71,7 @@ def evaluate(settings: Settings) -> ShareMetrics:
     lines = next((name for name in (advised, rival) if name is not None and splits(known[name][0])), None)
     run = {size: {name: asked for name, (asked, _) in own.items()} for size, own in made.items()}
     rivals = [name for name in dict.fromkeys((EQUAL, STATIC, advised, rival)) if name is not None]
-    plan = Plan(run, bounds, rivals, lines, share.warmup)
+    plan = Plan(run, bounds, rivals, lines)
     mixes = _judged(traces, tests, plan)
     return ShareMetrics(
         reason="",

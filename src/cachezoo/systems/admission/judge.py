@@ -112,7 +112,7 @@ def plain_settings(problems: list[FlashProblem], scores: list[F64]) -> list[Plai
 
 def _seconds(problems: list[FlashProblem], runs: list[FlashRun]) -> float:
     pairs = zip(problems, runs, strict=True)
-    return sum(float(problem.dt_seconds(run)[problem.warmup :].sum()) for problem, run in pairs)
+    return sum(float(problem.dt_seconds(run)[problem.first :].sum()) for problem, run in pairs)
 
 
 @dataclass(frozen=True)

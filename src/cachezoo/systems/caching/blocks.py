@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.contest.blocks import BLOCKS
+from cachezoo.contest.counting import first_access
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.warmup import auto_warmup
 
 Bool = npt.NDArray[np.bool_]
 
@@ -22,17 +22,16 @@ def first_requests(pages: PageAccesses, requests: int) -> PageAccesses:
     return PageAccesses(start, pages.page_ids[: start[-1]], pages.n_pages)
 
 
-def judging_requests(pages: PageAccesses, capacity: int, requests: int) -> Bool:
+def judging_requests(pages: PageAccesses, requests: int) -> Bool:
     """bool[n]: requests with a page access in a judging block of a cache's run.
 
     Args:
         pages: a validation trace's.
-        capacity: pages of the cache that is judged.
         requests: it is run on so many of the first.
     """
     run = first_requests(pages, requests)
     judging = np.zeros(len(pages.page_ids) + 1, np.int64)
-    warmup, end = auto_warmup(run, capacity), len(run.page_ids)
+    warmup, end = first_access(run), len(run.page_ids)
     # As `np.array_split` cuts them.
     each, longer = divmod(end - warmup, 2 * BLOCKS)
     edges = warmup + np.arange(2 * BLOCKS + 1) * each + np.minimum(np.arange(2 * BLOCKS + 1), longer)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cachezoo.console import progress
 from cachezoo.contest.blocks import halves
+from cachezoo.contest.counting import first_access
 from cachezoo.kernels.outcome import HIT
 from cachezoo.labels.tags import Labels, Tags
 from cachezoo.models.trained import FittedModel
@@ -27,7 +28,6 @@ from cachezoo.systems.caching.prepared import Prepared
 from cachezoo.systems.caching.serve import CachingServing
 from cachezoo.systems.caching.settings import Judge
 from cachezoo.traces.pages import capacity_pages, percent
-from cachezoo.traces.warmup import auto_warmup
 
 U8 = npt.NDArray[np.uint8]
 F32 = npt.NDArray[np.float32]
@@ -117,7 +117,7 @@ def case_of(part: Prepared, settings: Settings) -> Case:
     labels: Labels = replace(part.labels, tags=tags)
     short = replace(part, trace=part.trace.rows(0, requests), pages=pages, labels=labels)
     capacity = capacity_pages(settings.manager.capacity, pages.n_pages)
-    warmup = auto_warmup(pages, capacity)
+    warmup = first_access(pages)
     names = [*classics(), *tuned_classics(settings.classics), OPTIMUM]
     rivals = {name: hits[warmup:] for name, hits in classic_hits(short, names, capacity)}
     return Case(short, capacity, warmup, rivals, rivals.pop(OPTIMUM))
@@ -179,7 +179,7 @@ def _thresholds(cases: Sequence[Case], teacher: str, outputs: Sequence[F32], set
     options, asked = settings.judge, []
     for case, cached in zip(cases, outputs, strict=True):
         tags = case.part.labels.tags[teacher, percent(settings.manager.capacity)]
-        judging = judging_requests(case.part.pages, case.capacity, options.closed_loop_requests)
+        judging = judging_requests(case.part.pages, options.closed_loop_requests)
         asked.append(cached[tags.consulted & ~judging])
     return thresholds_of(np.concatenate(asked), options.thresholds)
 

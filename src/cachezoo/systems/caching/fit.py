@@ -29,7 +29,7 @@ from cachezoo.systems.caching.networks import Network, write_networks
 from cachezoo.systems.caching.prepared import Prepared, read_prepared
 from cachezoo.systems.caching.sequences import Lane, Sequences, cut_lanes
 from cachezoo.systems.caching.settings import Fit, Model
-from cachezoo.traces.pages import capacity_pages, percent
+from cachezoo.traces.pages import percent
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.training.fitted import Curves, network_weights
 from cachezoo.training.uses import trace_uses
@@ -111,9 +111,7 @@ def choosing_lanes(parts: list[FitTrace], inputs: Inputs, teachers: list[str], s
     """Every validation trace at the manager's capacity, which the verdict is spoken at; what judges does not count."""
     lanes = []
     for own in parts:
-        pages = own.part.pages
-        capacity = capacity_pages(settings.capacity, pages.n_pages)
-        judging = judging_requests(pages, capacity, settings.judged_requests)
+        judging = judging_requests(own.part.pages, settings.judged_requests)
         lanes.append(replace(_lane(own, inputs, teachers, settings, settings.capacity), counts=~judging))
     return lanes
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
+from cachezoo.contest.counting import first_access
 from cachezoo.contest.gap import gap
 from cachezoo.errors import TrainingError
 from cachezoo.jobs import run_all
@@ -32,7 +33,6 @@ from cachezoo.systems.reuse.plan import policy_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -130,7 +130,7 @@ def run(source: Source, fits: Sequence[Sequence[Learned]], settings: Settings) -
     """Run the classics, the optimum, and every seed's cache of each fit on a trace."""
     part = Prepared.read(source.key, source.path)
     capacity = capacity_pages(settings.judge.capacity, part.pages.n_pages)
-    warmup = auto_warmup(part.pages, capacity)
+    warmup = first_access(part.pages)
     simulator = Simulator(part.trace, part.pages)
     rivals = {name: simulator.run(name, capacity, warmup).hit_ratio for name in (*classics(), OPTIMUM)}
     policy = policy_of(settings.model.model_dump(), fit.seeds_of(settings)[0])

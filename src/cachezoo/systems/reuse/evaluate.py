@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from cachezoo import paths
+from cachezoo.contest.counting import first_access
 from cachezoo.contest.gap import gap
 from cachezoo.jobs import spread
 from cachezoo.metrics.base import Judged
@@ -35,7 +36,6 @@ from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.serve import ReuseServing
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -97,7 +97,7 @@ class _Bench:
     def row(self, part: Prepared, fraction: float, seeded: bool) -> ReuseRow:
         """A trace at one capacity; by all seeds and against tuned classics, or by the kept one."""
         capacity = capacity_pages(fraction, part.pages.n_pages)
-        warmup, seen = auto_warmup(part.pages, capacity), part.look(capacity, self.policy)
+        warmup, seen = first_access(part.pages), part.look(capacity, self.policy)
         seeds = len(self.plans) if seeded else 1
         kept = zip(self.plans[:seeds], self.scorers[:seeds], strict=True)
         runs = [seen.serve(score(seen.inputs), plan) for plan, score in kept]

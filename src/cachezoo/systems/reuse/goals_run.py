@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from cachezoo import paths
+from cachezoo.contest.counting import first_access
 from cachezoo.jobs import run_all
 from cachezoo.kernels.outcome import HIT
 from cachezoo.models.forest import forest_scorer, read_forest_text
@@ -40,7 +41,6 @@ from cachezoo.systems.reuse.metrics import Where
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import PageAccesses, capacity_pages
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -104,7 +104,7 @@ def validated(source: Source, settings: Settings) -> list[Hits]:
     simulator = Simulator(part.trace, part.pages)
     for fraction in settings.fit.capacities:
         capacity = capacity_pages(fraction, part.pages.n_pages)
-        warmup = auto_warmup(part.pages, capacity)
+        warmup = first_access(part.pages)
         found.append({name: simulator.run(name, capacity, warmup).hit_ratio for name in ways(settings)})
     return found
 
@@ -143,7 +143,7 @@ class _Counted:
     def rows(self, names: Sequence[str], forests: Mapping[Protocol, Sequence[Learned]], seen: Seen) -> list[GoalRow]:
         """A row of each protocol."""
         low: dict[Protocol, int] = {
-            "trained": auto_warmup(self.part.pages, self.capacity),
+            "trained": first_access(self.part.pages),
             "retrained": int(self.part.pages.request_start[len(self.part.trace) // 2]),
         }
         simulator = Simulator(self.part.trace, self.part.pages)

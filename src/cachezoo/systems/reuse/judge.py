@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.contest.blocks import BLOCKS, block_means, halves
+from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import over_trainings
 from cachezoo.io import sha256_file
 from cachezoo.jobs import spread
@@ -37,7 +38,6 @@ from cachezoo.systems.reuse.plan import counts_and_cuts, plan_of, policy_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Judge
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.traces.warmup import auto_warmup
 from cachezoo.training.uses import trace_uses
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def base_policy(model: FittedModel) -> dict[str, Any]:
 def judge_trace(part: Prepared, model: FittedModel, scorers: Sequence[Scorer], settings: Settings) -> Judged:
     """Run all candidates and rivals on one trace."""
     capacity = capacity_pages(settings.judge.capacity, part.pages.n_pages)
-    warmup = auto_warmup(part.pages, capacity)
+    warmup = first_access(part.pages)
     policies = base_policy(model)
     seen = part.look(capacity, policies)
     own: list[list[U8]] = [[] for _ in settings.judge.weights]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
+from cachezoo.contest.counting import first_access
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import read_trained
@@ -14,7 +15,6 @@ from cachezoo.systems.reuse.judge import judge_reuse
 from cachezoo.systems.reuse.model import load_reuse
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -41,7 +41,7 @@ def tests(params: "Params") -> dict[str, float]:
         part = Prepared.read(key, path)
         capacity = capacity_pages(float(model.calibration["capacity"]), part.pages.n_pages)
         outcome = serving.run(batch_of(part.trace), part.pages, capacity).followed.run.outcome
-        found[key] = float((outcome[auto_warmup(part.pages, capacity) :] == HIT).mean())
+        found[key] = float((outcome[first_access(part.pages) :] == HIT).mean())
     return found
 
 
