@@ -30,7 +30,7 @@ from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Model
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.traces.warmup import auto_warmup
+from cachezoo.contest.counting import first_access
 
 F32 = npt.NDArray[np.float32]
 NOISE = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)  # octaves
@@ -58,7 +58,7 @@ def of_trace(
 ) -> dict[str, float]:  # fmt: skip
     """Share of the gap that each kind of knowledge closes on a trace."""
     capacity = capacity_pages(fraction, part.pages.n_pages)
-    warmup, simulator = auto_warmup(part.pages, capacity), Simulator(part.trace, part.pages)
+    warmup, simulator = first_access(part.pages), Simulator(part.trace, part.pages)
     best = max(simulator.run(name, capacity, warmup).hit_ratio for name in classics())
     optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
     found, seed = {}, derive_seed(0, "limits", part.key)

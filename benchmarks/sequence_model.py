@@ -35,7 +35,7 @@ from cachezoo.systems.reuse.carry_over import Settings, Source, sources_of
 from cachezoo.systems.reuse.plan import counts_and_cuts, plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.traces.warmup import auto_warmup
+from cachezoo.contest.counting import first_access
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -230,7 +230,7 @@ def figures(trace: Judged, scores: F32, plan: Plan) -> Figures:
     one, four = ((distance > 0) & (distance <= h * capacity) for h in (1, HORIZON))
     classes = classes_of(scores, plan.quantiles, trace.bits, len(plan.shadows))
     run = simulate(forest_cache(classes, plan), trace.part.stream, capacity)
-    hits = float((run.outcome[auto_warmup(trace.part.pages, capacity) :] == HIT).mean())
+    hits = float((run.outcome[first_access(trace.part.pages) :] == HIT).mean())
     explained = 1 - error / float(trace.label.target[settled].var())
     return Figures(error**0.5, explained, area(scores[settled], one), area(scores[settled], four), hits)
 

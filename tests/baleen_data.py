@@ -65,7 +65,7 @@ FIT = fit.Settings(
     roles={},
     seed=7,
 )
-JUDGE = judge.Settings(label=LABEL, flash=FLASH, judge=Judge(curve_points=9), arch="lgbm", roles={})
+JUDGE = judge.Settings(label=LABEL, flash=FLASH, judge=Judge(curve_points=9, least_gain=0.02), arch="lgbm", roles={})
 
 
 def make_trace(n: int, seed: int, name: str = "t") -> Trace:

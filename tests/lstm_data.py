@@ -38,15 +38,12 @@ FIT = fit.Settings(
         max_epochs=4, batch=16, learning_rate=0.02, clip_norm=1.0, precision="32-true", threads=1, stride=5,
         least_windows=20, unknown_share=0.05,
     ),
-    blocks=20,
     vote_windows=3,
     categories=CLASSES,
     roles={},
     seed=7,
 )  # fmt: skip
-JUDGE = judge.Settings(
-    manager=MANAGER, judge=Judge(blocks=20, bootstrap_samples=100), arch="lstm8", categories=CLASSES, roles={}
-)
+JUDGE = judge.Settings(manager=MANAGER, judge=Judge(least_gain=0.0), arch="lstm8", categories=CLASSES, roles={})
 
 
 def make_stream(n: int, seed: int, category: str) -> Trace:

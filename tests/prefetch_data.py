@@ -33,7 +33,9 @@ FIT = fit.Settings(
     roles={},
     seed=7,
 )  # fmt: skip
-JUDGE = judge.Settings(label=LABEL, flash=FLASH, judge=Judge(curve_points=9), arch="lgbm", admission="lgbm", roles={})
+JUDGE = judge.Settings(
+    label=LABEL, flash=FLASH, judge=Judge(curve_points=9, least_gain=0.02), arch="lgbm", admission="lgbm", roles={}
+)
 BLOCK, SEGMENT, PER_BLOCK = 262144, 4096, 64
 USERS = ("point", "group", "scan")
 ACTIVE = 40

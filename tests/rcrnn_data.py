@@ -32,7 +32,7 @@ FIT = replace(
 )
 JUDGE = replace(
     judge.Settings.of(PARAMS, "database"),
-    judge=PARAMS.judge.caching.model_copy(update={"bootstrap_samples": 200}),
+    judge=PARAMS.judge.caching,
     arch="lstm_test",
 )
 

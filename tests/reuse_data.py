@@ -34,7 +34,7 @@ FIT = fit.Settings(
 )  # fmt: skip
 CLASSICS = ClassicsPolicy.model_validate({"values": {}, "admissions": [], "evictions": []})
 JUDGE = judge.Settings(
-    Judge.model_validate(section("judge/reuse.yaml", weights=[100.0, 1000.0], bootstrap_samples=100)),
+    Judge.model_validate(section("judge/reuse.yaml", weights=[100.0, 1000.0])),
     CLASSICS, MODEL.arch, ["alpha"], {},
 )  # fmt: skip
 

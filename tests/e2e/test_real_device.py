@@ -99,7 +99,7 @@ def test_a_device_is_not_measured_again_until_device_or_settings_change(folder):
     before = responses(folder)
     assert len(before) == 3
     assert "replay" not in rerun(folder, *MEASURED)
-    configure(folder, "evaluate.bootstrap_samples=110")
+    configure(folder, "judge.reuse.least_gain=0.0051")
     assert "replay" not in rerun(folder, *MEASURED)
     assert responses(folder) == before
     configure(folder, "device.repetitions=2")

@@ -107,7 +107,7 @@ def recommend(
         from cachezoo.recommend.likeness import page_cache
 
         page_cache(folder)  # refused before the trace is read
-    page = output or (None if as_json else Path(f"{trace.name.split('.')[0]}.recommend.html"))
+    page = output or (None if as_json else Path(f"{trace.name}.recommend.html"))
     if page is not None:
         refuse_same([trace], page)
         check_file(page)

@@ -95,7 +95,7 @@ def headline(found: "Recommendation") -> str:
             f"By the model a cache makes requests slower: one takes {ms(row.ran.response_us)} instead of "
             f"{ms(found.bench.no_cache_us)}. For hits alone, run {name} with {how_much}: {hits}.{on_average(found)}"
         )
-    return f"Run {name} with {how_much}: {hits}, {waits} without a cache.{on_average(found)}"
+    return f"Run {name} with {how_much}: {hits}, {waits} without a cache, each by itself.{on_average(found)}"
 
 
 def slower(found: "Recommendation") -> bool:
@@ -162,7 +162,7 @@ def why_size(found: "Recommendation") -> str:
         return "The curve has no knee: every further MiB is worth it in hits, until all pages of the trace are in."
     if picked.why == "knee":
         return (
-            "The size is the knee of the curve: beyond it a further MiB brings less than half of what the average "
+            "The size is the knee of hits over size: beyond it a further MiB brings less than half of what the average "
             "MiB does."
         )
     if picked.why == "budget":

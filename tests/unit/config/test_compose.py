@@ -54,7 +54,7 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
             "capacity_fraction: 0",
             "evaluate.capacity_fraction",
         ),
-        ("evaluate/default.yaml", "bootstrap_blocks:", "bootstrap_bloks:", "evaluate.bootstrap_bl"),
+        ("evaluate/default.yaml", "capacity_fraction:", "capacity_fracton:", "evaluate.capacity_fract"),
         ("config.yaml", "seed: 20161", "seed: soon", "seed"),
         ("overrides.yaml", "[]", "[nosuch.key=1]", "nosuch"),
         ("overrides.yaml", "[]", "", r"conf/overrides\.yaml: its one key must be overrides, a list"),
@@ -111,7 +111,7 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
         ("matrix.yaml", "format: parquet", "format: zzz", r"zzz is unknown, use one of auto, parquet, csv, "),
         ("overrides.yaml", "[]", "[fit.caching.learning_rate=inf]", "fit.caching.learning_rate"),
         ("overrides.yaml", "[]", "[fit.admission.threads=1e18]", "fit.admission.threads"),
-        ("overrides.yaml", "[]", "[evaluate.bootstrap_samples=1e23]", "evaluate.bootstrap_samples"),
+        ("overrides.yaml", "[]", "[judge.reuse.least_gain=1e23]", "judge.reuse.least_gain"),
         ("overrides.yaml", "[]", "[fit.workload.max_epochs=true]", "fit.workload.max_epochs"),
         (
             "matrix.yaml",

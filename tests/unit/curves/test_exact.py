@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachezoo.contest.counting import Count, first_access
 from cachezoo.curves.curve import capacities_of
 from cachezoo.curves.exact import lru_curve, simulated_curve
 from cachezoo.curves.measure import curves
@@ -10,20 +11,19 @@ from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import OPTIMUM, POLICIES, policy
 from cachezoo.policies.simulate import simulate
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.warmup import auto_warmup, auto_warmups
 from tests.page_data import seeded_trace
 
 TRACES = st.builds(seeded_trace, st.integers(20, 200), st.integers(2, 60), st.integers(0, 9))
 SIZES = st.lists(st.integers(1, 250), min_size=1, max_size=12)
 
 
-@given(trace=TRACES, capacities=SIZES, warmup=st.sampled_from([None, 0, 7]))
-def test_lru_in_one_pass_is_lru_simulated_at_each_capacity_after_its_own_warmup(trace, capacities, warmup):
+@given(trace=TRACES, capacities=SIZES, count=st.sampled_from(["half", "auto", "all", "7"]))
+def test_lru_in_one_pass_is_lru_simulated_at_each_capacity_by_every_rule(trace, capacities, count):
     pages = expand_pages(trace)
-    found = lru_curve(pages, capacities, warmup)
+    found = lru_curve(pages, capacities, Count(count))
     assert found.capacities.tolist() == sorted(set(capacities)) and (found.error, found.rate) == (None, 1.0)
     for k, capacity in enumerate(found.capacities.tolist()):
-        first = auto_warmup(pages, capacity) if warmup is None else warmup
+        first = first_access(pages, Count(count), capacity)
         assert found.warmup[k] == first
         assert found.hit_ratio[k] == simulate(trace, pages, "lru", capacity, first).hit_ratio
 
@@ -33,18 +33,8 @@ def test_a_simulated_curve_is_a_simulation_at_each_capacity(policy_id):
     trace = seeded_trace(300, 60, 2)
     pages = expand_pages(trace)
     found = simulated_curve(policy(policy_id), pages, [40, 10, 20])
-    ratios = [simulate(trace, pages, policy_id, size, auto_warmup(pages, size)).hit_ratio for size in (10, 20, 40)]
+    ratios = [simulate(trace, pages, policy_id, size, first_access(pages)).hit_ratio for size in (10, 20, 40)]
     assert found.hit_ratio.tolist() == ratios and found.kind == policy(policy_id).kind
-
-
-@given(trace=TRACES, capacities=SIZES)
-def test_warmups_are_each_capacitys_own_and_rise(trace, capacities):
-    pages = expand_pages(trace)
-    ids, m = pages.page_ids.tolist(), len(pages.page_ids)
-    for capacity, found in zip(sorted(capacities), auto_warmups(pages, sorted(capacities)).tolist(), strict=True):
-        filled = next((i + 1 for i in range(m) if len(set(ids[: i + 1])) >= capacity), m + 1)
-        assert found == int(min(max(filled, 0.1 * m), m / 3))
-    assert (np.diff(auto_warmups(pages, sorted(capacities))) >= 0).all()
 
 
 def test_curves_are_exact_and_in_the_order_asked_for():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachezoo.contest.counting import Count, first_accesses
 from cachezoo.curves.exact import lru_curve, simulated_curve
 from cachezoo.curves.measure import curves
 from cachezoo.curves.sampling import GROUPS, draw, sampled_curve, sampled_pages
@@ -15,7 +16,6 @@ from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.sampling import drawn, page_seed
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.warmup import auto_warmups
 from tests.oracles import spatial as naive
 
 CAPTURED = Path(__file__).resolve().parents[3] / "data/raw/captured"
@@ -62,7 +62,7 @@ def test_lrus_estimate_and_error_are_the_naive_ones(accesses, capacities, seed):
     sizes = sorted(capacities)
     found = sampled_curve(sample, policy("lru"), pages, capacities)
     group = naive.groups(pages.n_pages, 0.8, GROUPS, page_seed(seed))
-    expected = naive.lru_sampled(pages.page_ids.tolist(), group, sizes, auto_warmups(pages, sizes).tolist())
+    expected = naive.lru_sampled(pages.page_ids.tolist(), group, sizes, first_accesses(pages, Count(), sizes).tolist())
     assert np.allclose(np.stack([found.hit_ratio, found.error], 1), expected, atol=1e-12)
     assert found.rate == np.mean(np.array(group) > 0) and found.capacities.tolist() == sizes
 
@@ -71,7 +71,7 @@ def test_lrus_estimate_and_error_are_the_naive_ones(accesses, capacities, seed):
 def test_a_miniature_is_the_policy_on_the_sample_in_that_part_of_the_capacity(policy_id):
     pages = generated()
     sample, entry = draw(pages, 0.2, 3), policy(policy_id)
-    found = sampled_curve(sample, entry, pages, [5_000], 10_000)
+    found = sampled_curve(sample, entry, pages, [5_000], Count("10000"))
     part = sample.whole
     outcome = entry.hits(part.page_ids, part.n_pages, round(5_000 * part.rate))
     late = part.rows >= 10_000

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cachezoo.bundles.writer import write_bundle
+from cachezoo.contest.counting import first_access
 from cachezoo.errors import BundleError
 from cachezoo.evaluation.bundle import simulate_bundle
 from cachezoo.policies.simulate import count
@@ -12,7 +13,6 @@ from cachezoo.serving.requests import RequestBatch
 from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.warmup import auto_warmup
 from tests.baleen_data import make_trace
 from tests.bundle_data import EXPORT, metrics, model_id, trained_of  # noqa: F401 - a fixture
 from tests.command_line import run
@@ -44,7 +44,7 @@ def test_a_caching_bundle_runs_its_own_cache(
     whole = simulate_bundle(path, trace, pages, capacity, 0)
     assert (whole.hits, whole.ssd_writes) == (run.totals["hits"], run.totals["ssd_writes"])
     assert whole.policy == path.name and whole.kernel_s > 0 and 0 < whole.hits < whole.page_accesses
-    warmup = auto_warmup(pages, capacity)
+    warmup = first_access(pages)
     later, want = simulate_bundle(path, trace, pages, capacity, warmup), count(
         trace, pages, path.name, capacity, warmup, run.outcomes
     )  # fmt: skip

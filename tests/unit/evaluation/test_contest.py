@@ -8,12 +8,12 @@ import pytest
 
 from cachezoo.bundles import load
 from cachezoo.config.load import load_params
+from cachezoo.contest.counting import first_access
 from cachezoo.errors import ConfigError
 from cachezoo.evaluation import contest as rooms
 from cachezoo.evaluation.bundle import simulate_bundle
 from cachezoo.evaluation.contest import Contest, accepted, contest, decision_us, flash_gains, page_gains, role_of
 from cachezoo.traces.pages import capacity_pages, expand_pages
-from cachezoo.traces.warmup import auto_warmup
 from tests.baleen_data import make_trace
 
 ROOT = Path(__file__).parents[3]
@@ -69,7 +69,7 @@ def test_gains_are_page_hits_after_the_warm_up():
     gains = page_gains(bundle, trace, 0.1)
     pages = expand_pages(trace)
     capacity = capacity_pages(0.1, pages.n_pages)
-    warmup = auto_warmup(pages, capacity)
+    warmup = first_access(pages)
     found = simulate_bundle(GOLDEN / "reuse.follow", trace, pages, capacity, warmup)
     assert len(gains) == len(pages.page_ids) - warmup and gains.sum() == found.hits
 

@@ -91,7 +91,7 @@ def test_result(folder: Path) -> None:
     assert one.accept_all.prefetch == result.modes["accept_all"].mode
     assert one.accept_all_no_prefetch.prefetched_segments == 0
     assert all(row.knob is row.reached is None for row in one.unbudgeted().values())
-    assert N // 10 <= one.warmup_request <= N // 3
+    assert one.warmup_request == N // 2
 
 
 def test_without_a_prefetch_model_the_admissions_plain_mode_ships(folder: Path) -> None:
@@ -191,7 +191,7 @@ def test_the_share_of_a_gap_that_may_be_none_has_no_interval() -> None:
     problem, own = oracle_decisions(TEST, "none")
     bench = bench_of(TEST, own)
     ideal = choose_episodes(problem, label_problem(problem, LABEL).episodes).run
-    window = np.append(np.full(bench.windows.warmup, -1), bench.windows.of)
+    window = np.append(np.full(bench.windows.first, -1), bench.windows.of)
     rival = ideal.io_segments.copy()
     rival[problem.read & (window == 8)] += 400  # one window was bad
     theirs = replace(ideal, io_segments=rival)
@@ -214,8 +214,8 @@ def test_the_gap_is_compared_at_no_more_writes_than_the_rival_makes(folder: Path
 
 
 def test_modes_follow_the_workload() -> None:
-    scans = choose_baseline_modes({key: partial_scans(6000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
-    lone = choose_baseline_modes({key: lone_segments(6000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
+    scans = choose_baseline_modes({key: partial_scans(12_000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
+    lone = choose_baseline_modes({key: lone_segments(12_000, seed, key) for seed, key in enumerate("ab")}, EVALUATE)
     assert scans["rejectx"].mode == scans["coin_flip"].mode == "next(32)"
     assert lone["rejectx"].mode == lone["coin_flip"].mode == "none"
     for choices in (scans, lone):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cachezoo.contest.counting import Count, first_access
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.evaluation.plot import draw_hit_ratios
@@ -61,11 +62,12 @@ def test_a_row_is_the_simulation(files):
     trace = seeded_trace(400, 90, 1)
     pages = expand_pages(trace)
     device = load_models(str(ROOT / "conf/device/wdredpro2tb_850pro.yaml"))
-    row = sweep([files[1]], ["lru"], ["20p"], Asked(warmup="100", device=device, decision_us=7.0), workers=1)[0]
-    found = simulate(trace, pages, "lru", 20, 100)
-    assert (row["capacity"], row["warmup"], row["hits"], row["ssd_writes"]) == (20, 100, found.hits, found.ssd_writes)
+    row = sweep([files[1]], ["lru"], ["20p"], Asked(Count("100"), device=device, decision_us=7.0), workers=1)[0]
+    assert row["warmup"] == first_access(pages, Count("100"))
+    found = simulate(trace, pages, "lru", 20, row["warmup"])
+    assert (row["capacity"], row["hits"], row["ssd_writes"]) == (20, found.hits, found.ssd_writes)
     assert (row["replacements"], row["dirty_evictions"]) == (found.replacements, found.dirty_evictions)
-    free = sweep([files[1]], ["lru"], ["20p"], Asked(warmup="100", device=device), workers=1)[0]
+    free = sweep([files[1]], ["lru"], ["20p"], Asked(Count("100"), device=device), workers=1)[0]
     assert row["mean_response_us"] == pytest.approx(free["mean_response_us"] + 7.0)
     assert sweep([files[1]], ["lru"], ["20p"], Asked(), workers=1)[0]["mean_response_us"] is None
     json.dumps(row, allow_nan=False)
@@ -73,8 +75,8 @@ def test_a_row_is_the_simulation(files):
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow(seconds=60))])
 def test_a_failing_run_ends_the_sweep_with_its_own_error(files, workers):
-    with pytest.raises(ConfigError, match="warmup '99999'"):
-        sweep(files, ["lru"], ["5%"], Asked(warmup="99999"), workers=workers)
+    with pytest.raises(ConfigError, match="--count 99999: the trace ends before"):
+        sweep(files, ["lru"], ["5%"], Asked(Count("99999")), workers=workers)
     with pytest.raises(ConfigError, match="nosuch"):
         sweep(files, ["nosuch"], ["5%"], Asked(), workers=workers)
 

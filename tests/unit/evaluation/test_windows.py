@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion
+from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion, known
 
 
 def test_figures_by_hand() -> None:
@@ -12,13 +13,17 @@ def test_figures_by_hand() -> None:
     assert accuracy(empty, empty) is None and balanced_accuracy(empty, empty) is None
 
 
-def test_resamples_are_paired_and_balanced() -> None:
+def test_the_mean_of_categories_weighs_them_alike_and_pairs_what_is_compared() -> None:
     rng = np.random.default_rng(1)
     labels = np.repeat([0, 1], [1000, 100])
     said = np.where(rng.random(1100) < np.where(labels == 0, 0.9, 0.5), labels, 1 - labels)
-    draws = balanced_resamples(labels, said, 20, 500, 3)
-    assert abs(draws.mean() - balanced_accuracy(labels, said)) < 0.01
-    np.testing.assert_array_equal(draws, balanced_resamples(labels, said, 20, 500, 3))
+    right = (said == labels).astype(float)
+    found = balanced_mean(labels, right)
+    assert found.value == pytest.approx(balanced_accuracy(labels, said))
+    assert found.ends[0] < found.value < found.ends[1]
     worse = said.copy()
     worse[::7] = 1 - labels[::7]
-    assert (draws - balanced_resamples(labels, worse, 20, 500, 3) >= 0).all()
+    lead = balanced_mean(labels, right - (worse == labels))
+    assert lead.value == pytest.approx(found.value - balanced_accuracy(labels, worse))
+    assert lead.ends[1] - lead.ends[0] < found.ends[1] - found.ends[0]
+    assert known(labels) and not known(labels[:1010]) and not known(labels[:0])

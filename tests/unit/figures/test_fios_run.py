@@ -18,7 +18,7 @@ CHUNKS = 500
 SETTINGS = fios_run.Settings(
     Model(arch="fios", streams=4, window="100th"),
     Fit(windows=["1s", "100th"], sid_bytes_per_tb=8e6),
-    Judge(baselines={"equal": {"streams": [2, 4]}, "oracle": {"rule": ["lifetime"]}}, bootstrap_samples=100,
+    Judge(baselines={"equal": {"streams": [2, 4]}, "oracle": {"rule": ["lifetime"]}}, least_gain=0.02,
           least_waf=1.05, over_provisioning=[0.4]),
     Drive(over_provisioning=0.25, gc_free_blocks=5),
     {"ledger": {"train": ["train.parquet"], "validation": ["validation.parquet"], "test": ["test.parquet"]}},

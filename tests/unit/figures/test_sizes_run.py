@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cachezoo import paths
+from cachezoo.contest.counting import first_access
 from cachezoo.devices.responses import COLUMNS
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import CachezooError, TrainingError
@@ -15,7 +16,6 @@ from cachezoo.policies.simulate import simulate
 from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.warmup import auto_warmup
 from tests.lstm_data import write_caching
 from tests.rcrnn_data import make_trace
 
@@ -46,7 +46,7 @@ def test_a_row_says_what_the_simulation_found(trace):
     found = {run.policy: run for run in trace_runs("database", KEY, caching_model("database", SETTINGS), SETTINGS)}
     pages = expand_pages(trace)
     capacity = capacity_pages(0.1, pages.n_pages)
-    warmup = auto_warmup(pages, capacity)
+    warmup = first_access(pages)
     lru = simulate(trace, pages, "lru", capacity, warmup)
     times = ServiceTimes.of(trace, np.full(len(trace), 5000.0), np.full(len(trace), 100.0))
     own = found["lru"]

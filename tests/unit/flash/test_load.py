@@ -13,11 +13,11 @@ TEST = make_trace(15_000, 3, "test")
 def test_windows() -> None:
     problem = flash_problem(TEST, LABEL, FLASH)
     windows = load_windows(TEST.time_us, problem, FLASH)
-    assert windows.warmup == problem.warmup and windows.count == FLASH.min_windows
+    assert windows.first == problem.first and windows.count == FLASH.min_windows
     assert windows.of.min() == 0 and windows.of.max() == windows.count - 1
     dt = problem.dt_seconds(problem.accept_all)
     total = load_curve(dt, windows).sum() * windows.seconds
-    assert total == pytest.approx(dt[windows.warmup :].sum())
+    assert total == pytest.approx(dt[windows.first :].sum())
     long_flash = FLASH.model_copy(update={"window_min_reads": 50})
     day = replace(TEST, time_us=TEST.time_us * 5000)
     assert load_windows(day.time_us, problem, long_flash).count == 100

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from cachezoo.contest.lead import mean_of
 from cachezoo.flash.load import load_curve, load_windows
 from cachezoo.flash.measure import measure
 from cachezoo.flash.problem import flash_problem
 from cachezoo.kernels.flash import Prefetch
-from cachezoo.measures.serial import mean_interval
 from tests.baleen_data import FLASH, LABEL, make_trace
 
 TEST = make_trace(15_000, 3, "test")
@@ -17,7 +17,7 @@ def test_measured_by_hand() -> None:
     n = len(TEST)
     run = problem.run(np.ones(n, bool), Prefetch(np.zeros(n, np.int32), np.full(n, 64, np.int32)))
     row = measure(problem, run, windows, disks=2)
-    after = slice(windows.warmup, None)
+    after = slice(windows.first, None)
     seconds = [0.0, 0.0]
     for op, ios, size in zip(TEST.op[after], run.io_segments[after], problem.accesses.sizes[after], strict=True):
         moved = size if op else ios
@@ -29,7 +29,7 @@ def test_measured_by_hand() -> None:
         load = getattr(row, name)
         assert load.mean == pytest.approx(total / span)
         assert load.median <= load.p95 <= load.peak
-    assert row.read_dt_mean_interval == mean_interval(load_curve(problem.dt_seconds(run), windows))
+    assert row.read_dt_mean_interval == mean_of(load_curve(problem.dt_seconds(run), windows)).ends
     assert row.utilisation.mean == pytest.approx(sum(seconds) / span / 2)
     assert row.prefetched_segments == run.prefetched.sum() > 0
     assert row.prefetch_accuracy == run.prefetched_used / run.prefetched.sum()

@@ -28,7 +28,7 @@ def flip(problem: FlashProblem, prefetch: Prefetch | None) -> Tuned:
 
 
 def chosen(trace_of, policy) -> ModeChoice:
-    problems = [flash_problem(trace_of(6000, seed), LABEL, FLASH) for seed in (1, 2)]
+    problems = [flash_problem(trace_of(12_000, seed), LABEL, FLASH) for seed in (1, 2)]
     return choose_mode(problems, [policy] * 2, modes_of(problems))
 
 
@@ -64,7 +64,7 @@ def test_ties_go_to_fewer_writes_and_then_to_the_first() -> None:
 
 @pytest.mark.parametrize("trace_of", [partial_scans, lone_segments])
 def test_the_best_without_a_model_is_the_best_of_each_in_each_mode(trace_of) -> None:
-    problems = [flash_problem(trace_of(6000, seed), LABEL, FLASH) for seed in (1, 2)]
+    problems = [flash_problem(trace_of(12_000, seed), LABEL, FLASH) for seed in (1, 2)]
     found, owns = best_without_model(problems, ["a", "b"], 7), {}
     for name in BUDGETED:
         policies = [baseline(name, 7, trace_id) for trace_id in ("a", "b")]
@@ -74,9 +74,9 @@ def test_the_best_without_a_model_is_the_best_of_each_in_each_mode(trace_of) -> 
         assert found.figures.mean_dt <= own.figures.mean_dt
         owns[name] = own
     assert found.figures == owns[found.policy].figures
-    reads = sum(int(problem.read[problem.warmup :].sum()) for problem in problems)
+    reads = sum(int(problem.read[problem.first :].sum()) for problem in problems)
     seconds = [
-        problem.dt_seconds(run)[problem.warmup :].sum() for problem, run in zip(problems, found.runs, strict=True)
+        problem.dt_seconds(run)[problem.first :].sum() for problem, run in zip(problems, found.runs, strict=True)
     ]
     assert found.figures.mean_dt == pytest.approx(sum(seconds) / reads)
     name = {"rejectx": "RejectX", "coin_flip": "CoinFlip"}[found.policy]

@@ -10,14 +10,12 @@ from cachezoo.policies.registry import OPTIMUM, POLICIES, build, classics, polic
 from cachezoo.policies.simulate import (
     Simulator,
     capacity_of,
-    counted_from,
     parse_capacity,
     simulate,
     simulate_admission,
 )
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace, TraceMeta
-from cachezoo.traces.warmup import auto_warmup
 
 META = TraceMeta("t", "web", "csv", "0" * 64)
 ACCESSES = st.lists(st.integers(0, 11), min_size=1, max_size=120)
@@ -55,23 +53,10 @@ def test_warmup_is_replayed_and_not_counted():
     assert (result.requests, result.page_accesses, result.hits, result.hit_ratio) == (2, 2, 2, 1.0)
 
 
-def test_warmup_auto_is_when_the_cache_is_full_within_its_bounds():
-    pages = expand_pages(_trace([*range(20)] * 5))
-    assert auto_warmup(pages, 15) == 15
-    assert auto_warmup(pages, 2) == 10
-    assert auto_warmup(pages, 10_000) == 33
-
-
 @pytest.mark.parametrize(("text", "pages"), [("10%", 20), ("0.1%", 1), ("77p", 77), ("12.5%", 25), ("1MiB", 256)])
 def test_capacity(text, pages):
     assert parse_capacity(text, 200) == pages
     assert capacity_of(text, expand_pages(_trace(range(200)))) == pages
-
-
-@pytest.mark.parametrize("text", ["x", "-1", "5", "1.5", "²", "9" * 5000])
-def test_bad_warmup_is_refused(text):
-    with pytest.raises(ConfigError, match="warmup"):
-        counted_from(text, expand_pages(_trace([1, 2, 3, 4, 5])), 2)
 
 
 def test_unknown_policy_and_zero_capacity_are_refused():

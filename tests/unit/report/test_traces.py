@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from cachezoo.contest.counting import first_access
 from cachezoo.policies.simulate import simulate
 from cachezoo.report import traces as room
 from cachezoo.report.traces import hit_ratio_curves, load_over_time, trace_facts
 from cachezoo.traces.pages import expand_pages
-from cachezoo.traces.warmup import auto_warmup
 from tests.report_data import add_traces, entry, make_trace
 
 
@@ -34,7 +34,7 @@ def test_hit_ratios_are_those_of_a_simulation() -> None:
     capacity = round(0.4 * pages.n_pages)
     assert rate == 1
     for policy in ("lru", "belady_bypass"):
-        run = simulate(trace, pages, policy, capacity, auto_warmup(pages, capacity))
+        run = simulate(trace, pages, policy, capacity, first_access(pages))
         assert curves[policy][1:] == [run.hit_ratio] * 2
     assert all(low <= high for low, high in zip(curves["lru"], curves["belady_bypass"], strict=True))
 

@@ -8,11 +8,11 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError
 from cachezoo.sharing.bench import Bench
 from cachezoo.sharing.contest import CACHE_US, contest, usual_times
+from cachezoo.sharing.counting import counting
 from cachezoo.sharing.judged import Times, alone, judge, lead
 from cachezoo.sharing.mix import mix_traces
 from cachezoo.sharing.partition import Shared, parse, parse_several
 from cachezoo.sharing.said import answer, caption, cells, each, read, values
-from cachezoo.sharing.warmup import counting
 from cachezoo.tiers.response import DRAM_US
 from tests.oracles import sharing as oracle
 from tests.sharing_data import named_trace, small_mix
@@ -55,8 +55,8 @@ def test_figures_are_those_of_the_references_that_count(warmup):
     assert own.transfers == pytest.approx(read / mask.sum())
     assert own.transfers == pytest.approx(own.misses + own.fragmentation + own.allocation)
     assert own.hit_ratio == pytest.approx(shared.hit[mask].mean())
-    assert own.hit_interval[0] <= own.hit_ratio <= own.hit_interval[1]
-    assert own.block_transfers.sum() == pytest.approx(read)
+    assert own.hits.ends[0] <= own.hit_ratio <= own.hits.ends[1]
+    assert own.block_transfers.mean() == pytest.approx(own.transfers, rel=0.01)
 
 
 def test_slowdowns_are_against_all_of_the_cache_alone():
@@ -104,19 +104,19 @@ def test_a_cache_that_does_not_say_whose_pages_it_holds_is_not_said_to_hold_none
 def test_leads_are_paired_by_time():
     best, other = judged("static-best(fragment=1)")[0], judged("equal(fragment=1)")[0]
     own = lead(best, other)
-    assert own.saved == pytest.approx(1 - best.transfers / other.transfers)
-    assert own.interval[0] <= own.saved <= own.interval[1] and own.told_apart
+    assert own.value == pytest.approx(1 - best.transfers / other.transfers)
+    assert own.ends[0] <= own.value <= own.ends[1] and own.told_apart
     assert not lead(best, best).told_apart
 
 
 @pytest.mark.parametrize(
     ("warmup", "said"),
     [
-        ("some", "--warmup 'some': give auto, half, or references below 9000"),
-        ("9000", "references below 9000"),
-        ("1,2", "2 numbers for 3 applications"),
-        ("1,2,3000", "references below 3000, which scan makes"),
-        ("", "--warmup ''"),
+        ("some", "--count 'some': give half, auto, all"),
+        ("9000", "--count 9000: the trace ends before"),
+        ("1,2", "2 rules for 3 applications"),
+        ("1,2,3000", "--count 3000: the trace ends before"),
+        ("", "--count ''"),
     ],
 )
 def test_a_warmup_that_leaves_nothing_is_refused(warmup, said):
@@ -163,7 +163,7 @@ def test_the_answer_says_what_a_higher_hit_ratio_costs():
 def test_a_short_mix_is_said_to_be_short():
     short = [named_trace("a", 60, 40, 5), named_trace("b", 60, 40, 6)]
     own = found("equal(fragment=8),shared(fragment=8)", traces=short, pages=32)
-    assert own.rows[0].hit_interval is None and "too short" in answer(own)
+    assert own.rows[0].hits.interval is None and "too short" in answer(own)
     assert cells(own.rows[0])["90 %"] == "-"
 
 

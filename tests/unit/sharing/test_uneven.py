@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from cachezoo.sharing.counting import counting
 from cachezoo.sharing.mix import Application, mix_pages
 from cachezoo.sharing.uneven import uneven
-from cachezoo.sharing.warmup import counting
 
 
 def mix(*lengths):

@@ -10,6 +10,7 @@ import yaml
 
 from cachezoo.capture.recipe import load_recipe
 from cachezoo.config.load import load_params
+from cachezoo.contest.counting import first_access
 from cachezoo.flash.load import load_windows, time_scale
 from cachezoo.flash.measure import measure
 from cachezoo.flash.policies import rejectx
@@ -21,7 +22,6 @@ from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import I64, OP_READ, Trace
-from cachezoo.traces.warmup import auto_warmup
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "data/raw/captured"
@@ -105,7 +105,7 @@ def test_there_is_something_to_gain(paged: Trace) -> None:
     pages = expand_pages(paged)
     assert 70_000 <= pages.n_pages <= 270_000
     capacity = parse_capacity("10%", pages.n_pages)
-    simulator, warmup = Simulator(paged, pages), auto_warmup(pages, capacity)
+    simulator, warmup = Simulator(paged, pages), first_access(pages)
     best = max(simulator.run(name, capacity, warmup).hit_ratio for name in classics())
     assert simulator.run(OPTIMUM, capacity, warmup).hit_ratio - best >= 0.06
 

@@ -12,6 +12,7 @@ from cachezoo import paths
 from cachezoo.capture.closed.driver import TRACES, corpus_names, corpus_recipe
 from cachezoo.config.load import load_params
 from cachezoo.config.schema import Params
+from cachezoo.contest.counting import first_access
 from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator, parse_capacity
@@ -20,7 +21,6 @@ from cachezoo.traces.corpus import ingest_corpus
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
-from cachezoo.traces.warmup import auto_warmup
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMS = load_params(ROOT / "params.yaml")
@@ -86,7 +86,7 @@ def test_there_is_something_to_learn(name: str, trace: Trace) -> None:
     assert 15_000 <= len(trace) <= 100_000
     assert pages.n_pages >= 20_000 and 2 * pages.n_pages <= len(pages.page_ids) <= 470_000
     capacity = parse_capacity("10%", pages.n_pages)
-    simulator, warmup = Simulator(trace, pages), auto_warmup(pages, capacity)
+    simulator, warmup = Simulator(trace, pages), first_access(pages)
     lru = simulator.run("lru", capacity, warmup).hit_ratio
     optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
     assert optimum >= 0.2 and optimum - lru >= 0.05

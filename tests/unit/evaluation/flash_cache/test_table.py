@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cachezoo.contest.counting import Count
 from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.evaluation.flash_cache.asked import (
     BLOCKS,
@@ -62,7 +63,7 @@ def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
     trace = make_trace(4000, 5)
     problem = flash_problem(trace, LABEL, FLASH)
     found = table(trace, asked(prefetch=["none", "next(8)"], capacity=Size.parse(f"{problem.capacity}p")))
-    assert found.capacity == problem.capacity and found.windows.warmup == problem.warmup
+    assert found.capacity == problem.capacity and found.windows.first == problem.first
     for row in found.rows:
         if row.policy == "opt":
             continue
@@ -76,10 +77,10 @@ def test_rows_are_those_of_the_rooms_own_policies_at_the_same_budget():
             one for one in ran if one.run.segment_writes / problem.accept_all.segment_writes == row.written_share
         )
         assert row.knob == (tuned.knob if row.asked else None)
-        seconds = problem.dt_seconds(tuned.run)[problem.warmup :].sum()
+        seconds = problem.dt_seconds(tuned.run)[problem.first :].sum()
         assert row.disks_busy == pytest.approx(seconds / (found.windows.seconds * found.windows.count))
-        hit = (tuned.run.io_segments == 0)[problem.warmup :] & problem.read[problem.warmup :]
-        assert row.io_hit_ratio == pytest.approx(hit.sum() / problem.read[problem.warmup :].sum())
+        hit = (tuned.run.io_segments == 0)[problem.first :] & problem.read[problem.first :]
+        assert row.io_hit_ratio == pytest.approx(hit.sum() / problem.read[problem.first :].sum())
         assert row.disks_busy_peak >= row.disks_busy >= row.disks_busy_interval[0]
 
 
@@ -179,15 +180,15 @@ def test_a_higher_limit_is_never_worse_and_says_where_more_writes_do_not_help():
 
 def test_the_warm_up_can_be_given():
     trace = make_trace(2000, 5)
-    whole = table(trace, asked(policies=["accept_all"], warmup=0))
-    late = table(trace, asked(policies=["accept_all"], warmup=1900))
-    assert (whole.windows.warmup, late.windows.warmup) == (0, 1900)
+    whole = table(trace, asked(policies=["accept_all"], count=Count("all")))
+    late = table(trace, asked(policies=["accept_all"], count=Count("1900")))
+    assert (whole.windows.first, late.windows.first) == (0, 1900)
     problem = flash_problem_of(trace, BLOCKS, asked())
     hit, read = problem.accept_all.io_segments == 0, problem.read
     for found, first in ((whole, 0), (late, 1900)):
         assert found.rows[0].io_hit_ratio == pytest.approx((hit & read)[first:].sum() / read[first:].sum())
-    with pytest.raises(ConfigError, match="--warmup 2000: the trace has 2000 requests"):
-        table(trace, asked(warmup=2000))
+    with pytest.raises(ConfigError, match="--count 2000: the trace ends before"):
+        table(trace, asked(count=Count("2000")))
 
 
 def test_the_geometry_follows_the_reads_or_the_bundles():

@@ -8,23 +8,23 @@ import pytest
 import yaml
 
 from cachezoo import paths
+from cachezoo.contest.lead import mean_of, saving
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError
 from cachezoo.evaluation.sharing.bench import Traces
 from cachezoo.evaluation.sharing.choose import Case, best, choose, families, read, splits, tried
-from cachezoo.evaluation.sharing.judge import Draws, counts, timeline
+from cachezoo.evaluation.sharing.judge import counts, timeline
 from cachezoo.evaluation.sharing.mixes import Named, mixes_of
 from cachezoo.evaluation.sharing.stage import Settings, disk_of, evaluate
 from cachezoo.evaluation.sharing.table import app_table
 from cachezoo.metrics.share import Chosen, Read, ShareMetrics, share_metrics
-from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.device import RealDevice, Target
 from cachezoo.settings.share import SharePolicy
 from cachezoo.sharing.bench import Bench
+from cachezoo.sharing.counting import counting
 from cachezoo.sharing.judged import judge
 from cachezoo.sharing.partition import Shared, parse
-from cachezoo.sharing.warmup import counting
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace, write_trace
 from tests.report_data import entry
@@ -34,14 +34,14 @@ ROOT = Path(__file__).resolve().parents[4]
 SIZES = [0.1, 0.3]
 CATEGORIES = ["mail", "web", "zip"]
 POLICY = SharePolicy(
-    sizes=SIZES, order="auto", warmup="auto", pairs=1,
+    sizes=SIZES, order="auto", pairs=1,
     families={
         "equal": ["equal(fragment=8)"],
         "shared": ["shared(fragment=8)", "shared(policy=s3fifo, fragment=8)"],
         "gvpa": ["gvpa(fragment=8, q=100)", "gvpa(fragment=8, q=100, cost=1, reach=4)"],
     },
     bounds={"static": "static-best(fragment=8)", "hindsight": "hindsight(fragment=8, window=200)"},
-    blocks=20, samples=200, near=0.05,
+    near=0.05,
 )  # fmt: skip
 KEYS = {f"{category}_{role}": entry(category, role) for category in CATEGORIES for role in ("validation", "test")}
 KEYS["web_other"] = entry("web", "test", unseen=True)
@@ -141,12 +141,12 @@ def test_lockstep_is_taken_where_it_is_asked_for_or_a_trace_has_no_clock(tmp_pat
 
 def test_what_a_value_reads_is_its_misses_and_what_it_moves(project: Path) -> None:
     bench = Traces(KEYS, BUILT_IN.hdd, "auto").bench(Named("x", "pair", ("mail_test", "web_test")))
-    case = Case.of(bench, 0.3, "auto")
+    case = Case.of(bench, 0.3)
     for text in ("equal(fragment=8)", "shared(fragment=8)", "gvpa(fragment=8, q=100)"):
         asked = parse(text)
         shared = case.run(asked)
         assert shared is not None
-        judged = judge(asked, shared, bench, case.whole(asked), counting(bench.mix, "auto", case.pages), bench.times)
+        judged = judge(asked, shared, bench, case.whole(asked), counting(bench.mix), bench.times)
         own = read(shared, case.counting)
         assert own.hit_ratio == pytest.approx(judged.hit_ratio)
         assert own.transfers == pytest.approx(judged.transfers)
@@ -227,23 +227,21 @@ def test_the_advised_read_least_on_validation_and_the_rival_does_the_other_thing
 def test_figures_and_paired_intervals_are_those_of_the_simulator(made: ShareMetrics, project: Path) -> None:
     mix = made.mixes["all"]
     bench = Traces(KEYS, BUILT_IN.hdd, "auto").bench(Named("all", "all", tuple(mix.apps)))
-    case = Case.of(bench, 0.3, "auto")
-    drawn = np.random.default_rng(derive_seed(1, "evaluate_share", "all")).integers(0, 20, (200, 20))
+    case = Case.of(bench, 0.3)
     what = case.counting.counted
-    sums = {}
+    blocks = {}
     for row in (row for row in mix.rows if row.size == 0.3):
         shared = case.run(parse(row.partitioner))
         assert shared is not None
         reads = ~shared.hit[what] + shared.moved[what]
         assert row.transfers == pytest.approx(reads.mean()) and row.hit_ratio == pytest.approx(shared.hit[what].mean())
         edges = np.linspace(0, len(reads), 21).astype(int)
-        sums[row.family] = np.array([[reads[a:b].sum(), b - a] for a, b in pairwise(edges)])[drawn].sum(axis=1)
-        means = sums[row.family][:, 0] / sums[row.family][:, 1]
-        assert row.transfers_interval == pytest.approx(np.quantile(means, [0.05, 0.95]))
+        blocks[row.family] = np.array([reads[a:b].mean() for a, b in pairwise(edges)])
+        assert row.transfers_interval == pytest.approx(mean_of(blocks[row.family], row.transfers).ends)
     row = mix.row(0.3, "gvpa")
     assert row is not None
-    ratios = 1 - sums["gvpa"][:, 0] / sums["equal"][:, 0]
-    assert row.saved["equal"].interval == pytest.approx(np.quantile(ratios, [0.05, 0.95]))
+    saved = row.saved["equal"]
+    assert saved.interval == pytest.approx(saving(blocks["gvpa"], blocks["equal"], saved.transfers).ends)
 
 
 def test_counts_are_of_the_rows(made: ShareMetrics) -> None:
@@ -298,13 +296,6 @@ def test_a_split_over_time_is_the_mean_of_each_block() -> None:
     assert timeline(Shared.of_hits(shared.hit, np.append(begins, 100), np.append(splits_of, [[1, 7]], axis=0)), 100, 10
                     ) == pytest.approx(expected / 8)  # fmt: skip
 
-
-def test_the_same_blocks_are_drawn_for_all() -> None:
-    values = np.arange(100)
-    draws = Draws(20, 500, 3)
-    assert np.array_equal(draws.means(values), draws.means(values))
-    assert draws.means(2 * values) == pytest.approx(2 * draws.means(values))
-    assert draws.means(values).mean() == pytest.approx(values.mean(), abs=3)
 
 
 def test_a_real_disk_is_not_asked() -> None:

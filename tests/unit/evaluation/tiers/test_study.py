@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from cachezoo import paths
+from cachezoo.contest.lead import mean_of, saving
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError
@@ -16,12 +17,11 @@ from cachezoo.evaluation.tiers.choose import choose, families
 from cachezoo.evaluation.tiers.money import Market
 from cachezoo.evaluation.tiers.stage import Settings, enough, evaluate, modelled
 from cachezoo.metrics.tiers import TiersMetrics
-from cachezoo.seeds import derive_seed
 from cachezoo.settings.device import RealDevice, Target
 from cachezoo.settings.prices import Prices
 from cachezoo.settings.tiers import TiersPolicy
 from cachezoo.tiers.hierarchy import parse_hierarchy
-from cachezoo.tiers.judged import terms_of
+from cachezoo.tiers.judged import blocks_of, terms_of
 from cachezoo.tiers.response import depth_of, loop_of, response
 from cachezoo.tiers.run import counts, run_tiers
 from cachezoo.tiers.stream import tier_stream
@@ -37,7 +37,7 @@ POLICY = TiersPolicy(
     budgets=list(SHARES), splits=[0.2, 0.5, 0.8], least_pages=4,
     families={"ram": ["lru", "lfu"], "hca": ["hca", "hcalfu | lru"], "inclusive": ["inclusive: lru | lru"]},
     zoo={"orders": ["{ram} | {ssd}", "promotion: {ram} | {ssd}"], "ram": ["lru", "arc"], "ssd": ["fifo", "lru"]},
-    finalists=3, shortlist=2, blocks=20, samples=200, enough=0.1,
+    finalists=3, shortlist=2, enough=0.1,
 )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def evaluated(**changed: object) -> TiersMetrics:
         trace = trace_of(seed)
         write_trace(trace, paths.requests("web", key), expand_pages(trace))
     roles = {"train": [], "validation": ["web_validation"], "test": ["web_test", "web_other"]}
-    values = {"device": BUILT_IN, "prices": PRICES, "roles": roles, "seed": 1, "tiers": POLICY, **changed}
+    values = {"device": BUILT_IN, "prices": PRICES, "roles": roles, "tiers": POLICY, **changed}
     return evaluate("web", Settings(**values))
 
 
@@ -180,18 +180,16 @@ def test_figures_and_intervals_are_those_of_the_simulator(made: TiersMetrics) ->
     trace = trace_of(1)
     ts = tier_stream(trace, expand_pages(trace))
     first = terms_of(ts, BUILT_IN, PRICES).first
-    drawn = np.random.default_rng(derive_seed(1, "evaluate_tiers", "web", "web_test")).integers(0, 20, (200, 20))
-    rows, means = {}, {}
+    rows, blocks = {}, {}
     for name in ("hca", "ram"):
         row = made.traces["web_test"].row(SHARES[1], name)
         assert row is not None
         run = run_tiers(parse_hierarchy(row.hierarchy), ts, row.ram_bytes // 4096, row.ssd_bytes // 4096)
         found = response(ts, run, BUILT_IN, first, loop=loop_of(ts))
-        blocks = found.blocks(POLICY.blocks)
-        means[name] = [float(np.mean([blocks[at] for at in sample])) for sample in drawn]
+        blocks[name] = blocks_of(found)
         assert row.amat_us == pytest.approx(found.tiered.amat_us) and row.p99_us == pytest.approx(found.tiered.p99_us)
         assert row.ssd_writes == found.tiered.ssd_written and row.iops == pytest.approx(found.tiered.iops)
-        assert row.amat_interval == pytest.approx(np.quantile(means[name], [0.05, 0.95]))
+        assert row.amat_interval == pytest.approx(mean_of(blocks[name], row.amat_us).ends)
         assert row.alone_us == pytest.approx(found.tiered.alone_us)
         rows[name] = row
     test = made.traces["web_test"]
@@ -199,8 +197,7 @@ def test_figures_and_intervals_are_those_of_the_simulator(made: TiersMetrics) ->
     saved = rows["hca"].saved["ram"]
     assert saved.share == pytest.approx(1 - rows["hca"].amat_us / rows["ram"].amat_us)
     assert saved.alone_share == pytest.approx(1 - rows["hca"].alone_us / rows["ram"].alone_us)
-    ratios = [1 - ours / theirs for ours, theirs in zip(means["hca"], means["ram"], strict=True)]
-    assert saved.interval == pytest.approx(np.quantile(ratios, [0.05, 0.95]))
+    assert saved.interval == pytest.approx(saving(blocks["hca"], blocks["ram"], saved.share).ends)
 
 
 def test_test_traces_choose_nothing(made: TiersMetrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +247,7 @@ def test_a_trace_with_too_few_reads_for_its_blocks_is_left_out(tmp_path: Path, m
     trace = trace_of(3, 380)
     write_trace(trace, paths.requests("web", "short"), expand_pages(trace))
     write_trace(trace_of(1), paths.requests("web", "long"), expand_pages(trace_of(1)))
-    found = stage.benches("web", ["short", "long"], BUILT_IN, 20)
+    found = stage.benches("web", ["short", "long"], BUILT_IN)
     assert [one.key for one in found] == ["long"]
     one = found[0]
     begins = int(one.ts.request_of[one.first])

@@ -94,7 +94,7 @@ def test_both_prefetch_in_their_best_plain_mode() -> None:
     problem = flash_problem(trace, LABEL, FLASH)
     scores = np.random.default_rng(5).random(6000)
     settings = plain_settings([problem], [scores])
-    seconds = [float(problem.dt_seconds(one.runs[0])[problem.warmup :].sum()) for one in settings]
+    seconds = [float(problem.dt_seconds(one.runs[0])[problem.first :].sum()) for one in settings]
     assert seconds == sorted(seconds) and {one.mode for one in settings} == set(plain_modes(64))
     for one in settings:
         assert problem.run(scores >= one.threshold, one.prefetches[0]).segment_writes == one.found.writes

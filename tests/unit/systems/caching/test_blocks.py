@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.contest.blocks import halves
+from cachezoo.contest.counting import first_access
 from cachezoo.systems.caching.blocks import first_requests, judging_requests
 from cachezoo.systems.caching.fit import Inputs, choosing_lanes, fit_prepared
 from cachezoo.traces.pages import PageAccesses, capacity_pages
-from cachezoo.traces.warmup import auto_warmup
 from tests.rcrnn_data import FIT, FitTrace, make_part, make_trace
 
 
@@ -38,7 +38,7 @@ def test_a_request_judges_where_an_access_of_it_does(
     capacity = data.draw(st.integers(1, 7))
     found = judging_requests(pages, capacity, requests, blocks)
     run = first_requests(pages, requests)
-    counted = np.arange(auto_warmup(run, capacity), len(run.page_ids))
+    counted = np.arange(first_access(run), len(run.page_ids))
     judged = set(halves(counted, blocks)[1].tolist())
     bounds = zip(pages.request_start[:-1], pages.request_start[1:], strict=True)
     assert found.tolist() == [any(k in judged for k in range(low, high)) for low, high in bounds]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cachezoo.config.load import load_params
+from cachezoo.contest.counting import first_access
 from cachezoo.errors import CachezooError, TrainingError
 from cachezoo.io import dump_json, write_json
 from cachezoo.policies.registry import OPTIMUM, classics
@@ -18,7 +19,6 @@ from cachezoo.systems.reuse.carried_plot import draw, tables
 from cachezoo.systems.reuse.carry_over import Left, Settings, Source, folds, measure, rows_of, sources_of
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.warmup import auto_warmup
 from tests.reuse_data import FIT, JUDGE, make_trace, part
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -125,7 +125,7 @@ def test_rivals_are_the_best_classic_and_the_one_that_the_fitted_traces_choose(s
     for source in sources:
         trace = part(10, 1).read(source.key, source.path)
         capacity = capacity_pages(TINY.judge.capacity, trace.pages.n_pages)
-        warmup = auto_warmup(trace.pages, capacity)
+        warmup = first_access(trace.pages)
         ratios[source.key] = {
             name: simulate(trace.trace, trace.pages, name, capacity, warmup).hit_ratio
             for name in (*classics(), OPTIMUM)

@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cachezoo.contest.counting import first_access
 from cachezoo.models.trained import read_fitted
 from cachezoo.policies.simulate import simulate
 from cachezoo.settings.data import CorpusEntry, TraceEntry
@@ -10,7 +11,6 @@ from cachezoo.systems.reuse import evaluate, judge
 from cachezoo.systems.reuse.model import load_reuse
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.study import choosing
-from cachezoo.traces.warmup import auto_warmup
 from tests.reuse_data import part, write_model
 
 
@@ -34,7 +34,7 @@ def test_a_row_is_the_mean_of_the_seeds_beside_the_best_way_to_run_a_classic(ben
     own = part(5000, 8)
     row = bench.row(own, 0.1, seeded=True)
     best = max(
-        (simulate(own.trace, own.pages, name, row.capacity, auto_warmup(own.pages, row.capacity)).hit_ratio, name)
+        (simulate(own.trace, own.pages, name, row.capacity, first_access(own.pages)).hit_ratio, name)
         for name in ("lru", "lfu", "lirs", "arc", "twoq(kin=0.5)")
     )
     assert row.best_classic_hit_ratio >= best[0]

@@ -5,8 +5,9 @@ from statistics import fmean, median
 import numpy as np
 import pytest
 
-from cachezoo.kernels.outcome import HIT
+from cachezoo.contest.counting import first_access
 from cachezoo.contest.gap import gap
+from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import read_fitted
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
@@ -25,7 +26,6 @@ from cachezoo.systems.reuse.learn import Learned
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.warmup import auto_warmup
 from cachezoo.view import NONE
 from tests.reuse_data import CLASSICS, FIT, make_trace, part, write_model
 
@@ -62,7 +62,7 @@ def test_both_protocols_beside_the_classics_on_what_each_counts(rows: list[GoalR
     own = part(4000, 8)
     assert [row.protocol for row in rows] == ["trained", "retrained"]
     half = int(own.pages.request_start[2000])
-    for row, low in zip(rows, (auto_warmup(own.pages, rows[0].capacity), half), strict=True):
+    for row, low in zip(rows, (first_access(own.pages), half), strict=True):
         ratios = {
             name: float((simulate(own.trace, own.pages, name, row.capacity, 0).outcome[low:] == HIT).mean())
             for name in (*classics(), OPTIMUM)
@@ -83,7 +83,7 @@ def test_trained_forests_are_run_as_they_are(rows: list[GoalRow], folder: Path) 
     own, model = part(4000, 8), trained(folder)
     seen = own.look(rows[0].capacity, model.policy)
     scorers = judge.scorers_of(folder / "fitted", read_fitted(folder / "fitted", "reuse"))
-    low = auto_warmup(own.pages, rows[0].capacity)
+    low = first_access(own.pages)
     for score, learned, ratio in zip(scorers, model.seeds, rows[0].hit_ratios, strict=True):
         run = seen.serve(score(seen.inputs), learned.plan).run
         assert float((run.outcome[low:] == HIT).mean()) == ratio

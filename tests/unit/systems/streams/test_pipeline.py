@@ -16,7 +16,7 @@ from cachezoo.settings.wear import Drive
 from cachezoo.systems.streams import evaluate as test_stage
 from cachezoo.systems.streams import fit, judge
 from cachezoo.systems.streams.bench import Bench, Candidate, grid, untaught
-from cachezoo.systems.streams.compare import lead, waf_interval
+from cachezoo.systems.streams.compare import lead, waf
 from cachezoo.systems.streams.dictionary import CHUNK_BYTES, FILE
 from cachezoo.systems.streams.labelling import label_trace, no_labels
 from cachezoo.systems.streams.learn import learn, nearest
@@ -32,7 +32,7 @@ DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=5)
 BASELINES = Baselines.model_validate(
     {"equal": {"streams": [2, 4]}, "sepbit": {"collected": [4]}, "oracle": {"share": [0.125]}}
 )
-JUDGE = Judge(baselines=BASELINES, bootstrap_samples=200, least_waf=1.05, over_provisioning=[0.4])
+JUDGE = Judge(baselines=BASELINES, least_gain=0.02, least_waf=1.05, over_provisioning=[0.4])
 EXACT = 200e6  # bytes for a TB that no dictionary takes
 FIT = Fit(windows=["1s", "100th"], sid_bytes_per_tb=EXACT)
 MODEL = Model(arch="fios", streams=4, window="100th")
@@ -87,7 +87,9 @@ def test_hot_and_cold_chunks_in_between_are_told_apart_and_the_verdict_says_so(m
     assert verdict.beats_baseline, verdict.reason
     assert judged.chosen == min(sorted(wafs), key=wafs.get) or wafs[judged.chosen] == min(wafs.values())
     assert wafs["F"] < 0.95 * wafs["legacy"], wafs
-    assert verdict.validation["over_equal_low"] > 0
+    rival = min((row for row in judged.rows if row.kind in ("legacy", "baseline")), key=lambda row: row.waf)
+    assert verdict.validation["rival_waf"] == rival.waf and f"with {rival.policy}, the best placement" in verdict.reason
+    assert verdict.validation["saved_low"] > 0
     assert verdict.calibration["waf"] == wafs[judged.chosen] == verdict.validation["waf"]
     assert sum(verdict.calibration["writes_by_stream"]) == 20_000
     assert {"type", "unknown"} <= set(verdict.policy)
@@ -123,7 +125,7 @@ def test_a_dictionary_that_is_no_better_than_an_equal_partition_does_not_beat_it
     model, variants = fitted({"0": train})
     bench = Bench.of([train], [validation], DRIVE, MODEL.streams)
     verdict, _ = judge.judge(model, [one for one in variants if one.name == "A.1s"], [train], bench, JUDGE)
-    assert verdict.validation["over_equal_low"] <= 0 and not verdict.beats_baseline
+    assert verdict.validation["saved_low"] <= 0 and not verdict.beats_baseline
 
 
 def test_the_test_cycle_is_counted_alone_and_what_is_served_there_was_learned_on_train(made):
@@ -322,10 +324,10 @@ def test_placements_that_agree_are_run_once(made):
 def test_intervals_are_of_paired_blocks(made):
     _, _, _, bench = made
     legacy, equal = (bench.run(untaught(name, {}, 4)) for name in ("legacy", "equal"))
-    assert lead(legacy, legacy, 200, 1) == (0, 0)
-    low, high = lead(equal, legacy, 200, 1)
-    assert low <= legacy.waf - equal.waf <= high
-    assert waf_interval(legacy, 200, 1) == waf_interval(legacy, 200, 1)
+    assert lead(legacy, legacy).ends == (0, 0)
+    saved = lead(equal, legacy)
+    assert saved.ends[0] <= 1 - equal.waf / legacy.waf == pytest.approx(saved.value) <= saved.ends[1]
+    assert waf(legacy).value == pytest.approx(legacy.waf)
 
 
 def test_a_chunk_is_what_the_dictionary_says_it_is(made):

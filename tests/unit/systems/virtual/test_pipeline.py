@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
+from cachezoo.contest.blocks import block_means
+from cachezoo.contest.lead import ahead
 from cachezoo.errors import TrainingError
-from cachezoo.measures.bootstrap import resampled_ratios
 from cachezoo.systems.virtual import evaluate, fit, judge, rivals, starts, tune
 from cachezoo.systems.virtual.bench import Bench, Run
 from cachezoo.systems.virtual.metrics import Setting, VirtualMetrics, VirtualModel
@@ -17,7 +18,7 @@ FRAGMENT, CAPACITY = 4, 40
 FIT = Fit(queues=["lru", "lfu", "arc"], pages=[64, 256])
 JUDGE = Judge(
     paper={"runs": 2, "decay": 0.95, "quantum": 100}, seeds=2, trials=10, most_runs=4, decay=[0.0, 1.0],
-    quantum=[20, 400], cost=[0.0, 2.0], most_transfers=1.05, blocks=20, bootstrap_samples=100, window=200, steady=0.95,
+    quantum=[20, 400], cost=[0.0, 2.0], most_transfers=1.05, least_gain=0.005, window=200, steady=0.95,
 )  # fmt: skip
 SEED = 7
 
@@ -130,10 +131,9 @@ def test_a_lead_is_that_of_the_judging_blocks_over_the_best_plain_policy(tmp_pat
     parts = [np.array_split(run.hit, 40)[1::2] for run in (chosen.run(own), rivals.plain(own, rival))]
     mine, theirs = (np.concatenate(part) for part in parts)
     assert verdict.validation["hit_ratio"] == mine.mean() and verdict.validation["plain_hit_ratio"] == theirs.mean()
-    draws = (20, 100, model.seeds[fit.CONTEXT])
-    lead = np.quantile(resampled_ratios(mine, *draws) - resampled_ratios(theirs, *draws), [0.05, 0.95])
-    assert [verdict.validation["difference_low"], verdict.validation["difference_high"]] == lead.tolist()
-    assert verdict.beats_baseline == (lead[0] > 0)
+    lead = ahead(block_means(mine, 20), block_means(theirs, 20))
+    assert (verdict.validation["difference_low"], verdict.validation["difference_high"]) == pytest.approx(lead.ends)
+    assert verdict.beats_baseline == lead.worth(0.005)
 
 
 def test_each_of_several_traces_is_halved_by_itself(tmp_path):

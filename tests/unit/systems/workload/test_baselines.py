@@ -4,8 +4,8 @@ from threadpoolctl import threadpool_limits
 
 from cachezoo.errors import TrainingError
 from cachezoo.features.window import window_columns
-from cachezoo.systems.workload.accuracy import balanced_accuracy
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.systems.workload.accuracy import balanced_accuracy
 from cachezoo.systems.workload.baselines import (
     BASELINES,
     CHARACTERISATIONS,

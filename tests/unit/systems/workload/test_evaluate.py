@@ -35,7 +35,6 @@ PARAMS: Any = SimpleNamespace(
             "another": SimpleNamespace(unseen=True),
         },
     ),
-    evaluate=SimpleNamespace(bootstrap_blocks=20, bootstrap_samples=100),
     seed=7,
 )
 

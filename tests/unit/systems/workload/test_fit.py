@@ -168,9 +168,9 @@ def _requests(trace: Trace, key: str) -> None:
 def test_the_stages_give_the_same_bytes_in_any_folder_and_a_judge_s_setting_leaves_the_fit_alone(
     made: MadeLstm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fewer = JUDGE.judge.model_copy(update={"bootstrap_samples": 200})
+    stricter = JUDGE.judge.model_copy(update={"least_gain": 0.5})
     fits, verdicts, figures = [], [], []
-    for name, own in (("here", JUDGE.judge), ("there", JUDGE.judge), ("fewer", fewer)):
+    for name, own in (("here", JUDGE.judge), ("there", JUDGE.judge), ("stricter", stricter)):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
         for k, category in enumerate(CLASSES):

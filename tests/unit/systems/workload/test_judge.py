@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from cachezoo.bundles.measured import Metrics, measured, promotion
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.serving.requests import batch_of
 from cachezoo.systems.workload.baselines import BASELINES, read_baseline
 from cachezoo.systems.workload.infer import load_workload
@@ -72,13 +73,13 @@ def test_a_verdict_needs_an_interval_above_zero_over_the_best_baseline() -> None
 
 def test_what_chooses_does_not_judge(made: MadeLstm) -> None:
     held = parts(1000, 3)
-    choosing, judging = cut_windows(held, CLASSES, 12, 12).halves(JUDGE.judge.blocks)
+    choosing, judging = cut_windows(held, CLASSES, 12, 12).halves()
     assert made.trained.validation["windows"] == len(judging)
     spoilt = []
     for one in held:  # the windows that choose become those of the other program
         op = one.trace.op.copy()
         other = make_stream(len(one.trace), 77, "turns" if one.category == "pairs" else "pairs").op
-        blocks = np.array_split(np.arange(len(op) // 12), 2 * JUDGE.judge.blocks)[::2]
+        blocks = np.array_split(np.arange(len(op) // 12), 2 * BLOCKS)[::2]
         for window in np.concatenate(blocks):
             op[12 * window : 12 * window + 12] = other[12 * window : 12 * window + 12]
         spoilt.append(replace(one, trace=replace(one.trace, op=op)))
