@@ -37,7 +37,7 @@ def test_prefetch_is_chosen_where_blocks_are_scanned_in_parts(policy, most: floa
     """RejectX cannot write as much as the budget allows there; CoinFlip can write anything."""
     choice = chosen(partial_scans, policy)
     assert set(choice.figures) == set(plain_modes(64))
-    assert choice.mode == "next(32)"
+    assert choice.mode in ("next(16)", "next(32)", "next(64)")
     assert choice.figures["all_on_miss"].mean_dt < most * choice.figures["none"].mean_dt
     assert choice.figures["none"].reached == met
     assert max(figures.writes for figures in choice.figures.values()) <= 0.25 * 1.025

@@ -234,7 +234,7 @@ def test_a_time_that_the_disk_alone_reaches_needs_no_cache():
 
 
 def test_a_size_for_confidence_names_the_smaller_one_that_reaches_the_aim_on_average():
-    halves = np.where(np.arange(60_000) // 1500 % 2 == 0, 0, zipf(60_000, 6000))
+    halves = np.where(np.arange(60_000) // 7500 % 2 == 0, 0, zipf(60_000, 6000))
     found = asked(trace_of(halves), hit=0.75)
     assert found.picked.why == "reached"
     row, least = found.row, next(row for row in found.picked.rows if row.ran.hit_ratio >= 0.75)
@@ -242,7 +242,7 @@ def test_a_size_for_confidence_names_the_smaller_one_that_reaches_the_aim_on_ave
     size = words.human(least.capacity * PAGE_BYTES)
     assert f"That is for 0.75 with 90 % confidence; on average {size} reaches it (" in words.headline(found)
     fresh = np.where(np.arange(60_000) % 5 == 0, np.arange(60_000) + 10_000, zipf(60_000, 600))
-    nearest = asked(trace_of(np.where(np.arange(60_000) // 1500 % 2 == 0, 0, fresh)), hit=0.87)
+    nearest = asked(trace_of(np.where(np.arange(60_000) // 7500 % 2 == 0, 0, fresh)), hit=0.87)
     assert nearest.picked.why == "on average"
     assert " It comes nearest to 0.87 with 90 % confidence; on average " in words.headline(nearest)
     near = asked(trace_of(zipf(60_000, 4000)), hit=0.5)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.contest.counting import first_access
+from cachezoo.contest.counting import AUTO, Count, first_access
 from cachezoo.devices.service import ServiceTimes
 from cachezoo.errors import ConfigError
 from cachezoo.traces.mixing import Turn, in_turns, sources
@@ -128,7 +128,7 @@ def changing(name: str, parts: Sequence[Part], requests: int, periods: int, frac
     pages = expand_pages(trace)
     capacity = capacity_pages(fraction, round(_own_pages(trace, pages) / len(parts)))
     times = ServiceTimes.of(trace, hdd_us, ssd_us)
-    return Changing(name, trace, pages, times, phases, capacity, first_access(pages))
+    return Changing(name, trace, pages, times, phases, capacity, first_access(pages, Count(AUTO), capacity))
 
 
 def _own_pages(trace: Trace, pages: PageAccesses) -> int:

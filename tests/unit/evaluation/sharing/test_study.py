@@ -56,7 +56,7 @@ def write_traces(keys: dict[str, TraceEntry] = KEYS) -> None:
 
 def evaluated(keys: dict[str, TraceEntry] = KEYS, **changed: object) -> ShareMetrics:
     """The stage in the working folder."""
-    values = {"device": BUILT_IN, "categories": CATEGORIES, "traces": keys, "seed": 1, "share": POLICY, **changed}
+    values = {"device": BUILT_IN, "categories": CATEGORIES, "traces": keys, "share": POLICY, **changed}
     return evaluate(Settings(**values))
 
 
