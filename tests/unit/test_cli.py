@@ -43,11 +43,11 @@ def test_ingest_info_simulate_compare(trace):
         "csv",
     )
     asked = ("simulate", trace, "--policy", "lru", "--capacity", "7p", "--json")
-    result = json.loads(run(*asked, "--warmup", "0").stdout)["runs"][0]
+    result = json.loads(run(*asked, "--count", "all").stdout)["runs"][0]
     assert (result["page_accesses"], result["hits"], result["hit_ratio"]) == (100, 93, 0.93)
     assert result["ssd_writes"] == 7 + 50 - 3
     assert result["requests_per_s"] > 0
-    assert json.loads(run(*asked).stdout)["runs"][0]["warmup"] == 10
+    assert json.loads(run(*asked).stdout)["runs"][0]["warmup"] == 50
     table = json.loads(run("compare", trace, "--capacity", "50%", "--json").stdout)["runs"][0]
     assert table["optimum"] == "belady_bypass"
     assert {row["policy"] for row in table["rows"]} >= {"lru", "lfu", "larc", "rejectx", "belady_bypass"}
@@ -58,11 +58,11 @@ def test_ingest_info_simulate_compare(trace):
 def test_gzip_and_raw_traces_are_read_directly(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
-    assert json.loads(run("simulate", path, "--warmup", "0", "--json").stdout)["runs"][0]["requests"] == 100
+    assert json.loads(run("simulate", path, "--count", "all", "--json").stdout)["runs"][0]["requests"] == 100
 
 
 def test_a_capacity_above_the_working_set_is_a_warning(trace):
-    done = run("simulate", trace, "--capacity", "100p", "--warmup", "0", "--json")
+    done = run("simulate", trace, "--capacity", "100p", "--count", "all", "--json")
     assert "warning" in done.stderr
     assert json.loads(done.stdout)["runs"][0]["hits"] == 93
 
@@ -119,8 +119,8 @@ HUGE = "9" * 23
         (("--capacity", "101%"), "at most 100 %"),
         (("--capacity", "9" * 5000), "write a size as 64MiB"),
         (("--policy", "nosuch"), "policy nosuch: nosuch is unknown; a policy is [admission+]eviction[+prefetch]"),
-        (("--warmup", "1000"), "below 100"),
-        (("--warmup", "²"), "give auto or page accesses below 100"),
+        (("--count", "1000"), "--count 1000: the trace ends before"),
+        (("--count", "²"), "--count '²': give half, auto, all"),
     ],
 )
 def test_bad_options_are_one_line(trace, command, args, message):

@@ -38,15 +38,15 @@ def test_a_line_a_table_a_page_and_the_next_command(folder, monkeypatch, capsys)
     assert status == 0
     lines = said.splitlines()
     assert lines[0].startswith("Run ")
-    assert lines[-2] == "page: raw.recommend.html"
+    assert lines[-2] == "page: raw.csv.recommend.html"
     assert lines[-1].startswith("next: cachezoo simulate raw.csv --policy ")
     assert "SSD per GiB" in said  # four seconds are recorded: nothing is said of a day
     table = [line for line in lines if line[:20].count("iB") == 1 and line.endswith("iB ")]
     assert len(table) >= 5
     assert max(map(len, lines[1 : lines.index(table[-1]) + 3])) <= 80
     assert sum(line.startswith(" > ") for line in table) == 1
-    assert Path("raw.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet", "raw.recommend.html"}
+    assert Path("raw.csv.recommend.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert {path.name for path in folder.iterdir()} == {"raw.csv", "trace.parquet", "raw.csv.recommend.html"}
 
 
 def test_the_first_row_that_is_shown_is_held_against_none(folder, monkeypatch, capsys):

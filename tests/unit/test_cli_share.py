@@ -54,7 +54,7 @@ def test_a_mixture_is_the_same_as_its_traces_by_the_clock(folder):
 
 
 def test_orders_and_names(folder):
-    own = found(folder, "--cache", "64p", "--order", "lockstep", "--names", "a,b", "--warmup", "10,20")
+    own = found(folder, "--cache", "64p", "--order", "lockstep", "--names", "a,b", "--count", "10,20")
     assert own["order"] == "lockstep" and own["applications"] == ["a", "b"]
     assert own["counted_from"] == [20, 41]
 
@@ -146,7 +146,7 @@ def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, t
         ("web mail", ("--cache", "64"), "cache '64': a bare number could be pages or bytes"),
         ("web mail", ("--by", "even"), "partitioner even: "),
         ("web mail", ("--by", ""), "partitioner (empty): "),
-        ("web mail", ("--warmup", "never"), "--warmup 'never': give auto, half, or references below"),
+        ("web mail", ("--count", "never"), "--count 'never': give half, auto, all"),
         ("web mail", ("--names", "a"), "1 names for 2 applications"),
         ("web mail", ("--plot", "share.pdf"), "plots are PNG or SVG files"),
         ("web mail", ("--apart", "source"), "it does not say which trace a request comes from"),

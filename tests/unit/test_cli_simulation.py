@@ -117,8 +117,8 @@ def test_every_table_says_from_where_on_it_counts(trace, command):
     accesses = len(expand_pages(seeded_trace(500, 80, 4)).page_ids)
     text = " ".join(run(command, trace, *own, *sizes).stdout.split())
     assert re.search(rf"after (its own warm-up, )?[0-9,]+ (to [0-9,]+ )?of {accesses:,} page accesses", text), text
-    text = " ".join(run(command, trace, *own, *sizes, "--warmup", "7").stdout.split())
-    assert f"counted after 7 of {accesses:,} page accesses" in text
+    text = " ".join(run(command, trace, *own, *sizes, "--warmup", "0").stdout.split())  # its name of before
+    assert f"counted after 0 of {accesses:,} page accesses" in text
 
 
 def test_progress_goes_on_after_the_bundles():
@@ -154,8 +154,7 @@ def test_curves(trace, tmp_path):
     assert (tmp_path / "h.png").read_bytes().startswith(PNG)
     sizes = sorted({row["capacity"] for row in found["rows"]})
     for row in found["rows"]:
-        same = values("simulate", trace, "--policy", row["policy"], "--capacity", f"{row['capacity']}p", "--warmup",
-                      "auto")["runs"][0]  # fmt: skip
+        same = values("simulate", trace, "--policy", row["policy"], "--capacity", f"{row['capacity']}p")["runs"][0]
         assert (row["hit_ratio"], row["warmup"]) == (same["hit_ratio"], same["warmup"])
     assert len(found["rows"]) == 2 * len(sizes)
     text = run("curve", trace, "--points", "3").stdout
@@ -264,7 +263,7 @@ def test_policies_lists_each_with_a_line():
         (("curve", "--sample", "nan"), "sample 'nan': give auto"),
         (("curve", "--sample", "some"), "sample 'some': give auto"),
         (("curve", "--sample", "0.0001"), "too few for an error; use a higher one or exact"),
-        (("curve", "--warmup", "9999999"), "warmup '9999999': give auto or page accesses below"),
+        (("curve", "--count", "9999999"), "--count 9999999: the trace ends before"),
         (("simulate", "--capacity", "10%", "--capacity", "1024"), "write 1024p for pages of 4 KiB"),
     ],
 )
@@ -282,18 +281,21 @@ def ends_in_one_request(tmp_path):
     return tmp_path / "last.parquet"
 
 
-def test_where_no_request_is_counted_there_is_no_mean_response(ends_in_one_request, tmp_path):
-    asked = (ends_in_one_request, "--warmup", "30", "--device", DEVICE, "--policy", "lru")
-    assert values("simulate", *asked)["runs"][0]["mean_response_us"] is None
-    assert values("sweep", *asked, "--workers", "1")[0]["mean_response_us"] is None
-    assert values("compare", *asked)["runs"][0]["rows"][0]["mean_response_us"] is None
+def test_a_request_counts_whole_from_a_place_within_it(ends_in_one_request):
+    asked = (ends_in_one_request, "--count", "30", "--device", DEVICE, "--policy", "lru")
+    for (row,) in (
+        values("simulate", *asked)["runs"],
+        values("sweep", *asked, "--workers", "1"),
+        values("compare", *asked)["runs"][0]["rows"],
+    ):
+        assert (row["warmup"], row["page_accesses"]) == (4, 40) and row["mean_response_us"] > 0
 
 
 def test_what_cannot_be_is_refused_before_anything_runs(trace, tmp_path):
     refused(("simulate", trace, "--decision-us", "inf", "--device", DEVICE), "--decision-us", status=2)
     (tmp_path / "file").write_text("")
-    # The warm-up is longer than any trace, and would be refused as soon as one is read.
-    late = ("--warmup", "9" * 30)
+    # It is longer than any trace, and would be refused as soon as one is read.
+    late = ("--count", "9" * 20)
     refused(("sweep", trace, *late, "--out", tmp_path / "file" / "o.csv"), "cannot be written")
     refused(("sweep", trace, *late, "--out", tmp_path), "is a folder")
     refused(("sweep", trace, tmp_path / "none.parquet", *late), "none.parquet: no such file")
@@ -360,14 +362,14 @@ def test_a_capacity_that_one_policy_cannot_have_is_refused_before_any_runs(trace
 
 def test_sizes_that_count_after_warm_ups_of_their_own_are_said_to(trace, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "320")
-    why = "a larger cache may show a lower ratio; --warmup"
-    own = run("curve", trace, "--points", "6", "--plot", tmp_path / "own.svg").stdout
-    one = run("curve", trace, "--points", "6", "--warmup", "100", "--plot", tmp_path / "one.svg").stdout
+    why = "a larger cache may show a lower ratio; --count half counts all alike"
+    own = run("curve", trace, "--points", "6", "--count", "auto", "--plot", tmp_path / "own.svg").stdout
+    one = run("curve", trace, "--points", "6", "--plot", tmp_path / "one.svg").stdout
     assert why in " ".join(own.split()) and why not in " ".join(one.split())
     assert "its own warm-up" in (tmp_path / "own.svg").read_text()
     assert "its own warm-up" not in (tmp_path / "one.svg").read_text()
 
 
-def test_of_several_traces_no_one_warmup_is_named():
-    assert unlike([10, 20], [1, 2]).endswith("--warmup 20 counts all alike")
+def test_of_several_traces_no_one_rule_is_named():
+    assert unlike([10, 20], [1, 2]).endswith("--count half counts all alike")
     assert unlike([10, 10], [1, 2]) == unlike([10, 20], [1, 1]) == ""

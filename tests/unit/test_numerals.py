@@ -66,7 +66,7 @@ TYPED = (
     ("curve", "t.csv", "--sample", "0.0_1"),
     ("recommend", "t.csv", "--target-hit", "\u0668\u0660%"),
     ("size", "t.csv", "--budget", "\u0665\u0660"),
-    ("flash", "t.csv", "--warmup", "\u0661\u0660"),
+    ("flash", "t.csv", "--count", "\u0661\u0660"),
     ("trace", "merge", "t.csv", "t.csv", "-o", "x.parquet", "--turn", "t=1_0"),
     ("trace", "info", "t.mqsim", "--format", "mqsim", "--option", "unit_bytes=5_12"),
 )

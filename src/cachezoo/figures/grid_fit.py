@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.accuracy import balanced_accuracy
 from cachezoo.errors import TrainingError
 from cachezoo.features.window import fit_inputs
 from cachezoo.figures.trained import Grid, GridRow
 from cachezoo.models.trained import Feature
 from cachezoo.seeds import derive_seed
-from cachezoo.systems.workload.accuracy import balanced_accuracy
 from cachezoo.systems.workload.fit import Settings, fit_network
 from cachezoo.systems.workload.infer import predict
 from cachezoo.systems.workload.windows import Prepared, Windows, cut_windows, read_prepared

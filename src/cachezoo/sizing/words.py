@@ -95,7 +95,8 @@ def why(found: "Advice") -> str:
         "budget": f"It is the fastest that {money(budget)} buys, on the half that chose",
         "enough": f"Of {money(budget)} that is enough: no sum within it that was tried brings a hundredth more",
         "everything": "No larger sum that was tried brings a hundredth more",
-        "knee": "The sum is the knee of time over money (not of hits over size): beyond it a further dollar brings less than half of the average one",
+        "knee": "The sum is the knee of time over money, not of hits over size: beyond it a further dollar brings less "
+        "than half of the average one",
         "whole": "The front has no knee: every further dollar is worth it until all is in RAM",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
         "needless": f"What follows is of the least of the sums that double, {money(found.answer.cost)}, with which a "

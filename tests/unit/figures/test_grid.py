@@ -1,4 +1,3 @@
-from dataclasses import replace
 from statistics import stdev
 
 import pytest
@@ -102,7 +101,7 @@ def test_each_setting_is_trained_with_each_seed(monkeypatch):
 
 
 def test_a_network_is_trained_and_judged_on_windows_that_chose_nothing():
-    train, settings = cut_windows(parts(2000, 1), CLASSES, 12, 5), replace(FIT, blocks=5)
+    train, settings = cut_windows(parts(2000, 1), CLASSES, 12, 5), FIT
     choosing, judged = grid_fit.halves(parts(1000, 3), 12, settings)
     assert len(choosing) + len(judged) == 2 * (1000 // 12)
     assert trained_accuracy(train, choosing, judged, settings, 4) > 0.9

@@ -71,7 +71,7 @@ def test_an_untrained_classifier_is_named():
 def test_a_set_is_trained_and_judged_on_its_own_categories_alone():
     strange = [part(make_stream(800, seed, "turns"), f"strange_{seed}") for seed in (31, 32, 33)]
     strange = [replace(one, category="other") for one in strange]
-    settings = replace(FIT, blocks=5, categories=[*CLASSES, "other"])
+    settings = replace(FIT, categories=[*CLASSES, "other"])
     roles = [parts(2000, 1), parts(1000, 3), parts(1000, 5)]
     with_other = [[*role, one] for role, one in zip(roles, strange, strict=True)]
     found = told(CLASSES, *with_other, settings)

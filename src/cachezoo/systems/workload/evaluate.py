@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.contest.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion, known
 from cachezoo.contest.blocks import BLOCKS, block_means
 from cachezoo.contest.lead import Interval, mean_of
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import traces_of
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.settings.data import Role
-from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion, known
 from cachezoo.systems.workload.baselines import read_baseline
 from cachezoo.systems.workload.infer import load_workload
 from cachezoo.systems.workload.metrics import (

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo import paths
+from cachezoo.contest.accuracy import accuracy, balanced_accuracy, balanced_mean
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.models.trained import FittedModel, TrainedModel, Verdict, read_fitted
 from cachezoo.models.weights import read_weights
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import ManagerPolicy
-from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean
 from cachezoo.systems.workload.baselines import fit_baselines
 from cachezoo.systems.workload.fit import CONTEXT, model_id
 from cachezoo.systems.workload.infer import predict

@@ -86,11 +86,11 @@ class Windows:
         rows = normalised(self.columns, [one.model_dump() for one in features], clip)
         return Inputs(rows, self.labels, self.traces)
 
-    def halves(self) -> tuple["Windows", "Windows"]:
-        """Windows that choose and windows that judge: blocks of time of each trace by turns."""
+    def halves(self, blocks: int = BLOCKS) -> tuple["Windows", "Windows"]:
+        """Windows that choose and windows that judge: blocks of time of each trace by turns, as many of either."""
         judging = np.zeros(len(self), np.bool_)
         for trace in np.unique(self.traces):
-            for part in np.array_split(np.flatnonzero(self.traces == trace), 2 * BLOCKS)[1::2]:
+            for part in np.array_split(np.flatnonzero(self.traces == trace), 2 * blocks)[1::2]:
                 judging[part] = True
         return self.of(~judging), self.of(judging)
 

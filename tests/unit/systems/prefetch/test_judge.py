@@ -49,7 +49,7 @@ def judged(**learned: Prefetch) -> JudgedTrace:
 
 
 def test_the_true_ranges_beat_the_plain_modes() -> None:
-    found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 1)
+    found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 0.02, 1)
     assert found.beats and found.mode == "ml_range"
     assert "ml_range beats none" in found.reason and re.search(r"; ml_range beats (CoinFlip|RejectX)", found.reason)
     assert found.figures["mean_dt_saved_low"] > 0 and found.figures["mean_dt"] < found.figures["plain_mean_dt"]
@@ -62,11 +62,11 @@ def test_the_true_ranges_beat_the_plain_modes() -> None:
 
 def test_ranges_that_beat_the_plain_modes_must_beat_what_asks_no_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
     part = judged(ml_range=TRUE_RANGE)
-    row = next(row for row in choose([part], FLASH, 1).modes if row["mode"] == "ml_range")
+    row = next(row for row in choose([part], FLASH, 0.02, 1).modes if row["mode"] == "ml_range")
     equal = Tuned(PROBLEM.run(SCORES >= row["threshold"], TRUE_RANGE), 1.0, True)
     strong = WithoutModel("rejectx", "next(2)", [equal], ModeFigures(0.0, 0.25, 1.0, True))
     monkeypatch.setattr(judge, "best_without_model", lambda *_: strong)
-    found = choose([part], FLASH, 1)
+    found = choose([part], FLASH, 0.02, 1)
     assert "ml_range beats none" in found.reason
     assert "; ml_range does not beat RejectX with prefetch next(2)" in found.reason
     assert found.figures["mean_dt_saved_low"] > 0 == found.figures["rival_dt_saved_low"]
@@ -74,7 +74,7 @@ def test_ranges_that_beat_the_plain_modes_must_beat_what_asks_no_model_too(monke
 
 
 def test_the_rival_without_a_model_writes_what_the_learned_mode_writes() -> None:
-    found = choose([judged(ml_range=TRUE_RANGE)], FLASH, 1)
+    found = choose([judged(ml_range=TRUE_RANGE)], FLASH, 0.02, 1)
     writes = next(row["writes"] for row in found.modes if row["mode"] == "ml_range")
     same = replace(PROBLEM, budget=writes * PROBLEM.accept_all.segment_writes)
     rival = best_without_model([same], [TRACE.meta.trace_id], 1)
@@ -84,18 +84,18 @@ def test_the_rival_without_a_model_writes_what_the_learned_mode_writes() -> None
 
 
 def test_fetching_nothing_is_no_win() -> None:
-    found = choose([judged(ml_range=NOWHERE, ml_range_when=NOWHERE)], FLASH, 1)
+    found = choose([judged(ml_range=NOWHERE, ml_range_when=NOWHERE)], FLASH, 0.02, 1)
     assert not found.beats and found.mode == "none" and "does not beat none" in found.reason
     assert found.figures["mean_dt_saved_low"] == found.figures["mean_dt_saved_high"] == 0.0
 
 
 def test_train_traces_choose_a_plain_mode() -> None:
-    found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 1, held_out=False)
+    found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 0.02, 1, held_out=False)
     assert not found.beats and found.mode == "none" and found.reason.startswith("not judged")
 
 
 def test_without_a_learned_mode_the_best_plain_one_is_named() -> None:
-    found = choose([judged()], FLASH, 1)
+    found = choose([judged()], FLASH, 0.02, 1)
     assert not found.beats and found.mode == "none"
     assert found.reason == "no learned mode to judge; the best plain one is none"
     assert [row["mode"] for row in found.modes] == list(PLAIN_MODES)
@@ -103,17 +103,17 @@ def test_without_a_learned_mode_the_best_plain_one_is_named() -> None:
 
 def test_several_parts_share_one_threshold_and_one_budget() -> None:
     both = [judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)] * 2
-    found, one = choose(both, FLASH, 1), choose(both[:1], FLASH, 1)
+    found, one = choose(both, FLASH, 0.02, 1), choose(both[:1], FLASH, 0.02, 1)
     assert found.mode == one.mode and found.threshold == one.threshold
     assert found.calibration.writes == 2 * one.calibration.writes
     assert found.figures["mean_dt"] == pytest.approx(one.figures["mean_dt"])
 
 
 def test_the_plain_mode_is_given_the_writes_of_the_learned_one() -> None:
-    found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 1)
+    found = choose([judged(ml_range=TRUE_RANGE, ml_range_when=NOWHERE)], FLASH, 0.02, 1)
     assert found.figures["plain_writes_over_ours"] == pytest.approx(1.0, abs=0.03)
     larger = replace(PROBLEM, budget=2 * PROBLEM.budget)
-    richer = choose([JudgedTrace(TRACE, larger, SCORES, {**PLAIN, "ml_range": TRUE_RANGE})], FLASH, 1)
+    richer = choose([JudgedTrace(TRACE, larger, SCORES, {**PLAIN, "ml_range": TRUE_RANGE})], FLASH, 0.02, 1)
     assert richer.calibration.writes > found.calibration.writes
 
 

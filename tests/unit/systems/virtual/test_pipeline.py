@@ -160,9 +160,9 @@ def test_each_of_several_traces_is_halved_by_itself(tmp_path):
 
 def test_no_page_access_both_chooses_and_judges_and_each_does_one():
     runs = [Run(np.zeros(n, bool), np.arange(n, dtype=np.int32) + begin) for begin, n in ((0, 1000), (1000, 333))]
-    choosing, judging = (judge.joined_half(runs, 20, judging=half).moved.tolist() for half in (False, True))
+    choosing, judging = (judge.joined_half(runs, judging=half).moved.tolist() for half in (False, True))
     assert sorted(choosing + judging) == list(range(1333))
-    assert choosing == [*runs[0].half(20, judging=False).moved, *runs[1].half(20, judging=False).moved]
+    assert choosing == [*runs[0].half(judging=False).moved, *runs[1].half(judging=False).moved]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def asked(benches: list[Bench], model, folder, own: Judge = JUDGE) -> evaluate.A
 def test_the_test_trace_has_a_row_a_cache_and_transfers_add_up(tmp_path):
     model = fitted([loop("t")], tmp_path)
     free = JUDGE.model_copy(update={"most_transfers": 5.0})
-    found = evaluate.evaluate(loop("x", 4000), asked([loop("v")], model, tmp_path, free), free, SEED)
+    found = evaluate.evaluate(loop("x", 4000), asked([loop("v")], model, tmp_path, free), free)
     names = [row.policy for row in found.rows]
     assert names == ["lru", "lfu", "arc", "vrm.lru", "vrm.lfu", "vrm.arc", "head", "tuned.cold", "tuned.warm"]
     for row in found.rows:

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from cachezoo.contest.accuracy import balanced_accuracy
 from cachezoo.errors import TrainingError
 from cachezoo.features.window import window_columns
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.systems.workload.accuracy import balanced_accuracy
 from cachezoo.systems.workload.baselines import (
     BASELINES,
     CHARACTERISATIONS,

@@ -63,11 +63,11 @@ def test_a_verdict_needs_an_interval_above_zero_over_the_best_baseline() -> None
     right, noise = labels.copy(), np.random.default_rng(1).random(400) < 0.1
     noisy = np.where(noise, 1 - labels, labels)
     rivals = {"twsd": 1 - labels, "tree4": noisy, "iosize": np.zeros(400, np.int64)}
-    figures, best, beats, reason = duel(labels, right, rivals, JUDGE.judge, 1)
+    figures, best, beats, reason = duel(labels, right, rivals, 0.0)
     assert best == "tree4" and beats and reason.startswith("beats the best of its baselines on validation, tree4:")
     assert figures["balanced_accuracy"] == 1.0 and figures["iosize_balanced_accuracy"] == 0.5
     for ours in (right, 1 - right):
-        figures, best, beats, reason = duel(labels, ours, {**rivals, "frequency": right}, JUDGE.judge, 1)
+        figures, best, beats, reason = duel(labels, ours, {**rivals, "frequency": right}, 0.0)
         assert best == "frequency" and not beats and reason.startswith("does not beat")
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cachezoo.systems.workload.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion, known
+from cachezoo.contest.accuracy import accuracy, balanced_accuracy, balanced_mean, confusion, known
 
 
 def test_figures_by_hand() -> None:
