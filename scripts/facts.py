@@ -157,9 +157,7 @@ def _carried(metrics: ReuseMetrics) -> str:
 
 def summary(facts: Facts) -> str:
     """A line for each test trace, and what to make of it."""
-    table = summary_table(lines(facts.run))
-    table.title = None  # the heading says it
-    return f"{_block(table)}\n{wins_and_losses(facts)}"
+    return f"{markdown.table(summary_table(lines(facts.run)))}\n{wins_and_losses(facts)}"
 
 
 def counts(facts: Facts) -> str:
