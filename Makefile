@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results. `make` alone is `make help`.
-.PHONY: help install repro figures corpus release retrain runtime wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench
+.PHONY: help install repro figures facts corpus release retrain runtime wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench
 RUN := scripts/run.sh
 DEV := $(RUN) scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
@@ -21,6 +21,12 @@ repro: ## install, dvc repro, print the results; V=1: all of them
 figures: ## tables and plots beside the pipeline, in experiments/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python experiments/figures.py
+	@$(RUN) .venv/bin/python -m scripts.facts
+
+# Counts, tables and plots of results in README.md and docs/, from metrics/ and experiments/: after `make repro`
+facts: ## counts, tables and plots of results in README.md and docs/
+	@$(RUN) scripts/bootstrap.sh requirements.lock
+	@$(RUN) .venv/bin/python -m scripts.facts
 
 # The corpus's traces that are missing, one after the other; as root. data/raw/corpus/README.md
 corpus: ## capture the traces of the corpus that are missing (as root)

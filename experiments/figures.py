@@ -1,4 +1,4 @@
-"""What `make figures` runs: what the experiments read up to date, then their stages, then their tables and page."""
+"""What `make figures` runs: what the experiments read up to date, then their stages, then their tables."""
 
 import os
 import subprocess
@@ -35,7 +35,6 @@ def main() -> int:
             *pages.hca_tables(tiers),
             *pages.virtual_tables(shared),
         )
-        pages.write_page([one for _, one in figures], streams, tiers, shared)
     return 0
 
 

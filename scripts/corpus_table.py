@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from cachezoo.config.load import load_params
+from cachezoo.markdown import between
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.settings.data import CorpusEntry
@@ -14,7 +15,6 @@ from cachezoo.traces.warmup import auto_warmup
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "data/raw/corpus/README.md"
-BEGIN, END = "<!-- table -->\n", "<!-- end of the table -->\n"
 CAPACITY = "10%"
 HEAD = (
     "| trace | role | requests | reads | page accesses | distinct pages | LRU at 10 % | best classic | optimum |\n"
@@ -58,8 +58,8 @@ def main() -> None:
     if sys.argv[1:] != ["--write"]:
         sys.stdout.write(text)
         return
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    README.write_text(before + BEGIN + text + END + rest.partition(END)[2], encoding="utf-8")
+    page = README.read_text(encoding="utf-8")
+    README.write_text(between(page, "table", text, README), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,13 +25,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from cachezoo.markdown import between
 from scripts.dictionary_files import File, files
 from scripts.dictionary_types import METADATA
 
 ROOT = Path(__file__).resolve().parents[1]
 DICTIONARY = Path("docs/data-dictionary.csv")
 PAGE = Path("docs/data-dictionary.md")
-FILES_BEGIN, FILES_END = "<!-- files -->\n", "<!-- end of files -->\n"
 PRESENCE = ("always", "sometimes")
 UNKNOWN = "?"
 # What dvc.yaml's variables stand for in a file's name.
@@ -388,10 +388,8 @@ def write() -> None:
     outputs = stage_outputs(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8")))
     rows = generated(files(), outputs)
     (ROOT / DICTIONARY).write_text(",".join(COLUMNS) + "\n" + as_csv(rows), encoding="utf-8")
-    before, _, rest = (ROOT / PAGE).read_text(encoding="utf-8").partition(FILES_BEGIN)
-    after = rest.partition(FILES_END)[2]
-    text = f"{before}{FILES_BEGIN}{table_of_files(rows)}{FILES_END}{after}"
-    (ROOT / PAGE).write_text(text, encoding="utf-8")
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    (ROOT / PAGE).write_text(between(text, "files", table_of_files(rows), PAGE), encoding="utf-8")
 
 
 def main() -> None:

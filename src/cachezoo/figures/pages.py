@@ -4,24 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.errors import CachezooError
+from cachezoo import markdown
 from cachezoo.evaluation.results import printed
 from cachezoo.figures import fios, fios_plot, hca, hca_plot, virtual
 from cachezoo.figures.finding import Figure, Finding, shown
 from cachezoo.figures.listed import FIGURES, Listed
 from cachezoo.figures.virtual_tables import tables as tables_of_virtual
-from cachezoo.io import atomic_file
-from cachezoo.metrics.files import MAKE, present, read
+from cachezoo.metrics.files import MAKE, read
 from cachezoo.view import Cell, Column, Table
 
 if TYPE_CHECKING:
     from rich.table import Table as Printed
 
 PAGE = Path("docs/figures.md")
-BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
-HCA_BEGIN, HCA_END = "<!-- tiers -->\n", "<!-- end of tiers -->\n"
-VIRTUAL_BEGIN, VIRTUAL_END = "<!-- virtual -->\n", "<!-- end of virtual -->\n"
-FIOS_BEGIN, FIOS_END = "<!-- streams -->\n", "<!-- end of streams -->\n"
+BLOCKS = ("figures", "streams", "tiers", "virtual")
 
 
 def read_figures() -> list[tuple[Listed, Figure]]:
@@ -72,80 +68,31 @@ def virtual_tables(found: virtual.VirtualFigure) -> list["Printed"]:
     return [*(printed(table) for table in tables_of_virtual(found)), printed(findings([found]))]
 
 
-def markdown(table: Table) -> str:
-    """A table of docs/figures.md."""
-    lines = [f"| {' | '.join(column.title for column in table.columns)} |"]
-    lines.append(f"|{'|'.join('---:' if column.numeric else '---' for column in table.columns)}|")
-    lines += [f"| {' | '.join(cell.text.replace('|', chr(92) + '|') for cell in row)} |" for row in table.rows]
-    return "\n".join(lines) + "\n"
-
-
-def _between(text: str, begin: str, end: str, inside: str) -> str:
-    """A text with something else between two marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        message = f"{PAGE}: has no lines {begin.strip()} and {end.strip()}; get it from Git"
-        raise CachezooError(message)
-    return f"{before}{begin}\n{inside}\n{end}{after}"
-
-
-def with_claims(text: str, figures: Sequence[Figure]) -> str:
-    """docs/figures.md with RC-RNN's claims between its marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    return _between(text, BEGIN, END, markdown(findings(figures)))
-
-
-def with_streams(text: str, found: fios.FiosFigure) -> str:
-    """docs/figures.md with FIOS's claims, and a line a drive, between its marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    inside = f"{found.note}\n\n{markdown(findings([found]))}\n{markdown(fios_plot.table(found))}"
-    return _between(text, FIOS_BEGIN, FIOS_END, inside)
-
-
-def with_tiers(text: str, found: hca.HcaFigure) -> str:
-    """docs/figures.md with HCA's claims and tables between its marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    return _between(text, HCA_BEGIN, HCA_END, _inside(found, hca_plot.tables(found)))
-
-
-def with_virtual(text: str, found: virtual.VirtualFigure) -> str:
-    """docs/figures.md with the virtual I/O cache's claims and tables between its marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    return _between(text, VIRTUAL_BEGIN, VIRTUAL_END, _inside(found, tables_of_virtual(found)))
-
-
-def _inside(found: Figure, own: Sequence[Table]) -> str:
+def claims(found: Figure, own: Sequence[Table]) -> str:
     """A figure's note, its claims and its tables."""
-    parts = [markdown(findings([found])), *(f"{one.caption}:\n\n{markdown(one)}" for one in own)]
+    parts = [markdown.table(printed(findings([found])))]
+    parts += [f"{one.caption}:\n\n{markdown.table(printed(one))}" for one in own]
     return "\n".join([f"{found.note}\n", *parts])
 
 
-def write_page(
+def blocks(
     figures: Sequence[Figure], streams: fios.FiosFigure, tiers: hca.HcaFigure, shared: virtual.VirtualFigure
-) -> None:
-    """Put the claims into docs/figures.md.
+) -> dict[str, str]:
+    """What docs/figures.md has between its marks, by their names."""
+    drives = markdown.table(printed(fios_plot.table(streams)))
+    return {
+        "figures": markdown.table(printed(findings(figures))),
+        "streams": f"{claims(streams, [])}\n{drives}",
+        "tiers": claims(tiers, hca_plot.tables(tiers)),
+        "virtual": claims(shared, tables_of_virtual(shared)),
+    }
+
+
+def read_blocks() -> dict[str, str]:
+    """The same, of the stored figures.
 
     Raises:
-        CachezooError: it is missing, has no marks, or cannot be written.
+        CachezooError: one is missing or damaged.
     """
-    text = with_claims(present(PAGE, "git checkout docs/figures.md").read_text(encoding="utf-8"), figures)
-    text = with_virtual(with_tiers(with_streams(text, streams), tiers), shared)
-    with atomic_file(PAGE) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    own = [one for _, one in read_figures()]
+    return blocks(own, fios.read_fios(fios.FILE), hca.read_hca(hca.FILE), virtual.read_virtual(virtual.FILE))

@@ -8,23 +8,7 @@ from cachezoo.figures import caches, grid, learning, tags, telling
 from cachezoo.figures import listed as module
 from cachezoo.figures.files import FOLDER
 from cachezoo.figures.listed import FIGURES
-from cachezoo.figures.pages import (
-    BEGIN,
-    END,
-    FIOS_BEGIN,
-    FIOS_END,
-    HCA_BEGIN,
-    HCA_END,
-    PAGE,
-    VIRTUAL_BEGIN,
-    VIRTUAL_END,
-    findings,
-    read_figures,
-    tables,
-    with_claims,
-    with_streams,
-    write_page,
-)
+from cachezoo.figures.pages import BLOCKS, PAGE, blocks, findings, read_figures, tables
 from cachezoo.io import read_json, write_json
 from tests.figures_data import added, bench, cells, plain, tag_row
 from tests.figures_data import grid as made_grid
@@ -95,29 +79,19 @@ def test_a_claim_has_a_line(documents):
     assert len(lines) == 1 + sum(len(one.findings) for one in documents)
 
 
-def test_the_claims_go_between_the_marks_of_the_page(documents, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_each_block_of_the_page_has_its_claims(documents):
     streams, tiers, shared = figure(case()), tiers_figure(), virtual_figure()
-    with pytest.raises(CachezooError, match=r"docs/figures\.md: is missing; run `git checkout docs/figures\.md`"):
-        write_page(documents, streams, tiers, shared)
-    PAGE.parent.mkdir()
-    marks = f"{FIOS_BEGIN}{FIOS_END}{HCA_BEGIN}{HCA_END}{VIRTUAL_BEGIN}{VIRTUAL_END}"
-    PAGE.write_text(f"# Before\n\n{BEGIN}outdated\n{END}\nafter\n{marks}", encoding="utf-8")
-    write_page(documents, streams, tiers, shared)
-    text = PAGE.read_text(encoding="utf-8")
-    assert text.startswith(f"# Before\n\n{BEGIN}\n| figure | the paper |") and f"\n{END}\nafter\n{FIOS_BEGIN}" in text
-    assert with_streams(text, streams) == text and text.endswith(VIRTUAL_END)
-    assert "outdated" not in text and "| Table 5 | " in text
-    write_page(documents, streams, tiers, shared)
-    assert PAGE.read_text(encoding="utf-8") == text
-    with pytest.raises(CachezooError, match=r"docs/figures\.md: has no lines <!-- figures -->"):
-        with_claims("no marks", documents)
+    found = blocks(documents, streams, tiers, shared)
+    assert tuple(found) == BLOCKS
+    assert found["figures"].startswith("| figure | the paper |") and "| Table 5 | " in found["figures"]
+    for name, one in (("streams", streams), ("tiers", tiers), ("virtual", shared)):
+        assert found[name].startswith(f"{one.note}\n\n| figure | the paper |")
+        assert found[name].count(f"\n| {one.source} | ") == len(one.findings)
 
 
 def test_the_page_of_docs_says_what_the_stored_figures_say(monkeypatch):
     monkeypatch.chdir(ROOT)
     text = PAGE.read_text(encoding="utf-8")
     read = read_figures()
-    assert with_claims(text, [one for _, one in read]) == text, "run `make figures`"
     assert all(f"](../{listed.plot.as_posix()})" in text for listed, _ in read)
     assert plain(text).count("| Fig. 11 |") == len(read[5][1].findings)

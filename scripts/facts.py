@@ -1,0 +1,297 @@
+"""The blocks of README.md and docs/ that are made from code and metrics: `make facts` writes them anew.
+
+Counts and results of the pipeline are in such blocks; the text around them has none. The tables are those of
+`cachezoo results -v`, of the report and of `make figures`, by the same functions. Plots of results in docs/img are
+drawn here too, as the report draws them.
+
+Other blocks have sources that take longer, and commands of their own: scripts/data_dictionary.py,
+scripts/corpus_table.py and tests/mutants/table.py.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypeVar
+
+import typer.main
+
+from cachezoo import cli, markdown
+from cachezoo.errors import CachezooError
+from cachezoo.evaluation import results as found
+from cachezoo.evaluation.reconfigure import document, plot
+from cachezoo.evaluation.sharing import table as share
+from cachezoo.evaluation.summary import lines, summary_table
+from cachezoo.evaluation.tiers import table as tiers
+from cachezoo.figures import pages
+from cachezoo.io import atomic_file
+from cachezoo.metrics.base import Overall
+from cachezoo.metrics.page import PolicyRow
+from cachezoo.plots import CARRIED, policies_plot
+from cachezoo.policies.registry import classics
+from cachezoo.report.gather import Category
+from cachezoo.report.plots import policies_figure
+from cachezoo.report.tables import policy_tables
+from cachezoo.style import settings
+from cachezoo.systems.reuse import carried, carried_plot, goals
+from cachezoo.systems.reuse import results as reuse
+from cachezoo.systems.reuse.metrics import ReuseMetrics
+from cachezoo.systems.reuse.report import carried_figure
+from cachezoo.systems.streams import results as streams
+from cachezoo.systems.streams.metrics import StreamsMetrics
+from cachezoo.systems.virtual import results as virtual
+from cachezoo.systems.virtual.metrics import VirtualMetrics
+from cachezoo.systems.workload.metrics import WorkloadMetrics
+from cachezoo.traces.formats import FORMATS
+from cachezoo.view import NONE, Cell, Column, Table, name_cell, percent, points, words
+from tests.mutants.mutants import MUTANTS
+
+if TYPE_CHECKING:
+    from rich.table import Table as Printed
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMAND = "make facts"
+IMAGES = Path("docs/img")
+PLOTS = ("results.png", CARRIED)
+PLOTTED = "database"  # the category whose policies the plot of README.md shows
+Block = Callable[["Facts"], str]
+M = TypeVar("M", bound=Overall)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the blocks are made from: the metrics of the pipeline."""
+
+    run: found.Results = field(default_factory=partial(found.read_results, None))
+
+    @property
+    def reuse(self) -> ReuseMetrics:
+        """Of the cache for every workload."""
+        return _of(ReuseMetrics, self.run.systems.get("reuse"))
+
+    @property
+    def workload(self) -> WorkloadMetrics:
+        """Of the classifier."""
+        return _of(WorkloadMetrics, self.run.systems.get("workload"))
+
+    @property
+    def streams(self) -> dict[str, StreamsMetrics]:
+        """Of placements on streams, by category."""
+        own = self.run.by_category.get("streams", {})
+        return {name: _of(StreamsMetrics, one) for name, one in own.items()}
+
+    @property
+    def virtual(self) -> dict[str, VirtualMetrics]:
+        """Of virtual caches, by category."""
+        own = self.run.by_category.get("virtual", {})
+        return {name: _of(VirtualMetrics, one) for name, one in own.items()}
+
+    def categories(self) -> list[Category]:
+        """Those with a page cache, as the report has them."""
+        return [Category(one.category, one, None, []) for one in self.run.pages]
+
+
+def _of(kind: type[M], metrics: Overall | None) -> M:
+    if isinstance(metrics, kind):
+        return metrics
+    message = f"metrics/: has no {kind.__name__}; run `make repro`"
+    raise CachezooError(message)
+
+
+def _block(*parts: "Table | Printed | str") -> str:
+    """Tables with titles and what their columns mean, and sentences."""
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(f"{part}\n")
+        else:
+            texts.append(markdown.titled(found.printed(part, 0) if isinstance(part, Table) else part))
+    return "\n".join(texts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return words(names) if names else "no test trace"
+
+
+def best_models(run: found.Results) -> dict[str, PolicyRow | None]:
+    """By test trace for which caching models were trained, the promoted one with the most hits."""
+    rows: dict[str, list[found.PageResult]] = {}
+    for one in run.page_rows():
+        if one.row.kind == "model" and not one.row.policy.startswith("admission."):
+            rows.setdefault(one.trace, []).append(one)
+    promoted = {trace: [one.row for one in own if one.promoted] for trace, own in rows.items()}
+    return {trace: max(own, key=lambda row: row.hit_ratio, default=None) for trace, own in promoted.items()}
+
+
+def wins_and_losses(facts: Facts) -> str:
+    """Where learned caches pay, and where they do not."""
+    best = best_models(facts.run)
+    ahead = [trace for trace, row in best.items() if row and row.gap_closed_interval and row.gap_closed_interval[0] > 0]
+    flash = {one.trace: one.interval[0] > 0 for one in facts.run.flash_saved() if one.rival == "best"}
+    behind = [trace for trace in best if trace not in ahead]
+    won = (
+        f"A promoted model surely hits more than the best classic in hindsight on {_listed(ahead)}; a learned "
+        f"admission surely saves disk time on {_listed([trace for trace in flash if flash[trace]])}."
+    )
+    lost = (
+        f"No such lead is shown on {_listed(behind)}, no such saving on "
+        f"{_listed([trace for trace in flash if not flash[trace]])}; {_carried(facts.reuse)}."
+    )
+    return f"**Wins.** {won}\n\n**Losses.** {lost}\n"
+
+
+def _carried(metrics: ReuseMetrics) -> str:
+    said, size = [], metrics.capacity_fraction
+    for where in ("set-up", "program"):
+        group = metrics.group(where, size)
+        if group is not None and group.gap_closed is not None:
+            median, lowest = percent(group.gap_closed, 0), points(group.lowest_points)
+            said.append(f"{median} of the gap on {group.traces} of {reuse.SHOWN[where]} (lowest lead {lowest})")
+    model = next(iter(metrics.models), "the cache for every workload")
+    return f"on traces from elsewhere `{model}` closes in the median {words(said) if said else 'an unknown part'}"
+
+
+def summary(facts: Facts) -> str:
+    """A line for each test trace, and what to make of it."""
+    return f"{markdown.table(summary_table(lines(facts.run)))}\n{wins_and_losses(facts)}"
+
+
+def counts(facts: Facts) -> str:
+    """How much there is of everything that is counted."""
+    ways = max((group.rivals for group in facts.reuse.groups()), default=0)
+    said = (
+        f"{len(classics())} classics, which are run in {ways} ways",
+        f"{len(facts.run.bundles())} models, of which {sum(one.promoted for one in facts.run.bundles())} are promoted",
+        f"{len(facts.reuse.traces)} test traces of page caches",
+        f"{len(FORMATS)} formats of traces",
+        f"{sum(1 for _ in _commands(typer.main.get_command(cli.app)))} commands",
+        f"{len({mutant for own in MUTANTS.values() for mutant in own})} wrong runtimes",
+    )
+    return f"There are {words(said)}.\n"
+
+
+def _commands(command: object) -> Iterator[object]:
+    children: Mapping[str, object] | None = getattr(command, "commands", None)
+    if children is None:
+        yield command
+    for child in (children or {}).values():
+        yield from _commands(child)
+
+
+def page_tables(facts: Facts) -> str:
+    """Models, bounds, LRU, what learns online, and the best classic of each test trace: hits, times, writes."""
+    tables = policy_tables(facts.categories())
+    kept = {
+        row[0].text
+        for row in tables[0].rows
+        if row[0].note or row[0].text == "lru" or any("best classic" in cell.note for cell in row)
+    }
+    return _block(*(replace(one, rows=[row for row in one.rows if row[0].text in kept]) for one in tables))
+
+
+def verdicts(facts: Facts) -> str:
+    """Which models are promoted, by what they do."""
+    kinds: dict[str, tuple[list[str], list[str]]] = {}
+    for one in facts.run.bundles():
+        kind, _, rest = one.model.partition(".")
+        kinds.setdefault(kind, ([], []))[not one.promoted].append(rest)
+    columns = [Column(name, numeric=False) for name in ("models", "promoted", "not promoted")]
+    rows = [[Cell(kind), *(Cell(", ".join(names) or NONE) for names in own)] for kind, own in kinds.items()]
+    return markdown.table(found.printed(Table("", columns, rows)))
+
+
+def waiting(facts: Facts) -> str:
+    """What remains of a lead in response time where requests wait until changed pages are written to the disk."""
+    columns = [
+        Column("test trace", numeric=False),
+        Column("model", "the promoted one with the most hits", numeric=False),
+        Column("background", "its mean response time less the best classic's, written back in the background"),
+        Column("waiting", "the same where requests wait"),
+    ]
+    best, rows = best_models(facts.run), []
+    tests = [pair for one in facts.run.pages for pair in one.tests().items()]
+    for key, trace in tests:
+        model = best.get(key)
+        rival = next((row for row in trace.rows if row.policy == trace.best_classic), None)
+        if model is not None and rival is not None:
+            quick = _change(model.mean_response_us, rival.mean_response_us)
+            slow = _change(model.mean_response_waiting_us, rival.mean_response_waiting_us)
+            rows.append([name_cell(key), Cell(model.shown), quick, slow])
+    return _block(Table("Response times, and what is written back", columns, rows))
+
+
+def _change(ours: float | None, rival: float | None) -> Cell:
+    return Cell(NONE) if not ours or not rival else Cell(percent(ours / rival - 1, 1, signed=True), ours / rival - 1)
+
+
+BLOCKS: Mapping[str, Mapping[str, Block]] = {
+    "README.md": {"summary": summary},
+    "docs/results.md": {
+        "counts": counts,
+        "verdicts": verdicts,
+        "page": page_tables,
+        "waiting": waiting,
+        "reuse": lambda facts: _block(
+            facts.reuse.summary(), reuse.group_table(facts.reuse), reuse.trace_table(facts.reuse)
+        ),
+        "goals": lambda _: _block(*goals.tables(goals.read_goals(goals.FILE))),
+        "flash": lambda facts: _block(found.flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
+        "admissions": lambda facts: _block(found.beside_table(facts.run.beside_rows())),
+        "workload": lambda facts: _block(facts.workload.summary()),
+        "carry-over": lambda _: _block(carried_plot.tables(carried.read_carry_over(carried.FILE))[-1]),
+        "reconfigured": lambda _: _block(plot.tables(document.read_reconfigured(document.FILE))[-1]),
+        "tiers": lambda facts: _block(tiers.goal(facts.run.tiers), tiers.summary_table(facts.run.tiers)),
+        "share": lambda facts: _block(*share.sentences(facts.run.share), *share.tables(facts.run.share)[:2]),
+        "virtual": lambda facts: _block(virtual.summary_table(facts.virtual)),
+    },
+    "docs/streams.md": {"results": lambda facts: _block(streams.summary_table(facts.streams))},
+    pages.PAGE.as_posix(): {name: partial(lambda name, _: pages.read_blocks()[name], name) for name in pages.BLOCKS},
+}
+
+
+def filled(page: str, text: str, facts: Facts) -> str:
+    """A page with all its blocks made anew.
+
+    Args:
+        page: its path.
+        text: its text.
+        facts: what the blocks say.
+    """
+    for name, block in BLOCKS[page].items():
+        text = markdown.between(text, name, block(facts), Path(page))
+    return text
+
+
+def draw(facts: Facts, folder: Path) -> None:
+    """Draw the plots of results into a folder, as the report draws them."""
+    with settings(), TemporaryDirectory() as name:
+        drawn = Path(name)
+        policies_figure(next(one for one in facts.categories() if one.name == PLOTTED), drawn)
+        carried_figure(facts.reuse, drawn)
+        copyfile(drawn / policies_plot(PLOTTED), folder / PLOTS[0])
+        copyfile(drawn / CARRIED, folder / PLOTS[1])
+
+
+def main() -> int:
+    """Write every block and plot anew."""
+    os.chdir(ROOT)
+    try:
+        facts = Facts()
+        for page in BLOCKS:
+            path = Path(page)
+            text = filled(page, path.read_text(encoding="utf-8"), facts)
+            with atomic_file(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        draw(facts, IMAGES)
+    except CachezooError as error:
+        sys.stderr.write(f"facts: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
