@@ -15,10 +15,11 @@ from rich.table import Table
 from cachezoo import paths
 from cachezoo.config.load import load_params
 from cachezoo.console import out, progress
+from cachezoo.contest.counting import first_access
+from cachezoo.contest.gap import gap
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.reuse.hazards import BINS
 from cachezoo.labels.reuse import HORIZON, NextUse, next_use
-from cachezoo.contest.gap import gap
 from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.policies.engine import simulate
 from cachezoo.policies.registry import OPTIMUM, classics
@@ -30,7 +31,6 @@ from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.systems.reuse.settings import Model
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.contest.counting import first_access
 
 F32 = npt.NDArray[np.float32]
 NOISE = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)  # octaves

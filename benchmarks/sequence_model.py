@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from cachezoo.config.load import load_params
 from cachezoo.console import out, progress
+from cachezoo.contest.counting import first_access
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.reuse.past import WIDTH
 from cachezoo.labels.reuse import HORIZON, NextUse, next_use
@@ -35,7 +36,6 @@ from cachezoo.systems.reuse.carry_over import Settings, Source, sources_of
 from cachezoo.systems.reuse.plan import counts_and_cuts, plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import capacity_pages
-from cachezoo.contest.counting import first_access
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]

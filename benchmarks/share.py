@@ -23,9 +23,9 @@ import numpy as np
 
 from cachezoo.seeds import derive_seed
 from cachezoo.sharing.bench import Bench
+from cachezoo.sharing.counting import Counting, counting
 from cachezoo.sharing.mix import Application, mix_pages
 from cachezoo.sharing.partition import parse
-from cachezoo.sharing.counting import Counting, counting
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
 from cachezoo.yaml_file import read_yaml

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from cachezoo.config.load import load_params
+from cachezoo.contest.counting import first_access
 from cachezoo.markdown import between
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator, parse_capacity
@@ -11,7 +12,6 @@ from cachezoo.settings.data import CorpusEntry
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ
-from cachezoo.traces.warmup import auto_warmup
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "data/raw/corpus/README.md"
@@ -27,7 +27,7 @@ def row(key: str, entry: CorpusEntry) -> str:
     trace = read_trace(ROOT / entry.path)
     pages = expand_pages(trace)
     capacity = parse_capacity(CAPACITY, pages.n_pages)
-    simulator, warmup = Simulator(trace, pages), auto_warmup(pages, capacity)
+    simulator, warmup = Simulator(trace, pages), first_access(pages)
     ratios = {name: simulator.run(name, capacity, warmup).hit_ratio for name in classics()}
     best = max(sorted(ratios), key=lambda name: ratios[name])
     optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio

@@ -253,9 +253,7 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("reuse", "policy.type", "lead", "breaks const"),
     ("reuse", "calibration.events", [[-1.0]] * 2, "breaks minimum"),
     ("reuse", "calibration.events.0.0", True, "is not of type number"),
-    *(
-        (kind, "golden.context.capacity_pages", (1 << 22) + 1, "breaks maximum") for kind in ("caching", "virtual")
-    ),
+    *((kind, "golden.context.capacity_pages", (1 << 22) + 1, "breaks maximum") for kind in ("caching", "virtual")),
     ("admission", "golden.synthetic.0.context.capacity_segments", (1 << 22) + 1, "breaks maximum"),
     ("caching", "arch.units", 4097, "breaks maximum"),
     ("workload", "policy.window", 4097, "breaks maximum"),

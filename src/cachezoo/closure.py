@@ -43,9 +43,7 @@ LEFT_OUT = tuple(
         r"systems/registry\.py",
     )
 )
-CARRIES = re.compile(
-    rf"src/{PACKAGE}/((io|documents|stage|kept|to_go|jobs|params|paths)|traces/(table|store))\.py"
-)
+CARRIES = re.compile(rf"src/{PACKAGE}/((io|documents|stage|kept|to_go|jobs|params|paths)|traces/(table|store))\.py")
 SOURCES = Table(
     Each("one script of pipelines/", "script", text="what a stage depends on in place of its sources and libraries"),
     {

@@ -69,9 +69,7 @@ def curve(
     capacities = capacities_of(pages, points) if asked is None else _sizes(asked, pages)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
-        found = curves(
-            pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance
-        )
+        found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
     rows = [row for own in found for row in own.rows()]
     draw(plot, rows, trace.name)
     if as_json:

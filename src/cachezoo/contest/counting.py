@@ -114,9 +114,7 @@ def first_access(pages: PageAccesses, count: Count = SECOND_HALF, capacity: int 
     return int(first_accesses(pages, count, [capacity], time_us)[0])
 
 
-def first_accesses(
-    pages: PageAccesses, count: Count, capacities: npt.ArrayLike, time_us: I64 | None = None
-) -> I64:
+def first_accesses(pages: PageAccesses, count: Count, capacities: npt.ArrayLike, time_us: I64 | None = None) -> I64:
     """int64[k]: `first_access` of each of many capacities; a larger cache's is never lower."""
     sizes, total, starts = np.asarray(capacities, np.int64), len(pages.page_ids), pages.request_start
     if count.text == AUTO:

@@ -135,9 +135,7 @@ def blocks(found: "Recommendation") -> Drawing | None:
         axes.set_xticks(range(1, len(leads) + 1))
         axes.set_xlabel("time block of the second half")
         axes.set_ylabel("lead over LRU, points")
-        axes.set_title(
-            f"{name_of(chosen)} hit more than LRU in {lead.won} of {lead.blocks} time blocks", loc="left"
-        )
+        axes.set_title(f"{name_of(chosen)} hit more than LRU in {lead.won} of {lead.blocks} time blocks", loc="left")
         axes.legend(fontsize=8)
         drawn = svg(canvas)
     alt = "Lead in points by time block: " + ", ".join(f"{one:.1f}" for one in leads) + "."

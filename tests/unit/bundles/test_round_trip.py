@@ -160,9 +160,7 @@ PURE = "reuse"  # whose kernels take half a minute in pure Python
         pytest.param("bare", [PURE], marks=pytest.mark.long),
     ],
 )
-def test_runtime_needs_numpy_and_onnxruntime_alone(
-    bundle_dirs: dict[str, Path], mode: str, kinds: list[str]
-) -> None:
+def test_runtime_needs_numpy_and_onnxruntime_alone(bundle_dirs: dict[str, Path], mode: str, kinds: list[str]) -> None:
     folders = [bundle_dirs[kind] for kind in kinds]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", CODE, mode, ",".join(HEAVY), *map(str, folders)]

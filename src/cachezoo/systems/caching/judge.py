@@ -187,9 +187,7 @@ def _whole(part: Prepared, rival: str, settings: Settings) -> dict[str, float | 
     return {name: float(hits.mean()) for name, hits in classic_hits(part, [rival], capacity)}
 
 
-def _verdict(
-    figures: Mapping[str, Any], rival: str, held_out: bool, able: bool, least: float
-) -> tuple[bool, str]:
+def _verdict(figures: Mapping[str, Any], rival: str, held_out: bool, able: bool, least: float) -> tuple[bool, str]:
     mine, theirs, seeds = figures["seeds_hit_ratio_mean"], figures["chosen_classic_hit_ratio"], int(figures["seeds"])
     over = "one seed" if seeds == 1 else f"{seeds} seeds"
     against = (

@@ -185,7 +185,12 @@ def choose(
 
 
 def _duels(
-    parts: Sequence[JudgedTrace], windows: Sequence[LoadWindows], ours: _Tried, plain: str, judging: Bool, least: float,
+    parts: Sequence[JudgedTrace],
+    windows: Sequence[LoadWindows],
+    ours: _Tried,
+    plain: str,
+    judging: Bool,
+    least: float,
     seed: int,
 ) -> tuple[dict[str, float | None], bool, str]:
     """Figures, whether the learned mode's savings against both rivals are above 0 with confidence, and that in words.

@@ -297,7 +297,6 @@ def test_a_split_over_time_is_the_mean_of_each_block() -> None:
                     ) == pytest.approx(expected / 8)  # fmt: skip
 
 
-
 def test_a_real_disk_is_not_asked() -> None:
     targets = {name: Target(path=f"/dev/{name}", name=name) for name in ("hdd", "ssd")}
     assert disk_of(RealDevice(source="real", **targets)) == disk_of(BUILT_IN) == BUILT_IN.hdd

@@ -31,9 +31,7 @@ def test_blocks_that_choose_and_blocks_that_judge_take_turns(count: int, blocks:
 
 
 @given(st.lists(st.integers(1, 5), min_size=30, max_size=120), st.integers(1, 150))
-def test_a_request_judges_where_an_access_of_it_does(
-    counts: list[int], requests: int
-) -> None:
+def test_a_request_judges_where_an_access_of_it_does(counts: list[int], requests: int) -> None:
     pages = pages_of(counts, 7)
     found = judging_requests(pages, requests)
     run = first_requests(pages, requests)

@@ -120,8 +120,7 @@ def test_the_rival_is_the_best_of_all_tuned_classics(made: MadeCaching, parts: l
     capacity = capacity_pages(JUDGE.manager.capacity, part.pages.n_pages)
     warmup, names = first_access(part.pages), [*classics(), *tuned_classics(JUDGE.classics)]
     ratios = {
-        name: [float(half.mean()) for half in halves(own[warmup:])]
-        for name, own in classic_hits(part, names, capacity)
+        name: [float(half.mean()) for half in halves(own[warmup:])] for name, own in classic_hits(part, names, capacity)
     }
     figures = made.trained.validation
     assert figures["best_classic_hit_ratio"] == pytest.approx(max(judged for _, judged in ratios.values()))
