@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cachezoo.contest.verdict import LEAST_HITS
 from cachezoo.metrics.flash import FlashRow, Gap
 from cachezoo.metrics.page import PolicyRow
 
@@ -63,8 +64,9 @@ class InFlash(Case):
 
 
 def surely_more_hits(row: PolicyRow) -> bool:
-    """More hits than the best classic, the interval of the gap closed above 0."""
-    return row.gap_closed_interval is not None and row.gap_closed_interval[0] > 0
+    """More hits than the best classic: the interval of the gap closed above 0, and a lead that is worth having."""
+    sure = row.gap_closed_interval is not None and row.gap_closed_interval[0] > 0
+    return sure and row.gap_points >= 100 * LEAST_HITS
 
 
 def surely_fewer_hits(row: PolicyRow) -> bool:

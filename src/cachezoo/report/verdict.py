@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from cachezoo.bundles.measured import FLASH_MODEL
+from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.report.cases import (
     Case,
@@ -131,6 +132,8 @@ def flash_verdict(case: InFlash) -> Judged:
     low, high = case.best.mean_dt_saved_interval
     if not case.best.no_more_writes:
         return Verdict.DONT, "it writes more than the best policy without a model"
+    if low > 0 and case.best.mean_dt_saved < LEAST_SAVING:
+        return Verdict.DONT, "the saving is too small to matter"
     if low > 0:
         if case.best.peak_dt_saved >= 0:
             return Verdict.DEPLOY, "fewer disks kept busy at equal writes, in the busiest window too"

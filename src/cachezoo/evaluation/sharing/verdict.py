@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.metrics.share import Kind, Saved, ShareMetrics, ShareMix, ShareRow
 
 Verdict = Literal["split", "share", "no matter", "cannot be told"]
-WORTH = 0.01
 """Of a rival's transfers: what is less is no reason to choose."""
 
 
@@ -39,11 +39,11 @@ class Case:
             return "cannot be told"
         low, high = saved.interval
         own, other = _both(self.row.splits)
-        if saved.transfers >= WORTH and low > 0:
+        if saved.transfers >= LEAST_SAVING and low > 0:
             return own
-        if saved.transfers <= -WORTH and high < 0:
+        if saved.transfers <= -LEAST_SAVING and high < 0:
             return other
-        return "no matter" if -WORTH < low and high < WORTH else "cannot be told"
+        return "no matter" if -LEAST_SAVING < low and high < LEAST_SAVING else "cannot be told"
 
     @property
     def refuted(self) -> bool:

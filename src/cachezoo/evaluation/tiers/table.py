@@ -6,6 +6,7 @@ from math import floor, log10
 from statistics import median
 from typing import Any
 
+from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.metrics.tiers import HCA, L2ARC, RAM, ZOO, Chosen, Saved, Sized, TiersMetrics, TiersRow, TiersTrace
 from cachezoo.sizes import human
 from cachezoo.view import NONE, UNIT_SPACE, Cell, Column, Table, name_cell, number, number_cell, percent, span
@@ -16,7 +17,6 @@ NAMES = {
     HCA: "HCA", ZOO: "any policies",
 }  # fmt: skip
 YES, NO, UNSURE = "buy an SSD", "RAM alone", "cannot be told"
-WORTH = 0.02
 """Of the mean time of a page read: what less is no reason to choose."""
 SHORT_LIFE = 1.0
 """Years below which wearing out is part of the answer."""
@@ -56,9 +56,9 @@ class Advised:
         rival = self.saved.get(RAM)
         if rival is None:
             return Cell(UNSURE, tone="unsure")
-        if rival.share >= WORTH and rival.interval[0] > 0:
+        if rival.share >= LEAST_SAVING and rival.interval[0] > 0:
             return Cell(YES, tone="good")
-        return Cell(UNSURE, tone="unsure") if rival.interval[1] > WORTH else Cell(NO, tone="bad")
+        return Cell(UNSURE, tone="unsure") if rival.interval[1] > LEAST_SAVING else Cell(NO, tone="bad")
 
 
 def name_of(family: str) -> str:

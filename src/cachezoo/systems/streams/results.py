@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.systems.base import Results
 from cachezoo.systems.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 from cachezoo.view import NONE, Cell, Column, Table, name_cell, number, number_cell, percent, share_cell, span
@@ -11,7 +12,7 @@ from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ORACLE
 Found = Mapping[str, StreamsMetrics]
 # An answer in a word, and how much of the writes must be left for it to be worth telling the drive about streams.
 YES, PARTS, NO, UNSURE = "yes", "equal parts", "don't", "cannot be told"
-MOST_OF_LEGACY = 0.98
+MOST_OF_LEGACY = 1 - LEAST_SAVING
 CHOSEN, AUTOMATIC, BEST = "chosen", "automatic", "best"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cachezoo.contest.verdict import LEAST_HITS
 from cachezoo.systems.base import Results
 from cachezoo.systems.virtual.metrics import (
     TUNED,
@@ -53,8 +54,8 @@ def as_policy(setting: Setting | None) -> str:
 
 def pays(row: VirtualRow) -> Cell:
     """Whether a cache hits more than the best plain policy of the trace, and whether the disk has less to do."""
-    if row.gain_interval[0] <= 0:
-        return Cell(NO, note="no gain in hits is shown", tone="bad")
+    if row.gain_interval[0] <= 0 or row.gain < LEAST_HITS:
+        return Cell(NO, note="no gain in hits is shown that is worth it", tone="bad")
     if row.of_plain_transfers > MOST_TRANSFERS:
         return Cell(DEARER, note=f"{percent(row.of_plain_transfers - 1, signed=True)} transfers", tone="unsure")
     return Cell(YES, tone="good")
