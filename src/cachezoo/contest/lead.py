@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.contest.blocks import LEAST_BLOCKS
+from cachezoo.contest.blocks import LEAST_BLOCKS, LEAST_IN_BLOCK
+from cachezoo.errors import TraceError
 
 F64 = npt.NDArray[np.float64]
 Interval = tuple[float, float]
@@ -52,8 +53,17 @@ class Mean:
 
     @property
     def ends(self) -> Interval:
-        """The 90 % interval, of a series that is known to have enough blocks."""
-        assert self.interval is not None
+        """The 90 % interval.
+
+        Raises:
+            TraceError: there are too few blocks.
+        """
+        if self.interval is None:
+            message = (
+                f"too little counts for an interval: it takes {LEAST_BLOCKS} blocks of {LEAST_IN_BLOCK} accesses or "
+                "requests; give longer traces"
+            )
+            raise TraceError(message)
         return self.interval
 
     @property

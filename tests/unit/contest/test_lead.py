@@ -18,6 +18,7 @@ from cachezoo.contest.lead import (
     saving,
 )
 from cachezoo.contest.verdict import Verdict, verdict
+from cachezoo.errors import TraceError
 from tests.oracles.lead import half_width
 
 SERIES = 1500
@@ -157,6 +158,8 @@ def test_too_few_blocks_have_no_interval_and_no_verdict_but_that() -> None:
     assert short.interval is None and (short.value, short.won, short.blocks) == (0.5, 3, 3)
     assert not short.told_apart and not short.worth(0.0)
     assert verdict(short, 0.0) == Verdict.SHORT
+    with pytest.raises(TraceError, match="give longer traces"):
+        _ = short.ends
     assert average([short, ahead(np.ones(20), np.zeros(20))]).interval is None
 
 
