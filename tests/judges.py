@@ -2,24 +2,42 @@
 
 import ctypes
 import fcntl
+import json
 import os
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from cachezoo.bundles.protocol import MODEL
+from cachezoo.bundles import reader, weights
+from cachezoo.bundles.golden import Golden, paths_of
+from cachezoo.bundles.protocol import ACTING, ACTS, MODEL
+from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import verify
 from cachezoo.errors import BundleError
 from cachezoo.runtime import abi
+from cachezoo.serving import history
+from cachezoo.serving.kind import Recomputed, Session
+from cachezoo.systems.registry import bundling_of
 from tests.c_library import make_in
 
 FOLDER = Path(__file__).parents[1] / ".tmp/judges"
-TRAPPED = {"OPTIMISE": "-O1", "EXTRA_CFLAGS": "-g -fsanitize=undefined -fno-sanitize-recover=all"}
+TRAPPED = {"EXTRA_CFLAGS": "-g -fsanitize=undefined -fno-sanitize-recover=all"}
 # libcachezoo has no ONNX and counts no branches of golden sets: what Python refuses for one of these, it takes.
 PYTHON_ALONE = (
     *(f"/{MODEL}: ", f" of {MODEL};", f"{MODEL} holds weights", f"{MODEL} is not readable"),
     "passes other branches",
 )
+# Functions of Python's reader of a file's bytes alone, where they are called from.
+OF_BYTES = (
+    *((reader, name) for name in ("read_model", "open_session")),
+    *((weights, name) for name in ("read_model", "read_safetensors")),
+    (history, "read_forest"),
+)
+MOST_REMEMBERED = 256
 
 
 @cache
@@ -54,3 +72,35 @@ def by_c(path: Path, key: Path | None = None) -> str | None:
 def comparable(python: str | None) -> bool:
     """Whether libcachezoo has to come to what Python says."""
     return python is None or not any(words in python for words in PYTHON_ALONE)
+
+
+@dataclass(frozen=True)
+class _Replayed:
+    """A recomputation: all that it depends on, and how to do it."""
+
+    of: tuple[Any, ...]
+    run: Callable[[], Recomputed] = field(compare=False)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Python's reader computes once what is the same for the same bytes: mutants have most files of a bundle as it was.
+
+    Remembered is what is read of a file, and what a golden set's requests give by what acts and its weights; nothing
+    that is refused, and no verdict.
+    """
+    replay, done = Bundle.replay, lru_cache(MOST_REMEMBERED)(lambda asked: asked.run())
+
+    def replayed(bundle: Bundle, golden: Golden, engine: Session) -> Recomputed:
+        requests, _, outputs, _ = paths_of(golden.folder)
+        own = (ACTS, MODEL, *bundling_of(bundle.kind).weights, requests, *(() if golden.given is None else (outputs,)))
+        of = [bundle.files.get(name) for name in own]
+        if ACTS not in bundle.files:
+            of.append(json.dumps({name: bundle.manifest.get(name) for name in ACTING}).encode())
+        return done(_Replayed((bundle.kind, golden.folder, type(engine), *of), lambda: replay(bundle, golden, engine)))
+
+    with ExitStack() as patches:
+        for module, name in OF_BYTES:
+            patches.enter_context(patch.object(module, name, lru_cache(MOST_REMEMBERED)(getattr(module, name))))
+        patches.enter_context(patch.object(Bundle, "replay", replayed))
+        yield

@@ -24,7 +24,7 @@ def sealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
                 entry["sha256"], entry["size"] = hashlib.sha256(data).hexdigest(), len(data)
         if "model_digest" in manifest:
             manifest["model_digest"] = model_digest(manifest["files"])
-        raw = json.dumps(manifest, indent=2, sort_keys=True).encode()
+        raw = json.dumps(manifest, sort_keys=True).encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass  # a manifest that lists no files is sealed as it is
     return with_seal({**files, MANIFEST: raw})

@@ -7,7 +7,7 @@ import hashlib
 import io
 import shutil
 import zipfile
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from random import Random
 
@@ -32,9 +32,11 @@ from tests.fuzz.target import Broken, Target
 from tests.fuzz.trace_targets import told
 from tests.judges import by_c, by_python, comparable
 from tests.refused import CASES
-from tests.sealed import files_of, sealed
+from tests.sealed import files_of, sealed, with_seal
+from tests.short import short_bundles
 
 STORED = sorted(path.parent for path in (Path(__file__).parents[1] / "golden").glob("protocol*/*/manifest.json"))
+DAMAGED = 0.05  # the share of archives with changed bytes
 FOREST, TABLE = "model.lgb.txt", "sid.bin"
 
 
@@ -42,6 +44,12 @@ FOREST, TABLE = "model.lgb.txt", "sid.bin"
 def stored_archives() -> tuple[bytes, ...]:
     """The stored bundles as archives."""
     return tuple(archive_bytes(files_of(folder)) for folder in STORED)
+
+
+@cache
+def short_archives() -> tuple[bytes, ...]:
+    """The stored bundles with few golden rows, which many more mutants of are judged in a second."""
+    return tuple(archive_bytes(files) for folder in STORED for files in short_bundles(folder))
 
 
 @cache
@@ -61,6 +69,7 @@ def _digests() -> set[str]:
     return {hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest() for folder in STORED}
 
 
+@lru_cache(256)
 def _unpacked(data: bytes) -> dict[str, bytes] | None:
     """The files of an archive of ours, whose names can be put into a folder; None of any other."""
     try:
@@ -113,7 +122,17 @@ def check_sealed(data: bytes, folder: Path) -> None:
     if files is None:
         return
     path = folder / "bundle.zip"
-    path.write_bytes(archive_bytes(sealed(files)))
+    check_judged(archive_bytes(sealed(files)), folder)
+    try:
+        render(inspect(path))
+    except BundleError as error:
+        told(error, path)
+
+
+def check_judged(data: bytes, folder: Path) -> None:
+    """An archive is refused by both readers, each in one line, or by none."""
+    path = folder / "bundle.zip"
+    path.write_bytes(data)
     python, c = by_python(path), by_c(path)
     for line in (python, c):
         if line is not None:
@@ -121,10 +140,6 @@ def check_sealed(data: bytes, folder: Path) -> None:
     if comparable(python) and (python is None) != (c is None):
         message = f"judges: Python says {python!r}, libcachezoo {c!r}"
         raise Broken(message)
-    try:
-        render(inspect(path))
-    except BundleError as error:
-        told(error, path)
 
 
 @cache
@@ -227,6 +242,18 @@ def mutate_files(data: bytes, rng: Random) -> bytes:
     return archive_bytes(document_mutators.files(_unpacked(data) or {}, rng))
 
 
+def mutate_sealed(data: bytes, rng: Random) -> bytes:
+    """The archive of changed files, sealed again; now and then an archive with changed bytes."""
+    if rng.random() < DAMAGED:
+        return mutators.binary(data, rng, len(data) + 64)
+    files = _unpacked(data) or {}
+    changed = document_mutators.files(files, rng)
+    others = {name for name in {*files, *changed} if files.get(name) != changed.get(name)}
+    # A manifest's own bytes stay as they were changed; else its list and checksums are made true.
+    as_it_is = others == {MANIFEST} and rng.random() < 0.5
+    return archive_bytes(with_seal(changed) if as_it_is else sealed(changed))
+
+
 def _mutate_table(data: bytes, rng: Random) -> bytes:
     """Changed bytes of a dictionary."""
     return mutators.binary(data, rng, len(data) + 64)
@@ -265,6 +292,7 @@ def bundle_targets() -> list[Target]:
         Target("bundle-archive", stored_archives, mutate_archive, check_archive),
         Target("bundle-folder", stored_archives, mutate_files, check_folder),
         Target("bundle-sealed", stored_archives, mutate_files, check_sealed, refused_archives),
+        Target("bundle-judged", short_archives, mutate_sealed, check_judged),
         Target("release", signed.valid, document_mutators.document, check_release, signed.documents),
         Target("release-key", lambda: (signed.public_pem(),), mutators.text, check_key, signed.keys),
         Target("release-floor", lambda: (b"7\n", b"0"), mutators.text, check_floor, signed.floors),

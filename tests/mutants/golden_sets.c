@@ -1,8 +1,10 @@
-/* Says which synthetic golden sets of a bundle each wrong runtime does not reproduce: golden_sets [-t] [-1] BUNDLE < NUMBERS
+/* Says which synthetic golden sets of a bundle each wrong runtime does not reproduce:
  *
- * A line for each: the runtime's number and the set's name. With -1 a runtime is done with at its first such set. With -t
- * the sets are requests of traces, and what they hold besides is not looked at: what the right runtime makes of them is
- * what a wrong one has to give.
+ *     golden_sets [-r] [-t] [-1] BUNDLE < NUMBERS
+ *
+ * A line for each: the runtime's number and the set's name. With -1 a runtime is done with at its first such set. With -r
+ * the real rows are the last set, with the name `real`. With -t the sets are requests of traces, and what they hold
+ * besides is not looked at: what the right runtime makes of them is what a wrong one has to give.
  *
  * Each runtime is a process of its own, since a wrong one may crash, or not end; it has failed the set that it was at,
  * and another one goes on with the next. */
@@ -31,6 +33,13 @@ typedef struct set {
     cz_golden golden;
     long limit_us;
 } set;
+
+static int read_real(const cz_bundle *bundle, set *of, cz_error *error) {
+    of->name = "real";
+    snprintf(of->folder, sizeof of->folder, "golden/");
+    of->values = (cz_values){bundle->store.where, bundle->ops->name, &bundle->root};
+    return cz_golden_read(bundle, &of->values, cz_json_get(&bundle->root, "golden"), of->folder, "", &of->golden, error);
+}
 
 static int read_set(const cz_bundle *bundle, const cz_json *stated, set *of, cz_error *error) {
     of->name = cz_json_get(stated, "name")->text;
@@ -145,15 +154,16 @@ static int run_numbers(const cz_bundle *bundle, const set *sets, size_t count, b
 
 int main(int argc, char **argv) {
     const struct rlimit no_core = {0, 0};
-    bool first = false, traces = false;
+    bool first = false, traces = false, real = false;
     cz_bundle *bundle;
     cz_error error;
-    for (int letter; (letter = getopt(argc, argv, "1t")) != -1;) {
+    for (int letter; (letter = getopt(argc, argv, "1rt")) != -1;) {
         first |= letter == '1';
         traces |= letter == 't';
+        real |= letter == 'r';
     }
     if (optind != argc - 1 || cz_open(argv[optind], CZ_FP32, &bundle, &error)) {
-        fprintf(stderr, "%s\n", optind != argc - 1 ? "usage: golden_sets [-t] [-1] BUNDLE < NUMBERS" : error.text);
+        fprintf(stderr, "%s\n", optind != argc - 1 ? "usage: golden_sets [-r] [-t] [-1] BUNDLE < NUMBERS" : error.text);
         return 2;
     }
     const cz_json *stated = cz_json_get(&bundle->root, "golden.synthetic");
@@ -162,6 +172,8 @@ int main(int argc, char **argv) {
     int result = CZ_OK;
     for (size_t i = 0; i < count && !result; i++)
         result = read_set(bundle, &stated->items[i], &sets[i], &error);
+    if (real && !result)
+        result = read_real(bundle, &sets[count++], &error);
     for (size_t i = 0; traces && i < count && !result; i++)
         result = learn(bundle, &sets[i], &error);
     if (result) {

@@ -5,6 +5,7 @@ not compile, and is left out.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,8 +153,16 @@ def _saturated(tokens: list[_Token], source: str) -> Iterator[str]:
         yield f"{{ {whole}; if ({name} > {most}) {name} = {most}; }}"
 
 
+def _said(source: str, low: int, high: int, wrong: str) -> str:
+    """The lines of a change, which stay the same where others come and go: [right -> wrong] stands in them."""
+    first, last = source.rfind("\n", 0, low) + 1, source.index("\n", high)
+    text = f"{source[first:low]}[{source[low:high]} -> {wrong or 'nothing'}]{source[high:last]}"
+    return " ".join(text.split())
+
+
 def changes_of(name: str, source: str) -> Iterator[Mutant]:
-    """All mutants of a source, in the order of their places."""
+    """All mutants of a source, in the order of their places, named by function and line."""
+    named: Counter[str] = Counter()
     for _, end, function in parts_of(source):
         if function is None or ASIDE.search(function["name"]):
             continue
@@ -166,11 +175,10 @@ def changes_of(name: str, source: str) -> Iterator[Mutant]:
             made.append((low, high, without))
             made += [(low, high + 1, other) for other in _saturated(statement, source)]
         for low, high, wrong in sorted(made):
-            right = source[low:high]
-            line = source.count("\n", 0, low) + 1
-            column = low - source.rfind("\n", 0, low)
-            said = " ".join(f"{right} -> {wrong or 'nothing'}".split())
-            yield Mutant(f"{name}:{line}:{column} {said}", name, right, wrong, low)
+            said = f"{name} {function['name']}: {_said(source, low, high, wrong)}"
+            named[said] += 1
+            again = f" ({named[said]})" if named[said] > 1 else ""  # a line may stand in a function more than once
+            yield Mutant(said + again, name, source[low:high], wrong, low)
 
 
 def all_changes(kinds: tuple[str, ...] = tuple(DECIDING), library: Path = LIBRARY) -> list[Mutant]:

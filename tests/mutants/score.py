@@ -1,48 +1,28 @@
 """How many of all one-operator changes of libcachezoo the golden sets catch.
 
-    python -m tests.mutants.score [--kind reuse] [--keep FOLDER]
+    python -m tests.mutants.score [--kind reuse] [--every 4 | --write] [--keep FOLDER]
 
-A change counts for each kind whose decisions it may touch. It is caught where the kind's golden sets are not
-reproduced, or where it crashes or does not end. One that is not caught is wrong where it decides otherwise on a
-captured trace; else it is equivalent, as far as those show. The score is the share of the caught among the caught and
-the wrong.
+A change counts for each kind whose decisions it may touch. It is caught where the golden rows of a tiny bundle, real or
+synthetic, are not reproduced, or where it crashes or does not end. One that is not caught is wrong where it decides
+otherwise on a captured trace; else it is equivalent, as far as those show. The score is the share of the caught among
+the caught and the wrong.
 """
 
 import argparse
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.c_library import LIBRARY
+from tests.mutants.kept import Score, counts, keep_figures, keep_survivors, table
 from tests.mutants.mutants import Mutant
 from tests.mutants.operators import DECIDING, all_changes
 from tests.mutants.running import bundles, failed, program
 from tests.mutants.switched import switched
 
 ERROR = re.compile(r"^(\d+):\d+:(?:\d+:)? (?:fatal )?error:", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Score:
-    """What became of a kind's mutants.
-
-    Attributes:
-        caught: by its golden sets.
-        equivalent: not caught, and no captured trace tells them from the right runtime.
-        wrong: not caught, by the traces that tell them apart.
-    """
-
-    caught: frozenset[Mutant]
-    equivalent: frozenset[Mutant]
-    wrong: Mapping[Mutant, tuple[str, ...]]
-
-    @property
-    def share(self) -> float:
-        """The score."""
-        return len(self.caught) / max(1, len(self.caught) + len(self.wrong))
 
 
 def that_compile(mutants: Sequence[Mutant], folder: Path) -> list[Mutant]:
@@ -75,7 +55,7 @@ def scores(kinds: Sequence[str], folder: Path, every_nth: int = 1) -> dict[str, 
     whole = program(every, folder / "whole", "-O0")
     bundles("sets", folder / "sets", kinds)
     own = {kind: [k for k, one in enumerate(every, 1) if one.source in DECIDING[kind]] for kind in kinds}
-    caught = {kind: failed([str(whole), "-1", str(folder / "sets" / kind)], (0, *own[kind])) for kind in kinds}
+    caught = {kind: failed([str(whole), "-r", "-1", str(folder / "sets" / kind)], (0, *own[kind])) for kind in kinds}
     assert not any(0 in by_number for by_number in caught.values())
     left = {kind: [every[k - 1] for k in own[kind] if k not in caught[kind]] for kind in kinds}
     some = list(dict.fromkeys(one for survivors in left.values() for one in survivors))
@@ -95,30 +75,27 @@ def scores(kinds: Sequence[str], folder: Path, every_nth: int = 1) -> dict[str, 
     return found
 
 
-def table(found: Mapping[str, Score]) -> str:
-    """Figures of each kind."""
-    rows = [
-        f"| {kind} | {len(own.caught)} | {len(own.wrong)} | {len(own.equivalent)} | {own.share:.2%} |"
-        for kind, own in found.items()
-    ]
-    return "\n".join(["| kind | caught | wrong | equivalent | score |", "|---|---|---|---|---|", *rows])
-
-
 def main() -> None:
     """Print the figures, and what is not caught."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kind", action="append", choices=tuple(DECIDING))
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th change alone, for a quick look")
+    parser.add_argument("--write", action="store_true", help="keep the figures, the survivors and the document's table")
     parser.add_argument("--keep", type=Path, help="an empty folder for what is built")
     given = parser.parse_args()
+    if given.write and given.every > 1:
+        parser.error("--write keeps what is found of all changes; leave --every out")
     with tempfile.TemporaryDirectory() as folder:
         if given.keep:
             given.keep.mkdir()
         found = scores(given.kind or tuple(DECIDING), given.keep or Path(folder), given.every)
-    print(table(found))  # noqa: T201
+    print(table({kind: counts(own) for kind, own in found.items()}))  # noqa: T201
     for kind, own in found.items():
         for mutant, traces in sorted(own.wrong.items(), key=lambda pair: (pair[0].source, pair[0].place)):
             print(f"{kind}: {mutant.name}: {', '.join(traces)}")  # noqa: T201
+    if given.write:
+        keep_figures(found)
+        keep_survivors(found)
 
 
 if __name__ == "__main__":

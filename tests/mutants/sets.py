@@ -1,4 +1,4 @@
-"""Bundles with the synthetic golden sets that export writes today, of the tiny stored models.
+"""Bundles with the golden sets that export writes today, of the tiny stored models; the real rows are as stored.
 
     python -m tests.mutants.sets FOLDER [KIND ...]
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo.bundles.golden import golden_files
 from cachezoo.bundles.protocol import ACTS, MANIFEST, SEAL, SYNTHETIC, seal
 from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.writer import _documents, _synthetic
@@ -65,6 +66,10 @@ def write_sets(kind: str, folder: Path) -> None:
         return
     manifest["golden"]["synthetic"] = []
     files = {name: data for name, data in bundle.files.items() if name != ACTS and not name.startswith(SYNTHETIC)}
+    real = bundle.golden().requests  # what is made of them is another where the model was completed
+    made = own.recompute(own.serve(manifest, bundle.engine), real, manifest["golden"]["context"])
+    manifest["golden"]["branches"] = made.branches
+    files |= golden_files(real, made)
     files |= _synthetic(manifest, bundle.engine)
     write_whole(folder, manifest, files)
 

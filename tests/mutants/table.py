@@ -1,19 +1,22 @@
-"""Which golden sets catch which wrong runtime, as docs/bundles-golden.md shows it.
+"""Which synthetic golden sets catch which wrong runtime.
 
     python -m tests.mutants.table
 
-writes the tables anew. A set catches a runtime that does not give its features, outputs and decisions, or does not end.
+writes caught.md anew. A set catches a runtime that does not give its features, outputs and decisions, or does not end.
 """
 
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.mutants.mutants import MUTANTS
-from tests.mutants.running import ROOT, bundles, failed, program
+from tests.mutants.running import bundles, failed, program
 
-DOCUMENT = ROOT / "docs" / "bundles-golden.md"
+TABLES = Path(__file__).with_name("caught.md")
+HEAD = """# Wrong runtimes, and the synthetic golden sets that catch them
+
+`python -m tests.mutants.table` writes this file.
+"""
 SHOWN = 4
 
 
@@ -35,24 +38,19 @@ def _cell(sets: Sequence[str]) -> str:
     return ", ".join(f"`{one}`" for one in sets[:SHOWN]) + more
 
 
-def section(kind: str, found: Mapping[str, Sequence[str]]) -> str:
-    """The table of a kind."""
-    rows = [f"| {name} | {_cell(sets)} |" for name, sets in found.items() if name]
-    return "\n".join(
-        [f"<!-- mutants of {kind} -->", "| wrong runtime | caught by |", "|---|---|", *rows, "<!-- end -->"]
-    )
+def document(found: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+    """The tables of all kinds."""
+    text = HEAD
+    for kind, own in found.items():
+        rows = [f"| {name} | {_cell(sets)} |" for name, sets in own.items() if name]
+        text += "\n".join([f"\n## {kind}\n", "| wrong runtime | caught by |", "|---|---|", *rows, ""])
+    return text
 
 
 def main() -> None:
     """Write the tables of all kinds."""
-    text = DOCUMENT.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        for kind, found in caught(Path(folder)).items():
-            table = section(kind, found)
-            text = re.sub(
-                rf"<!-- mutants of {kind} -->.*?<!-- end -->", lambda _, own=table: own, text, flags=re.DOTALL
-            )
-    DOCUMENT.write_text(text, encoding="utf-8")
+        TABLES.write_text(document(caught(Path(folder))), encoding="utf-8")
 
 
 if __name__ == "__main__":

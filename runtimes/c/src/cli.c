@@ -24,12 +24,12 @@ static const char HELP[] =
     "PATH is a bundle's folder or .zip. Exit status: 0 good, 1 the bundle or the trace is not, 2 wrong usage.\n";
 
 int cz_usage(const char *problem, const char *what) {
-    fprintf(stderr, "cz: %s%s; see cz --help\n", problem, what);
+    cz_say(stderr, "cz: %s%s; see cz --help", problem, what);
     return 2;
 }
 
 static int failed(const cz_error *error) {
-    fprintf(stderr, "cz: %s\n", error->text);
+    cz_say(stderr, "cz: %s", error->text);
     return 1;
 }
 
@@ -46,11 +46,12 @@ static int verify(const cz_arguments *given) {
     result = cz_verify(bundle, &report, &error);
     cz_bundle_info(bundle, &info);
     if (!result)
-        printf("%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal\n",
+        cz_say(stdout,
+               "%s: verified: %s %s, %lld golden requests in %lld sets, outputs within %.3g, %.5g of decisions equal",
                given->path, info.id, info.version, (long long)report.rows, (long long)report.cases,
                report.output_difference, report.agreement);
     if (!result && cz_bundle_release(bundle))
-        printf("%s: of release %lld, signed\n", given->path, (long long)cz_bundle_release(bundle));
+        cz_say(stdout, "%s: of release %lld, signed", given->path, (long long)cz_bundle_release(bundle));
     cz_close(bundle);
     return result ? failed(&error) : 0;
 }
@@ -60,6 +61,10 @@ static void bytes_line(const char *name, int64_t bytes) {
         printf("%-14s %lld\n", name, (long long)bytes);
 }
 
+static void text_line(const char *name, const char *text) {
+    cz_say(stdout, "%-14s %s", name, text);
+}
+
 static int inspect(const cz_arguments *given) {
     cz_bundle *bundle;
     cz_error error;
@@ -67,17 +72,21 @@ static int inspect(const cz_arguments *given) {
     if (cz_open_signed(given->path, given->key, given->precision, &bundle, &error))
         return failed(&error);
     cz_bundle_info(bundle, &info);
-    printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", info.id, "version", info.version, "kind",
-           KINDS[info.kind], "category", *info.category ? info.category : "all");
-    printf("%-14s %d\n%-14s %s\n%-14s %s\n%-14s %s\n", "PROTOCOL", info.protocol, "profile", info.profile, "digest",
-           info.digest, "model_digest", info.model_digest);
+    text_line("id", info.id);
+    text_line("version", info.version);
+    text_line("kind", KINDS[info.kind]);
+    text_line("category", *info.category ? info.category : "all");
+    printf("%-14s %d\n", "PROTOCOL", info.protocol);
+    text_line("profile", info.profile);
+    text_line("digest", info.digest);
+    text_line("model_digest", info.model_digest);
     printf("%-14s %d\n%-14s %d\n", "features", (int)info.features, "outputs", (int)info.outputs);
     bytes_line("page_bytes", info.page_bytes);
     bytes_line("segment_bytes", info.segment_bytes);
     bytes_line("block_bytes", info.block_bytes);
     if (info.threshold == info.threshold)
         printf("%-14s %.17g\n", "threshold", info.threshold);
-    printf("%-14s %s\n", "prefetch", info.prefetch);
+    text_line("prefetch", info.prefetch);
     cz_close(bundle);
     return 0;
 }

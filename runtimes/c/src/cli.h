@@ -3,6 +3,7 @@
 #define CZ_CLI_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cachezoo.h"
 
@@ -13,6 +14,8 @@ typedef struct cz_arguments {
     int64_t capacity, window;
 } cz_arguments;
 
+/* Print a line, without what a terminal obeys: names of files and a bundle's texts may hold anything. */
+void cz_say(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cz_usage(const char *problem, const char *what);
 int cz_cli_run(const cz_arguments *given);
 

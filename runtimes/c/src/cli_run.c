@@ -199,7 +199,7 @@ int cz_cli_run(const cz_arguments *given) {
     if (!result)
         result = serve(&on, &line);
     if (result)
-        fprintf(stderr, "cz: %s\n", on.error.text);
+        cz_say(stderr, "cz: %s", on.error.text);
     else if (on.places)
         print_streams(&on);
     else

@@ -1,6 +1,7 @@
 /* Checks documents of a bundle against the published JSON Schemas, which are compiled in.
  *
  * The words are those that src/cachezoo/bundles/schema.py knows; a schema with another one is refused. */
+#include <pthread.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,28 +206,49 @@ static bool obeys(check *on, const cz_json *value, const cz_json *rules, size_t 
     return further_holds(on, value, rules, place);
 }
 
-static int check_against(const cz_embedded *embedded, const cz_json *value, const char *where, cz_error *error) {
+/* Schemas that were read, with their patterns: read once, since a document is held to them for each golden set. */
+#define MOST_SCHEMAS 8
+typedef struct known_schema {
     cz_json_document *document;
-    int result = cz_json_read((const char *)embedded->data, embedded->size, embedded->id, &document, error);
+    patterns patterns;
+} known_schema;
+static known_schema *known_schemas[MOST_SCHEMAS];
+static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;
+
+static int known_of(size_t at, const char *where, known_schema **known, cz_error *error) {
+    const cz_embedded *embedded = &cz_schemas[at];
+    *known = known_schemas[at];
+    if (*known)
+        return CZ_OK;
+    *known = calloc(1, sizeof **known);
+    if (!*known)
+        return cz_fail(error, CZ_NO_MEMORY, "%s: no memory to check it", where);
+    int result = cz_json_read((const char *)embedded->data, embedded->size, embedded->id, &(*known)->document, error);
     if (result)
-        return result;
-    patterns *known = calloc(1, sizeof *known);
-    check on = {.schema = cz_json_root(document), .patterns = known, .place = "$"};
-    if (!known)
-        result = cz_fail(error, CZ_NO_MEMORY, "%s: no memory to check it", where);
-    else if (!obeys(&on, value, on.schema, 1))
-        result = cz_fail(error, CZ_BAD_BUNDLE, "%s: %s %s; it breaks its schema, export the bundle or sign the release again",
-                         where, on.place, on.problem);
-    for (size_t i = 0; known && i < known->count; i++)
-        regfree(&known->compiled[i]);
-    free(known);
-    cz_json_free(document);
+        free(*known);
+    else
+        known_schemas[at] = *known;
+    return result;
+}
+
+static int check_against(size_t at, const cz_json *value, const char *where, cz_error *error) {
+    known_schema *known;
+    pthread_mutex_lock(&checking);
+    int result = known_of(at, where, &known, error);
+    if (!result) {
+        check on = {.schema = cz_json_root(known->document), .patterns = &known->patterns, .place = "$"};
+        if (!obeys(&on, value, on.schema, 1))
+            result = cz_fail(error, CZ_BAD_BUNDLE,
+                             "%s: %s %s; it breaks its schema, export the bundle or sign the release again", where,
+                             on.place, on.problem);
+    }
+    pthread_mutex_unlock(&checking);
     return result;
 }
 
 int cz_schema_check(const cz_json *value, const char *schema, const char *where, cz_error *error) {
-    for (size_t i = 0; i < cz_n_schemas; i++)
+    for (size_t i = 0; i < cz_n_schemas && i < MOST_SCHEMAS; i++)
         if (strcmp(cz_schemas[i].id, schema) == 0)
-            return check_against(&cz_schemas[i], value, where, error);
+            return check_against(i, value, where, error);
     return cz_fail(error, CZ_BAD_BUNDLE, "%s: this library was built without %s; use one that knows it", where, schema);
 }

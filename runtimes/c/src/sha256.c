@@ -28,14 +28,15 @@ static void mix(uint32_t state[8], const unsigned char *block) {
         w[i] = w[i - 16] + (turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
                (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10);
     memcpy(s, state, sizeof s);
-    for (int i = 0; i < 64; i++) {
-        uint32_t one = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) +
-                       K[i] + w[i];
-        uint32_t two = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
-                       ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += one;
-        s[0] = one + two;
+    /* The standard's letters move from word to word, so that no word has to: h is word i, a the one after it. */
+    for (unsigned i = 64; i-- > 0;) {
+        unsigned round = 63 - i;
+        uint32_t a = s[(i + 1) & 7], b = s[(i + 2) & 7], c = s[(i + 3) & 7], *d = &s[(i + 4) & 7],
+                 e = s[(i + 5) & 7], f = s[(i + 6) & 7], g = s[(i + 7) & 7], *h = &s[i & 7];
+        uint32_t one = *h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + K[round] + w[round];
+        uint32_t two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        *d += one;
+        *h = one + two;
     }
     for (int i = 0; i < 8; i++)
         state[i] += s[i];

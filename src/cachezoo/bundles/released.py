@@ -14,7 +14,7 @@ from typing import Any
 from cachezoo.bundles.integrity import Checked, read_checked
 from cachezoo.bundles.protocol import one_line
 from cachezoo.bundles.reader import Bundle
-from cachezoo.bundles.schema import first_problem, schema
+from cachezoo.bundles.schema import first_problem
 from cachezoo.bundles.signature import Key, is_signature, key_of, read_some
 from cachezoo.bundles.verification import verify_loaded
 from cachezoo.errors import BundleError
@@ -64,7 +64,7 @@ def parse(data: bytes, where: str) -> Release:
     except (ValueError, RecursionError) as error:
         message = f"{where}: not readable as JSON ({one_line(error)}); {AGAIN}"
         raise BundleError(message) from error
-    problem = first_problem(found, schema(SCHEMA), "$") or _rule_broken(found)
+    problem = first_problem(found, SCHEMA) or _rule_broken(found)
     if problem is not None:
         message = f"{where}: {problem}; it is no release that this reader knows, {AGAIN}"
         raise BundleError(message)

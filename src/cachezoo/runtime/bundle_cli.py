@@ -9,7 +9,7 @@ import json
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TextIO
 
 from cachezoo.runtime import abi, table
 from cachezoo.runtime.errors import RuntimeFault
@@ -21,6 +21,16 @@ MOST_SHOWN = 40
 NUMBERS = ("time_us", "offset", "size")
 OPS = {"r": "read", "read": "read", "w": "write", "write": "write"}
 TEXTS = ("volume", "namespace", "user", "flags")
+
+
+def plain(text: str) -> str:
+    """A line without what a terminal obeys, as `cachezoo.console`, which is not there, prints it: pictures instead."""
+    return "".join(one if one.isprintable() else chr(0x2400 + ord(one)) if one < " " else "\ufffd" for one in text)
+
+
+def say(line: str, file: TextIO | None = None) -> None:
+    """Print a line; names of files and a bundle's texts may hold anything."""
+    print(plain(line), file=file or sys.stdout)
 
 
 def documents(path: Path) -> dict[str, Any]:
@@ -46,10 +56,10 @@ def verify(arguments: argparse.Namespace) -> None:
     names = ("id", "version", "kind", "digest", "rows", "golden_rows", "cases", "output_difference", "agreement")
     for name in names:
         if name in report:
-            print(f"{name:18} {report[name]}")
+            say(f"{name:18} {report[name]}")
     if report.get("release"):
-        print(f"{'release':18} {report['release']}, signed")
-    print(f"{arguments.bundle}: verified")
+        say(f"{'release':18} {report['release']}, signed")
+    say(f"{arguments.bundle}: verified")
 
 
 def _with_numpy(path: str, key: str | None) -> dict[str, Any]:
@@ -91,7 +101,7 @@ def inspect(arguments: argparse.Namespace) -> None:
         return
     values = _flat({name: value for name, value in found.items() if name not in ("measured", "provenance")})
     for place, text in values.items():
-        print(f"{place:40} {text if len(text) <= 100 else text[:97] + '...'}")
+        say(f"{place:40} {text if len(text) <= 100 else text[:97] + '...'}")
 
 
 def diff(arguments: argparse.Namespace) -> int:
@@ -102,19 +112,19 @@ def diff(arguments: argparse.Namespace) -> int:
         before, after = _flat(old.get(name), name), _flat(new.get(name), name)
         places = [place for place in {**before, **after} if before.get(place) != after.get(place)]
         for place in places[: None if arguments.all else MOST_SHOWN]:
-            print(f"{place}: {_cut(before.get(place))} -> {_cut(after.get(place))}")
+            say(f"{place}: {_cut(before.get(place))} -> {_cut(after.get(place))}")
         if len(places) > MOST_SHOWN and not arguments.all:
-            print(f"{name}: {len(places) - MOST_SHOWN} more; --all shows them")
+            say(f"{name}: {len(places) - MOST_SHOWN} more; --all shows them")
         changed += len(places)
     files = ({entry["path"]: entry["sha256"] for entry in one["files"]} for one in (old, new))
     before, after = files
     for path in sorted({**before, **after}):
         if before.get(path) != after.get(path):
-            print(f"{path}: {'changed' if path in before and path in after else 'added' if path in after else 'gone'}")
+            say(f"{path}: {'changed' if path in before and path in after else 'added' if path in after else 'gone'}")
             changed += 1
             if path == table.FILE and path in before and path in after:
-                print(_streams_moved(Path(arguments.old), Path(arguments.new)))
-    print("equal" if not changed else f"{changed} differences")
+                say(_streams_moved(Path(arguments.old), Path(arguments.new)))
+    say("equal" if not changed else f"{changed} differences")
     return int(changed > 0)
 
 
@@ -157,8 +167,8 @@ def run(arguments: argparse.Namespace) -> None:
         counters = cache.stats()
         cache.close()
     for name in ("requests", "hits", "admitted", "prefetched", "evicted", "dirty_evicted", "bypassed"):
-        print(f"{name:18} {counters[name]}")
-    print(f"{'hit ratio':18} {hits / max(1, hits + misses):.4f}")
+        say(f"{name:18} {counters[name]}")
+    say(f"{'hit ratio':18} {hits / max(1, hits + misses):.4f}")
 
 
 def _place(model: Any, arguments: argparse.Namespace) -> None:  # noqa: ANN401 - Model or NumpyModel
@@ -175,10 +185,10 @@ def _place(model: Any, arguments: argparse.Namespace) -> None:  # noqa: ANN401 -
             own[1] += request["size"]
         else:
             reads += 1
-    print(f"{'reads':14} {reads}")
-    print(f"{'stream':14} {'writes':>14} {'bytes':>14}")
+    say(f"{'reads':14} {reads}")
+    say(f"{'stream':14} {'writes':>14} {'bytes':>14}")
     for stream, (count, size) in sorted(writes.items()):
-        print(f"{stream:<14} {count:>14} {size:>14}")
+        say(f"{stream:<14} {count:>14} {size:>14}")
 
 
 def _rows(path: str) -> Any:  # noqa: ANN401 - a generator of keyword arguments
@@ -208,9 +218,17 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in the words as they were given without what a terminal obeys."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it and exit with 2."""
+        super().error(plain(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    top = argparse.ArgumentParser(prog="cachezoo-bundle", description="Verify, inspect, compare and run bundles.")
+    top = Parser(prog="cachezoo-bundle", description="Verify, inspect, compare and run bundles.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     texts = {verify: ["bundle"], inspect: ["bundle"], diff: ["old", "new"], run: ["bundle", "trace"]}
     for action, places in texts.items():
@@ -237,7 +255,7 @@ def main(words: list[str] | None = None) -> int:
         sys.stdout.flush()  # while what it says can still be an error
         return status
     except (RuntimeFault, OSError, csv.Error, UnicodeDecodeError) as error:
-        print(f"cachezoo-bundle: {error}", file=sys.stderr)
+        say(f"cachezoo-bundle: {error}", sys.stderr)
         try:
             sys.stdout.flush()
         except OSError:  # closed, so that nothing is left to write as the interpreter ends

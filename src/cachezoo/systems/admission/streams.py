@@ -17,6 +17,9 @@ BUCKET_REQUESTS = 3
 AT_ONCE = 16
 COUNTS_REQUESTS = 260  # a bucket of `counts_script`: more than a byte counts
 FLASH_PER_BLOCK = 8
+LARGE_PER_BLOCK, LARGE_CAPACITY, LARGE_REQUEST = 300, 700, 530  # segments: more than a byte counts
+LARGE_FROM = (0, 1 << 33, 1 << 18, 1 << 33)  # segments from which on requests of the large sets are, in turns
+LARGE_VOLUMES = tuple(f"disk{number**2}" for number in range(12))  # some meet in a table of names
 STRANGE = "synthetic"  # a name that no model knows
 HISTORY = (
     "second_turn", "stale_part", "stale_whole", "twice_in_bucket", "windows_apart", "across_blocks", "unaligned",
@@ -111,9 +114,30 @@ def flash_script(manifest: Mapping[str, Any], per_block: int, rows: int = 60) ->
     return script
 
 
-def flash_changes(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The smaller block of `flash_script`."""
-    return {"geometry.block_bytes": FLASH_PER_BLOCK * int(manifest["geometry"]["segment_bytes"])}
+def large_script(manifest: Mapping[str, Any]) -> Script:
+    """Requests of 1 to 530 segments, so that few of them fill tables of keys, near the first segment and far from it.
+
+    Some end just before their block's last segment; the longest overlap each other.
+    """
+    segment, draws = int(manifest["geometry"]["segment_bytes"]), draws_of("large")
+    namespaces, users = _names(manifest)
+    script = Script(LARGE_VOLUMES, namespaces[:1], users[:1])
+    for k in range(80):
+        size = int(draws.choice([1, 2, 5, 17, 40, 90, 160]))
+        start = int(draws.integers(200 if draws.random() < 0.6 else 1200)) + LARGE_FROM[k % len(LARGE_FROM)]
+        if k % 10 == 9:
+            start, size = start // LARGE_PER_BLOCK * LARGE_PER_BLOCK, LARGE_PER_BLOCK - 1
+        if k % 16 == 12:
+            start, size = 100 + k, LARGE_REQUEST
+        kind = WRITE if draws.random() < 0.2 else READ
+        volume = int(draws.integers(len(LARGE_VOLUMES))) if draws.random() < 0.25 else 0
+        script.add(kind, start * segment, size * segment, volume)
+    return script
+
+
+def block_of(manifest: Mapping[str, Any], segments: int) -> dict[str, Any]:
+    """Changes that make a block of so many segments."""
+    return {"geometry.block_bytes": segments * int(manifest["geometry"]["segment_bytes"])}
 
 
 def rows_in_calls(serving: HistoryServing, batch: RequestBatch) -> F32:

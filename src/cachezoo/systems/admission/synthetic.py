@@ -17,11 +17,14 @@ from cachezoo.systems.admission.streams import (
     BUCKET_REQUESTS,
     COUNTS_REQUESTS,
     FLASH_PER_BLOCK,
+    LARGE_CAPACITY,
+    LARGE_PER_BLOCK,
+    block_of,
     counts_script,
-    flash_changes,
     flash_script,
     history_branches,
     history_script,
+    large_script,
     nameless_script,
     rows_in_calls,
     wanted_history,
@@ -32,6 +35,7 @@ Serve = Callable[[Mapping[str, Any]], AdmissionServing]
 BUCKET = "policy.history.bucket_requests"
 THRESHOLD = "calibration.threshold"
 PLAIN = (NONE, ALL_ON_MISS, ALL_ON_PARTIAL, "next(3)")
+LARGE_MODE = "next(40)"
 CAPACITY = 10  # segments, of the sets whose outputs are given
 DECISIONS = ("admit", "bypass", "write", "score_at_threshold")
 
@@ -67,7 +71,7 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
         _by_the_model("nameless", nameless, manifest, serve, 1, small | plain),
         _by_the_model("counts", counts_script(manifest).batch(), manifest, serve, COUNTS_REQUESTS, small | plain),
     ]
-    flash, changes = flash_script(manifest, FLASH_PER_BLOCK).batch(), flash_changes(manifest)
+    flash, changes = flash_script(manifest, FLASH_PER_BLOCK).batch(), block_of(manifest, FLASH_PER_BLOCK)
     for mode in PLAIN:
         context = {**small, "prefetch": mode, "admit": "model", "outputs": GIVEN}
         given = _given_scores("flash_scores", len(flash))
@@ -79,7 +83,15 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
             "prefetch": str(manifest["calibration"]["with_prefetch"]["mode"]),
         }
         found.append(_by_the_model("with_prefetch", batch, manifest, serve, BUCKET_REQUESTS, deployed))
-    return found
+    return [*found, _large(manifest)]
+
+
+def _large(manifest: Mapping[str, Any]) -> SyntheticSet:
+    """A set of many segments."""
+    batch = large_script(manifest).batch()
+    changes = {BUCKET: 1, **block_of(manifest, LARGE_PER_BLOCK), THRESHOLD: 0.5}
+    context = {"capacity_segments": LARGE_CAPACITY, "prefetch": LARGE_MODE, "admit": "model", "outputs": GIVEN}
+    return SyntheticSet("large", batch, changes, context, _given_scores("large_scores", len(batch)))
 
 
 def wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:

@@ -39,6 +39,15 @@ RULES = {
     "stay_single": ("stay", "single", False, 50, 1, 10),
     "requeue_single": ("requeue", "single", True, 20, 2, 14),
 }
+# A cache and a memory of more pages than a byte counts; on_hit, share protected, capacities until demotion.
+LARGE_PAGES = 300
+LARGE = {"large_stay": ("stay", 97, 1), "large_requeue": ("requeue", 39, 1)}
+LARGE_REGION = 64 * PAGE_BYTES
+LARGE_MEMORY = {
+    REMEMBERED: 700, "policy.memory.window_accesses": 150, "policy.memory.region_bytes": LARGE_REGION,
+    "policy.memory.region_bits": 3, "policy.memory.clip": 1000.0,
+}  # fmt: skip
+LARGE_FROM = 1 << 21  # the first page: 8 GiB
 DRAWN = 35  # draws in which pages of mean and late run out at once, and the order of their demotion shows later
 LATE_ALONE = "stay_late_alone"
 FEATURES = (
@@ -101,6 +110,22 @@ def _cache_script() -> Script:
     return script
 
 
+def _large_script() -> Script:
+    """A page of each of 12 regions, then requests of 1 to 700 of 2,000 pages, from the disk's first and from 8 GiB on.
+
+    The first ones come while the memory is young: a table's slot that nothing has used yet is no region of age 0.
+    """
+    draws, script = draws_of("large"), Script(("one", "two"))
+    for k in range(12):
+        script.add(READ, k * LARGE_REGION, PAGE_BYTES)
+    for k in range(50):
+        pages = int(draws.choice([1, 2, 3, 40, 130, 320, 700], p=[0.2, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1]))
+        page = int(draws.integers(200 if draws.random() < 0.5 else 2000)) + LARGE_FROM * (k % 4 > 0)
+        volume = int(draws.random() < 0.15)
+        script.add(int(draws.random() < 0.35), page * PAGE_BYTES, pages * PAGE_BYTES, volume)
+    return script
+
+
 def _given_outputs(rows: int, late_alone: bool) -> F32:
     """Probabilities: cached on either side of 0.5, and on it; stays with a greatest one, and with ties."""
     draws = draws_of(f"outputs_{DRAWN}")
@@ -147,13 +172,28 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
         }  # fmt: skip
         context = {"capacity_pages": capacity, "outputs": GIVEN}
         found.append(SyntheticSet(name, batch, changes, context, _given_outputs(len(batch), name == LATE_ALONE)))
+    return [*found, *_large(manifest)]
+
+
+def _large(manifest: Mapping[str, Any]) -> list[SyntheticSet]:
+    """Sets of many pages; their inputs are not cut."""
+    batch = _large_script().batch()
+    found, uncut = [], {name: [-1000.0, 1000.0] for name in manifest["policy"].get("ranges", {})}
+    for name, (on_hit, protected, demote) in LARGE.items():
+        changes: dict[str, Any] = {
+            **LARGE_MEMORY, "policy.on_hit": on_hit, "policy.queues": "three", "policy.fill_free": True,
+            "policy.protected_percent": protected, "policy.demote_capacities": demote, THRESHOLD: 0.5,
+            **({"policy.ranges": uncut} if uncut else {}),
+        }  # fmt: skip
+        context = {"capacity_pages": LARGE_PAGES, "outputs": GIVEN}
+        found.append(SyntheticSet(name, batch, changes, context, _given_outputs(len(batch), late_alone=False)))
     return found
 
 
 def wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """Branches that the sets of a manifest pass, all together."""
     ranges = ("cut_by_range",) if manifest["policy"].get("ranges") else ()
-    return *FEATURES, *ranges, *BRANCHES, *RULES
+    return *FEATURES, *ranges, *BRANCHES, *RULES, *LARGE
 
 
 def decisions(context: Mapping[str, Any]) -> tuple[str, ...]:

@@ -15,11 +15,14 @@ from cachezoo.systems.admission.streams import (
     BUCKET_REQUESTS,
     COUNTS_REQUESTS,
     FLASH_PER_BLOCK,
+    LARGE_CAPACITY,
+    LARGE_PER_BLOCK,
+    block_of,
     counts_script,
-    flash_changes,
     flash_script,
     history_branches,
     history_script,
+    large_script,
     nameless_script,
     rows_in_calls,
     wanted_history,
@@ -68,10 +71,20 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     ]
     flash = flash_script(manifest, FLASH_PER_BLOCK).batch()
     for mode in MODES:
-        changes = {**flash_changes(manifest), MODE: mode, WORTH: 0.25}
+        changes = {**block_of(manifest, FLASH_PER_BLOCK), MODE: mode, WORTH: 0.25}
         context = {"capacity_segments": CAPACITY, "prefetch": mode, "admit": "all", "outputs": GIVEN}
         found.append(SyntheticSet(mode_name(mode), flash, changes, context, _given_reaches(len(flash))))
-    return found
+    return [*found, _large(manifest)]
+
+
+def _large(manifest: Mapping[str, Any]) -> SyntheticSet:
+    """A set of many segments, with reaches of many."""
+    batch = large_script(manifest).batch()
+    changes = {BUCKET: 1, **block_of(manifest, LARGE_PER_BLOCK), MODE: ML_RANGE_WHEN, WORTH: 0.25}
+    context = {"capacity_segments": LARGE_CAPACITY, "prefetch": ML_RANGE_WHEN, "admit": "all", "outputs": GIVEN}
+    given = _given_reaches(len(batch))
+    given[:, :2] *= np.float32(100)
+    return SyntheticSet("large", batch, changes, context, given)
 
 
 def wanted(manifest: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Synthetic golden sets of kind `workload`: inputs of short windows, and the votes of a monitor."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ Serve = Callable[[Mapping[str, Any]], WorkloadServing]
 SECTOR = 512
 WINDOW, VOTE_WINDOWS, VOTES = 8, 2, 12  # of the monitors' sets; a network's own window is as long as in training
 GIVEN_WINDOW, GIVEN_VOTE_WINDOWS = 3, 4
+FAR_VOTES, FAR_CLIP = 6, 60.0  # the clip lets distances of 2**50 bytes through
+PLACES_FAR = tuple((1 << bits) + away * SECTOR for bits in (31, 32, 40, 41, 50) for away in (-9, 0, 9))
 NEVER_UNKNOWN = 1e300
 NEAR = 1e-3  # of a limit to a value, as a share: a hundred times and more what sums of runtimes may differ by
 ABOVE = "policy.unknown_above"
@@ -54,9 +56,18 @@ def _window_script(requests: int) -> Script:
     return script
 
 
-def _batch(requests: int) -> RequestBatch:
+def _far_script(requests: int) -> Script:
+    """Windows whose requests lie close together and as far apart as a disk is long, in either direction."""
+    draws, script = draws_of("far_windows"), Script(("one", "two"))
+    for _ in range(requests):
+        offset = int(draws.choice((0, *PLACES_FAR))) + int(draws.integers(3)) * SECTOR
+        script.add(int(draws.random() < 0.3), offset, int(draws.integers(1, 65)) * SECTOR, int(draws.random() < 0.2))
+    return script
+
+
+def _batch(script: Script) -> RequestBatch:
     """The script's requests; those of every fifth window are issued at one time."""
-    batch = _window_script(requests).batch()
+    batch, requests = script.batch(), len(script.rows)
     times, place = batch.time_us.copy(), np.arange(requests)
     window = place // WINDOW
     first = window * WINDOW
@@ -81,28 +92,46 @@ def _no_unknown(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {ABOVE: {"window": NEVER_UNKNOWN, "vote": NEVER_UNKNOWN}} if _has_unknown(manifest) else {}
 
 
-def _limit(values: F64, side: float) -> float:
-    """A limit a little beside one of the middle values, so that a sum that is a little wrong crosses it."""
+def _limit(values: F64, side: float, share: float) -> float:
+    """A limit a little beside the value that so many lie below, so that a sum that is a little wrong crosses it."""
     ordered = np.sort(values)
-    for place in range(len(ordered) // 2, len(ordered)):
+    for place in range(int(share * len(ordered)), len(ordered)):
         limit = float(ordered[place] * side)
         if not np.isclose(ordered, limit, rtol=NEAR / 100).any():
             return limit
     return float(ordered[-1]) + 1.0
 
 
+@dataclass(frozen=True)
+class _Monitor:
+    """Rules of a monitor's set.
+
+    Attributes:
+        clip: of the inputs.
+        votes: windows of a vote, and votes that switch.
+        side: of the limits, as a factor of the value that they lie beside.
+        share: of the windows and votes that are below that value.
+    """
+
+    clip: float
+    votes: int
+    side: float
+    share: float = 0.5
+
+
 def _monitored(
-    name: str, manifest: Mapping[str, Any], serve: Serve, clip: float, votes: int, side: float
+    name: str, manifest: Mapping[str, Any], serve: Serve, batch: RequestBatch, rules: _Monitor
 ) -> SyntheticSet:
-    """A set of given outputs; half of its windows and votes are unknown, where the model may say so."""
-    batch = _batch(WINDOW * VOTE_WINDOWS * VOTES + 3)
+    """A set of given outputs; some of its windows and votes are unknown, where the model may say so."""
     changes: dict[str, Any] = {
-        "policy.window": WINDOW, "policy.vote_windows": votes, "policy.switch_votes": votes, "policy.clip": clip,
+        "policy.window": WINDOW, "policy.vote_windows": rules.votes, "policy.switch_votes": rules.votes,
+        "policy.clip": rules.clip,
     }  # fmt: skip
     if _has_unknown(manifest):
         serving = serve(changed(manifest, changes))
         strange = serving.strangeness(serving.inputs(batch))
-        changes[ABOVE] = {"window": _limit(strange, side), "vote": _limit(of_votes(strange, votes), side)}
+        limits = {"window": strange, "vote": of_votes(strange, rules.votes)}
+        changes[ABOVE] = {key: _limit(values, rules.side, rules.share) for key, values in limits.items()}
     windows, classes = len(batch) // WINDOW, len(manifest["policy"]["classes"])
     given: F32 = np.full((windows, classes), 0.125, np.float32)
     given[np.arange(windows), np.arange(windows) // 7 % classes] = 0.5
@@ -112,7 +141,10 @@ def _monitored(
 def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     """The sets of a manifest; see `Kind.synthetic`."""
     given = _given_probabilities(len(manifest["policy"]["classes"]))
-    batch = _batch(len(given) * GIVEN_WINDOW + 1)
+    batch = _batch(_window_script(len(given) * GIVEN_WINDOW + 1))
+    watched = _batch(_window_script(WINDOW * VOTE_WINDOWS * VOTES + 3))
+    far = _batch(_far_script(WINDOW * VOTE_WINDOWS * FAR_VOTES))
+    clip = float(manifest["policy"]["clip"])
     changes: dict[str, Any] = {
         "policy.window": GIVEN_WINDOW, "policy.vote_windows": GIVEN_VOTE_WINDOWS, "policy.switch_votes": 2,
         **_no_unknown(manifest),
@@ -120,8 +152,9 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
     return [
         SyntheticSet("votes", batch, changes, {"outputs": GIVEN}, given),
         SyntheticSet("votes_at_once", batch, {**changes, "policy.switch_votes": 1}, {"outputs": GIVEN}, given),
-        _monitored("monitor", manifest, serve, float(manifest["policy"]["clip"]), VOTE_WINDOWS, 1 + NEAR),
-        _monitored("monitor_cut", manifest, serve, 1.5, 1, 1 - NEAR),
+        _monitored("monitor", manifest, serve, watched, _Monitor(clip, VOTE_WINDOWS, 1 + NEAR)),
+        _monitored("monitor_cut", manifest, serve, watched, _Monitor(1.5, 1, 1 - NEAR)),
+        _monitored("monitor_far", manifest, serve, far, _Monitor(FAR_CLIP, VOTE_WINDOWS, 1 + NEAR, 0.25)),
     ]
 
 
