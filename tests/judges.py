@@ -94,7 +94,8 @@ def remembering() -> Iterator[None]:
     def replayed(bundle: Bundle, golden: Golden, engine: Session) -> Recomputed:
         requests, _, outputs, _ = paths_of(golden.folder)
         own = (ACTS, MODEL, *bundling_of(bundle.kind).weights, requests, *(() if golden.given is None else (outputs,)))
-        of = [bundle.files.get(name) for name in own]
+        of: list[Any] = [bundle.files.get(name) for name in own]
+        of += [len(golden.requests), json.dumps(golden.stated, sort_keys=True, default=str)]
         if ACTS not in bundle.files:
             of.append(json.dumps({name: bundle.manifest.get(name) for name in ACTING}).encode())
         return done(_Replayed((bundle.kind, golden.folder, type(engine), *of), lambda: replay(bundle, golden, engine)))

@@ -21,7 +21,7 @@ STORED = sorted(path for path in REGRESSIONS.glob("*/*") if path.is_file())
 INPUTS = (40, pytest.param(1000, marks=pytest.mark.long))
 SEED = 1
 WHOLE = 50  # one in so many of the mutants that are judged is of a whole bundle, the others have few golden rows
-JUDGED = int(os.environ.get("CACHEZOO_JUDGED", "500000"))
+JUDGED = int(os.environ.get("CACHEZOO_JUDGED", "1000000"))
 
 
 def test_every_format_has_seeds_and_a_target() -> None:
