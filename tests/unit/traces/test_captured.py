@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import yaml
 
-from cachezoo.capture.recipe import load_recipe
 from cachezoo.config.load import load_params
 from cachezoo.flash.load import load_windows, time_scale
 from cachezoo.flash.measure import measure
@@ -22,6 +21,7 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import I64, OP_READ, Trace
 from cachezoo.traces.warmup import auto_warmup
+from tools.capture.recipe import load_recipe
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "data/raw/captured"
@@ -81,14 +81,14 @@ def test_metadata(trace: Trace) -> None:
 
 
 def test_it_was_made_by_the_recipe_beside_it(trace: Trace) -> None:
-    recipe = load_recipe(ROOT / "conf/capture" / f"{trace.meta.trace_id}.yaml")
+    recipe = load_recipe(ROOT / "tools/capture/recipes" / f"{trace.meta.trace_id}.yaml")
     assert json.loads(trace.meta.extra["recipe"]) == recipe.model_dump(mode="json", exclude_none=True)
 
 
 @pytest.mark.parametrize("category", ["database", "fileserver", "mail", "web"])
 def test_a_category_has_three_of_one_program_and_scales_of_their_own(category: str) -> None:
     names = [f"{category}_{role}" for role in ("train", "validation", "test")]
-    recipes = [load_recipe(ROOT / "conf/capture" / f"{name}.yaml") for name in names]
+    recipes = [load_recipe(ROOT / "tools/capture/recipes" / f"{name}.yaml") for name in names]
     traces = [read_trace(FOLDER / f"{name}.parquet") for name in names]
     assert {row.category for row in recipes} == {trace.meta.category for trace in traces} == {category}
     assert len({row.workload for row in recipes}) == 1
@@ -97,7 +97,7 @@ def test_a_category_has_three_of_one_program_and_scales_of_their_own(category: s
 
 
 def test_no_two_share_a_seed() -> None:
-    seeds = [yaml.safe_load((ROOT / "conf/capture" / f"{name}.yaml").read_text())["seed"] for name in NAMES]
+    seeds = [yaml.safe_load((ROOT / "tools/capture/recipes" / f"{name}.yaml").read_text())["seed"] for name in NAMES]
     assert len(set(seeds)) == len(seeds)
 
 

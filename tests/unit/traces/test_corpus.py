@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from cachezoo import paths
-from cachezoo.capture.closed.driver import TRACES, corpus_names, corpus_recipe
 from cachezoo.config.load import load_params
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
@@ -21,6 +20,7 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.traces.warmup import auto_warmup
+from tools.capture.closed.driver import TRACES, corpus_names, corpus_recipe
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMS = load_params(ROOT / "params.yaml")
