@@ -1,6 +1,6 @@
 """Real captures side by side: a capture mostly waits, for its schedule or for a program.
 
-`python -m tests.captures FOLDER` takes FOLDER/NAME.yaml, a recipe with a schedule or a closed one, to
+`python -m tests.captures FOLDER` takes FOLDER/NAME.yaml, a recipe, to
 FOLDER/NAME/t.parquet, each in a process that is forked once everything is imported. What it says is in FOLDER/NAME.out
 and .err, and how it ended in FOLDER/NAME.status.
 """
@@ -10,14 +10,11 @@ import os
 import subprocess
 import sys
 import traceback
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet  # noqa: F401 - once for all that are forked
 
 from tools.capture.__main__ import main
-from tools.capture.closed.recipe import RECIPE
-from tools.capture.closed.run import capture_closed
 
 AT_ONCE = 4
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,14 +35,8 @@ def captured(folder: Path, recipes: dict[str, dict]) -> None:
 
 
 def capture(folder: Path, name: str) -> None:
-    """One of them; a schedule's by the command line."""
-    recipe, out = folder / f"{name}.yaml", folder / name / "t.parquet"
-    values = json.loads(recipe.read_text())
-    if "phases" in values:
-        report = capture_closed(RECIPE.validate_python(values), out, lambda done, note="": None)
-        sys.stdout.write(json.dumps(asdict(report)))
-        return
-    main([str(recipe), "-o", str(out), "--seed", "7", "--json"])
+    """One of them, by the command line."""
+    main([str(folder / f"{name}.yaml"), "-o", str(folder / name / "t.parquet"), "--json"])
 
 
 def forked(folder: Path, name: str) -> int:

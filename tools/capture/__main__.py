@@ -5,16 +5,14 @@ import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from cachezoo.cli.common import fail, print_values
 from cachezoo.console import progress
 from cachezoo.errors import CachezooError, ConfigError, InterruptedCaptureError, interrupts_as_such, os_message
 from cachezoo.io import check_file
-from tools.capture.closed.driver import capture_corpus, missing
-from tools.capture.run import RECIPES, capture, choose_recipe
-
-CORPUS = "corpus"
+from tools.capture.corpus import CORPUS, TRACES, corpus_recipe, missing
+from tools.capture.recipe import RECIPES, Recipe, load_recipe, parse_recipe
+from tools.capture.run import Report, capture, drive_of
 
 
 def options(words: Sequence[str]) -> argparse.Namespace:
@@ -29,26 +27,39 @@ def options(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def captured(given: argparse.Namespace) -> Iterator[Any]:
-    """Capture one trace after the other; their reports."""
-    names = given.recipes
-    if given.output is None:
-        odd = [name for name in names if not name.startswith(CORPUS)]
+def chosen(given: argparse.Namespace) -> dict[Path, Recipe]:
+    """Each trace with its recipe, all of which are read before the first is captured.
+
+    Raises:
+        ConfigError: a recipe is unusable, or its trace has no place.
+    """
+    if given.output is not None:
+        if len(given.recipes) > 1:
+            message = "with -o there is one RECIPE"
+            raise ConfigError(message)
+        (name,) = given.recipes
+        check_file(given.output)
+        recipes = {given.output: load_recipe(Path(name) if name.endswith(".yaml") else RECIPES / f"{name}.yaml")}
+    else:
+        names = [f"{CORPUS}/{name}" for name in missing(Path())] if given.recipes == [CORPUS] else given.recipes
+        odd = [name for name in names if not name.startswith(f"{CORPUS}/")]
         if odd:
             message = f"{odd[0]}: is not of the corpus; name the trace's file with -o"
             raise ConfigError(message)
-        yield from capture_corpus(
-            Path.cwd(), missing(Path.cwd()) if CORPUS in names else [name.partition("/")[2] for name in names]
-        )
-        return
-    if len(names) > 1:
-        message = "with -o there is one RECIPE"
-        raise ConfigError(message)
-    check_file(given.output)
-    path = Path(names[0]) if names[0].endswith(".yaml") else RECIPES / f"{names[0]}.yaml"
-    recipe = choose_recipe(path, given.seed, given.seconds)
-    with progress(f"capturing {path.stem}", recipe.schedule.days * recipe.schedule.day_s) as advance:
-        yield capture(recipe, given.output, advance)
+        keys = [name.partition("/")[2] for name in names]
+        recipes = {TRACES / f"{key}.parquet": corpus_recipe(key) for key in keys}
+    if given.seed is not None:
+        recipes = {out: parse_recipe(one.model_dump() | {"seed": given.seed}, "--seed") for out, one in recipes.items()}
+    return recipes if given.seconds is None else {out: one.lasting(given.seconds) for out, one in recipes.items()}
+
+
+def captured(given: argparse.Namespace) -> Iterator[Report]:
+    """Capture one trace after the other; those that are done stay where a later one fails."""
+    for out, recipe in chosen(given).items():
+        if given.output is None:
+            out.parent.mkdir(parents=True, exist_ok=True)
+        with progress(f"capturing {out.stem}", drive_of(recipe).length) as advance:
+            yield capture(recipe, out, advance)
 
 
 def main(words: Sequence[str]) -> None:
@@ -61,8 +72,9 @@ def main(words: Sequence[str]) -> None:
                 value |= value.pop("counts")
                 print_values(value, given.json, f"captured {report.trace}")
     except InterruptedCaptureError as error:
-        more = "" if given.output else " of the trace under way; the traces before it stay: the same command goes on"
-        fail(f"{error}{more}", error.status)
+        more = " of the trace under way; the traces before it stay" if given.output is None else ""
+        again = ": the same command goes on" if given.recipes == [CORPUS] else ""
+        fail(f"{error}{more}{again}", error.status)
     except CachezooError as error:
         fail(str(error), 1)
     except OSError as error:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from cachezoo.errors import CaptureError
-from tools.capture.programs import program
+from tools.capture.installed import program
 
 MIB = 1 << 20
 COMMAND_S = 300.0

@@ -1,10 +1,14 @@
-"""The workloads' own parts of a recipe, and which workload takes which."""
+"""The programs' own parts of a recipe: what they are set up with, and how they are paced."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 MIN_THETA_DISTANCE = 0.005
+Weight = Annotated[int, Field(ge=1, le=1000)]
+Mix = Annotated[dict[str, Weight], Field(min_length=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+MibPerS = Annotated[float, Field(gt=0, le=200)]
 
 
 class Strict(BaseModel):
@@ -13,100 +17,81 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class DatabaseLoad(Strict):
-    """PostgreSQL under pgbench with scripts of our own.
+class Sizes(Strict):
+    """Lognormal sizes of files or messages.
 
     Attributes:
-        scale: pgbench's scale; 100,000 accounts (about 15 MB) each.
-        ledger_mib: size of the ledger, the table that reports scan and orders append to.
-        shared_buffers_mib: PostgreSQL's own cache; counts as memory of the group.
-        clients: connections of a segment.
-        theta: Zipf exponent over the account pages, above 1.
-        drift_pages: account pages a day by which the hot set moves.
-        lookups, updates, recents, orders: weights of the transactions.
-        report_mib_s: pace of a report's scan.
+        max_kib: larger ones are cut to this.
+    """
+
+    median_kib: float = Field(gt=0)
+    sigma: float = Field(ge=0, le=3)
+    max_kib: int = Field(ge=1, le=65_536)
+
+
+class Clients(Strict):
+    """How many clients of the program run at once."""
+
+    clients: int = Field(ge=1, le=256)
+
+
+class Pace(Strict):
+    """What a recipe with a schedule says of the load; one with phases says it of each phase.
+
+    Attributes:
+        theta: Zipf exponent of the popularity, 0 uniform.
+        drift: by how much the popular part moves on in a day: account pages, groups of accounts, users, domains (ranks
+            by which one rises until it is the first and then the last), new articles or documents.
+    """
+
+    theta: float = Field(ge=0, le=3)
+    drift: float = Field(ge=0)
+
+
+class DatabasePace(Pace):
+    """Transactions and jobs of a database.
+
+    Attributes:
+        mix: transactions to their weights.
+        report_mib_s: pace of a report's scan of the ledger.
         batch_rows: ledger rows that a batch job appends.
     """
 
+    mix: Mix
+    report_mib_s: MibPerS
+    batch_rows: int = Field(ge=1, le=1_000_000)
+
+
+class PostgresPace(DatabasePace):
+    """PostgreSQL's, whose pgbench wants an exponent above 1."""
+
+    theta: float = Field(gt=1, le=3)
+
+
+class PostgresLoad(Clients):
+    """PostgreSQL under pgbench.
+
+    Attributes:
+        scale: pgbench's; 100,000 accounts (about 15 MB) each.
+        ledger_mib: size of the ledger, the table that reports scan and orders append to.
+        shared_buffers_mib: PostgreSQL's own cache; counts as memory of the group.
+    """
+
+    program: Literal["postgres"]
     scale: int = Field(ge=1, le=200)
     ledger_mib: int = Field(ge=1, le=1024)
     shared_buffers_mib: int = Field(ge=1, le=256)
-    clients: int = Field(ge=1, le=64)
-    theta: float = Field(gt=1, le=3)
-    drift_pages: int = Field(ge=0)
-    lookups: int = Field(ge=1)
-    updates: int = Field(ge=1)
-    recents: int = Field(ge=1)
-    orders: int = Field(ge=1)
-    report_mib_s: float = Field(gt=0, le=200)
-    batch_rows: int = Field(ge=1, le=1_000_000)
+    paced: PostgresPace | None = None
 
 
-class WebLoad(Strict):
-    """Nginx and wrk on a site of articles, each a page and its assets.
+class MariadbPace(DatabasePace):
+    """MariaDB's.
 
     Attributes:
-        articles: articles of the site; files are about `1 + assets` times as many.
-        assets: mean number of assets of an article (geometric).
-        median_kib, sigma: lognormal file sizes.
-        max_kib: larger files are cut to this.
-        clients: connections of a segment.
-        theta: Zipf exponent over the articles by age, 0 uniform.
-        drift_articles: new articles a day; an article enters as the most popular and grows old.
-        publish_articles: articles that a publish job writes.
-        crawl_rate: pages a second that the crawler fetches, in order.
-        crawl_share: part of the site it fetches.
-        backup_mib_s: pace of the backup.
-        backup_share: part of the site's folders that it reads.
-    """
-
-    articles: int = Field(ge=10, le=1_000_000)
-    assets: float = Field(ge=0, le=20)
-    median_kib: float = Field(gt=0)
-    sigma: float = Field(ge=0, le=3)
-    max_kib: int = Field(ge=1)
-    clients: int = Field(ge=1, le=256)
-    theta: float = Field(ge=0, le=3)
-    drift_articles: int = Field(ge=0)
-    publish_articles: int = Field(ge=1)
-    crawl_rate: float = Field(gt=0)
-    crawl_share: float = Field(gt=0, le=1)
-    backup_mib_s: float = Field(gt=0, le=200)
-    backup_share: float = Field(gt=0, le=1)
-
-
-class MariadbLoad(Strict):
-    """MariaDB under sysbench with a script of our own.
-
-    Attributes:
-        accounts: rows of the accounts, about 230 bytes each.
-        ledger_mib: size of the ledger, the table that reports scan and orders append to.
-        buffer_pool_mib: InnoDB's own cache; counts as memory of the group.
-        clients: connections of a segment.
-        theta: Zipf exponent over groups of accounts, not 1.
-        drift_groups: groups a day by which the hot set moves.
-        lookups, updates, recents, ranges, orders: weights of the transactions.
-        report_mib_s: pace of a report's scan.
-        batch_rows: ledger rows that a batch job appends.
         purge_rows: oldest rows that a purge deletes of the history and of the ledger.
-        log_mib: size of InnoDB's redo log, which is written round and round; 64 without.
     """
 
-    accounts: int = Field(ge=1000, le=20_000_000)
-    ledger_mib: int = Field(ge=1, le=1024)
-    buffer_pool_mib: int = Field(ge=8, le=256)
-    clients: int = Field(ge=1, le=64)
-    theta: float = Field(gt=0, le=3)
-    drift_groups: int = Field(ge=0)
-    lookups: int = Field(ge=1)
-    updates: int = Field(ge=1)
-    recents: int = Field(ge=1)
-    ranges: int = Field(ge=1)
-    orders: int = Field(ge=1)
-    report_mib_s: float = Field(gt=0, le=200)
-    batch_rows: int = Field(ge=1, le=1_000_000)
     purge_rows: int = Field(ge=1, le=1_000_000)
-    log_mib: int | None = Field(default=None, ge=8, le=4096)
 
     @field_validator("theta")
     @classmethod
@@ -115,6 +100,94 @@ class MariadbLoad(Strict):
             message = "theta 1 has no inverse; take 0.99 or 1.01"
             raise ValueError(message)
         return theta
+
+
+class MariadbLoad(Clients):
+    """MariaDB under sysbench.
+
+    Attributes:
+        accounts: rows of the accounts, about 230 bytes each.
+        ledger_mib: size of the ledger.
+        buffer_pool_mib: InnoDB's own cache; counts as memory of the group.
+        log_mib: size of InnoDB's redo log, which is written round and round; 64 without.
+    """
+
+    program: Literal["mariadb"]
+    accounts: int = Field(ge=1000, le=20_000_000)
+    ledger_mib: int = Field(ge=1, le=1024)
+    buffer_pool_mib: int = Field(ge=8, le=256)
+    log_mib: int | None = Field(default=None, ge=8, le=4096)
+    paced: MariadbPace | None = None
+
+
+class SqliteLoad(Clients):
+    """SQLite in the clients' own processes.
+
+    Attributes:
+        filler: bytes of an account's row beside its key and balance.
+        ledger_rows: that the ledger begins with.
+        cache_kib: SQLite's own cache, of each client.
+    """
+
+    program: Literal["sqlite"]
+    accounts: int = Field(ge=1000, le=20_000_000)
+    filler: int = Field(ge=0, le=4000)
+    ledger_rows: int = Field(ge=1000, le=20_000_000)
+    journal: Literal["wal", "delete"]
+    cache_kib: int = Field(ge=64, le=65_536)
+
+
+class RocksdbLoad(Clients):
+    """RocksDB under its db_bench.
+
+    Attributes:
+        value_bytes: mean size of a value.
+        cache_mib: RocksDB's own block cache.
+        write_buffer_mib: size of a memtable, of which there are two.
+        ranges: ranges of keys with a popularity of their own; 1 spreads the hot keys over all.
+    """
+
+    program: Literal["rocksdb"]
+    keys: int = Field(ge=1000, le=50_000_000)
+    value_bytes: int = Field(ge=8, le=65_536)
+    cache_mib: int = Field(ge=1, le=256)
+    write_buffer_mib: int = Field(ge=1, le=64)
+    compression: Literal["none", "snappy", "lz4", "zstd"]
+    ranges: int = Field(ge=1, le=1000)
+
+
+class SitePace(Pace):
+    """Visits and jobs of a site: a new article enters as the most popular and grows old.
+
+    Attributes:
+        crawl_rate: pages a second that the crawler fetches, in order.
+        crawl_share: part of the site that it fetches.
+        backup_mib_s: pace of the backup.
+    """
+
+    crawl_rate: float = Field(gt=0)
+    crawl_share: Share
+    backup_mib_s: MibPerS
+
+
+class SiteLoad(Clients, Sizes):
+    """A web server under wrk, on a site of articles, each a page and its assets.
+
+    Attributes:
+        articles: files are about `1 + assets` times as many.
+        assets: mean number of assets of an article (geometric).
+        min_bytes: smaller files are made as large as this.
+        publish_articles: articles that a publish job writes anew.
+        backup_share: part of the folders that a backup reads.
+    """
+
+    program: Literal["nginx", "lighttpd", "apache", "caddy"]
+    articles: int = Field(ge=10, le=1_000_000)
+    assets: float = Field(ge=0, le=20)
+    min_bytes: int | None = Field(default=None, ge=1)
+    publish_articles: int = Field(ge=1)
+    backup_share: Share
+    paced: SitePace | None = None
 
 
 class Tenant(Strict):
@@ -141,8 +214,8 @@ class Tenant(Strict):
     chunk_kib: int = Field(ge=4, le=65_536, multiple_of=4)
 
 
-class _ReadAllDay(Tenant):
-    """Attributes of tenants that clients read all day.
+class ReadAllDay(Tenant):
+    """Tenants that clients read all day.
 
     Attributes:
         share: weight among the requests.
@@ -157,7 +230,7 @@ class _ReadAllDay(Tenant):
     gap_s: float = Field(ge=0, le=60)
 
 
-class StreamTenant(_ReadAllDay):
+class StreamTenant(ReadAllDay):
     """Objects are read from their start, chunk by chunk.
 
     Attributes:
@@ -168,12 +241,11 @@ class StreamTenant(_ReadAllDay):
     follow: float = Field(ge=0, le=1)
 
 
-class ColumnTenant(_ReadAllDay):
+class ColumnTenant(ReadAllDay):
     """Objects are tables stored by column.
 
     Attributes:
-        columns: of a table.
-        columns_read: mean number that a query reads (geometric).
+        columns_read: mean number of columns that a query reads (geometric).
         footer_kib: the end of a table, which every query reads first.
     """
 
@@ -196,18 +268,17 @@ class BatchTenant(Tenant):
     scan_mib_s: float = Field(gt=0, le=1000)
 
 
-class BlobLoad(Strict):
+class BlobLoad(Clients):
     """Nginx as an object store under wrk: tenants on volumes of their own.
 
     Attributes:
-        clients: connections of a segment.
         scan_clients: connections of a scan.
         read_kib: what the server reads at once.
         ingest_mib_s: pace of an ingest job.
         tenants: two or more, by different names.
     """
 
-    clients: int = Field(ge=1, le=256)
+    program: Literal["blob"]
     scan_clients: int = Field(ge=1, le=64)
     read_kib: int = Field(ge=64, le=65_536, multiple_of=4)
     ingest_mib_s: float = Field(gt=0, le=1000)
@@ -224,10 +295,29 @@ class BlobLoad(Strict):
         return self
 
 
-class MailLoad(Strict):
+class PostmarkPace(Pace):
+    """Visits of mail domains, and jobs.
+
+    Attributes:
+        hours: how much a domain's share of the visits changes over its day, as a part of its mean.
+        backup_mib_s, backup_share: pace of the backup, part of the domains that it reads.
+        search_mib_s: pace of searches and of compaction, which rewrites messages.
+        search_share, compact_share: part of the domains that a job takes.
+    """
+
+    hours: float = Field(ge=0, lt=1)
+    backup_mib_s: MibPerS
+    backup_share: Share
+    search_mib_s: MibPerS
+    search_share: Share
+    compact_share: Share
+
+
+class PostmarkLoad(Strict):
     """Postmark as the mail server of many domains, each with a pool of messages.
 
     Attributes:
+        clients: domains that are visited at once, in a closed loop.
         domains: mail domains, a postmark each.
         messages: messages in all pools.
         pool_sigma: of the lognormal number of messages of a domain.
@@ -235,15 +325,11 @@ class MailLoad(Strict):
         size_sigma: of the domains' lognormal mean sizes; within a domain sizes are uniform.
         read_bias: tenths of the accesses to messages that read; the rest append. Domains differ by up to 1.
         archives: part of the domains that get no new messages and delete none.
-        theta: Zipf exponent over the domains, 0 uniform.
-        drift_domains: ranks a day by which a domain rises until it is the first and then the last.
-        hours: how much a domain's share of the visits changes over its day, as a part of its mean.
-        visit_calls: mean number of reads and writes of 4 KiB of a visit; the schedule's rate counts these calls.
-        backup_mib_s, backup_share: pace of the backup, part of the domains that it reads.
-        search_mib_s: pace of searches and of compaction, which rewrites messages.
-        search_share, compact_share: part of the domains that a job takes.
+        visit_calls: mean number of reads and writes of 4 KiB of a visit; a schedule's rate counts these calls.
     """
 
+    program: Literal["postmark"]
+    clients: int | None = Field(default=None, ge=1, le=64)
     domains: int = Field(ge=1, le=256)
     messages: int = Field(ge=20, le=1_000_000)
     pool_sigma: float = Field(ge=0, le=3)
@@ -251,94 +337,124 @@ class MailLoad(Strict):
     size_sigma: float = Field(ge=0, le=2)
     read_bias: int = Field(ge=1, le=10)
     archives: float = Field(ge=0, le=1)
-    theta: float = Field(ge=0, le=3)
-    drift_domains: float = Field(ge=0)
-    hours: float = Field(ge=0, lt=1)
     visit_calls: int = Field(ge=1, le=10_000)
-    backup_mib_s: float = Field(gt=0, le=200)
-    backup_share: float = Field(gt=0, le=1)
-    search_mib_s: float = Field(gt=0, le=200)
-    search_share: float = Field(gt=0, le=1)
-    compact_share: float = Field(gt=0, le=1)
+    paced: PostmarkPace | None = None
+
+    @model_validator(mode="after")
+    def _clients_in_a_closed_loop(self) -> Self:
+        if (self.clients is None) != (self.paced is not None):
+            message = "clients belong to a closed loop, and paced to a schedule"
+            raise ValueError(message)
+        return self
 
 
-class SpoolLoad(Strict):
-    """Dovecot behind a queue, written to all day.
+class MailboxLoad(Clients, Sizes):
+    """Mailboxes of many users.
 
     Attributes:
-        users: mailboxes.
-        messages: in all inboxes at the start; expiry brings each inbox back to what it had.
-        archived: messages in all archives, which nobody touches.
-        user_sigma: of the lognormal number of messages of a user.
-        median_kib, sigma: lognormal message sizes.
-        max_kib: larger messages are cut to this.
-        clients: at once, each with users of its own.
-        theta: Zipf exponent over the users, 0 uniform.
-        drift_users: ranks a day by which the users' order moves on.
-        deliver, defer, read, flag, discard: weights of the visits: a message through the queue, one that stays in it
-            until its next run, and what users do with a message of theirs.
+        messages: messages in all mailboxes.
+    """
+
+    users: int = Field(ge=1, le=5000)
+    messages: int = Field(ge=20, le=1_000_000)
+
+
+class MaildirLoad(MailboxLoad):
+    """Maildirs through Python's mailbox module."""
+
+    program: Literal["maildir"]
+
+
+class DovecotLoad(MailboxLoad):
+    """Dovecot under clients that speak IMAP.
+
+    Attributes:
         format: how Dovecot stores messages.
     """
 
-    users: int = Field(ge=2, le=5000)
-    messages: int = Field(ge=20, le=1_000_000)
-    archived: int = Field(ge=20, le=1_000_000)
-    user_sigma: float = Field(ge=0, le=3)
-    median_kib: float = Field(gt=0)
-    sigma: float = Field(ge=0, le=3)
-    max_kib: int = Field(ge=1, le=65_536)
-    clients: int = Field(ge=1, le=64)
-    theta: float = Field(ge=0, le=3)
-    drift_users: int = Field(ge=0)
-    deliver: int = Field(ge=1)
-    defer: int = Field(ge=0)
-    read: int = Field(ge=0)
-    flag: int = Field(ge=0)
-    discard: int = Field(ge=0)
+    program: Literal["dovecot"]
     format: Literal["maildir", "sdbox", "mdbox"]
 
 
-class FileserverLoad(Strict):
-    """Dbench as the users of an office's file server.
+class SpoolPace(Pace):
+    """Visits of a mail server that is written to.
 
     Attributes:
-        clients: users, each with a home folder.
+        mix: deliver (a message through the queue), defer (one that stays in it until its next run), and read, flag and
+            discard, what users do with a message of theirs, to their weights.
+    """
+
+    mix: Mix
+
+
+class SpoolLoad(MailboxLoad):
+    """Dovecot behind a queue, written to all day; each client has users of its own.
+
+    Attributes:
+        messages: in all inboxes at the start; expiry brings each inbox back to what it had.
+        archived: messages in all archives, which nobody touches.
+        user_sigma: of the lognormal number of messages of a user.
+        format: how Dovecot stores messages.
+    """
+
+    program: Literal["spool"]
+    archived: int = Field(ge=20, le=1_000_000)
+    user_sigma: float = Field(ge=0, le=3)
+    format: Literal["maildir", "sdbox", "mdbox"]
+    paced: SpoolPace
+
+
+class NotmuchLoad(Clients, Sizes):
+    """Notmuch over a Maildir: an index that new mail goes to and that searches read.
+
+    Attributes:
+        messages: that it begins with.
+        words: of the vocabulary.
+        deliver: messages that come in at once.
+    """
+
+    program: Literal["notmuch"]
+    messages: int = Field(ge=20, le=1_000_000)
+    words: int = Field(ge=100, le=1_000_000)
+    deliver: int = Field(ge=1, le=10_000)
+
+
+class DbenchPace(Pace):
+    """Visits of an office's users, and jobs.
+
+    Attributes:
+        mix: reads (a whole document), peeks (up to 32 KiB of it), edits (such a part, in place), saves (a document
+            anew), appends (up to 16 KiB) and listings (its folder) to their weights.
+        project_files: files of the project that a build copies.
+        backup_mib_s: pace of the backup.
+        scan_mib_s, scan_share: pace of a virus scan, part of the folders that it reads.
+    """
+
+    mix: Mix
+    project_files: int = Field(ge=1, le=100_000)
+    backup_mib_s: MibPerS
+    scan_mib_s: MibPerS
+    scan_share: Share
+
+
+class DbenchLoad(Clients, Sizes):
+    """Dbench as the users of an office's file server, a dbench and a home folder each.
+
+    Attributes:
         files: documents of the office.
         shared: part of the documents that lie in shared folders.
         shared_visits: part of the visits to them.
-        median_kib, sigma: lognormal document sizes.
-        max_kib: larger documents are cut to this.
         user_sigma: of the lognormal activity of the users.
-        theta: Zipf exponent over the documents by age, 0 uniform.
-        drift_files: documents a day that become the most popular in turn.
-        reads, peeks, edits, saves, appends, listings: weights of the visits: read a whole document or up to 32 KiB of
-            it, write such a part in place, write a document anew, append up to 16 KiB to it, list its folder.
-        project_files: files of the project that a build copies.
-        backup_mib_s, backup_share: pace of the backup, part of the folders that it reads.
-        scan_mib_s, scan_share: the same of a virus scan.
+        backup_share: part of the folders that a backup reads.
     """
 
-    clients: int = Field(ge=1, le=64)
+    program: Literal["dbench"]
     files: int = Field(ge=100, le=1_000_000)
     shared: float = Field(gt=0, lt=1)
     shared_visits: float = Field(ge=0, le=1)
-    median_kib: float = Field(gt=0)
-    sigma: float = Field(ge=0, le=3)
-    max_kib: int = Field(ge=1, le=65_536)
     user_sigma: float = Field(ge=0, le=2)
-    theta: float = Field(ge=0, le=3)
-    drift_files: int = Field(ge=0)
-    reads: int = Field(ge=1)
-    peeks: int = Field(ge=0)
-    edits: int = Field(ge=0)
-    saves: int = Field(ge=0)
-    appends: int = Field(ge=0)
-    listings: int = Field(ge=0)
-    project_files: int = Field(ge=1, le=100_000)
-    backup_mib_s: float = Field(gt=0, le=200)
-    backup_share: float = Field(gt=0, le=1)
-    scan_mib_s: float = Field(gt=0, le=200)
-    scan_share: float = Field(gt=0, le=1)
+    backup_share: Share
+    paced: DbenchPace | None = None
 
     @model_validator(mode="after")
     def _a_document_each(self) -> Self:
@@ -348,13 +464,63 @@ class FileserverLoad(Strict):
         return self
 
 
-SECTIONS = {
-    "database": "database",
-    "web": "web",
-    "lighttpd": "web",
-    "blob": "blob",
-    "mariadb": "mariadb",
-    "mail": "mail",
-    "fileserver": "fileserver",
-    "spool": "spool",
-}
+class TreeLoad(Clients, Sizes):
+    """Trees of files that clients change, read and copy.
+
+    Attributes:
+        trees: repositories, projects or modules, each with files of its own.
+        files: files in all trees.
+        batch: files that one operation changes.
+    """
+
+    trees: int = Field(ge=1, le=1000)
+    files: int = Field(ge=20, le=1_000_000)
+    batch: int = Field(ge=1, le=10_000)
+
+
+class GitLoad(TreeLoad):
+    """Git repositories.
+
+    Attributes:
+        commits: of each repository's history at the start.
+    """
+
+    program: Literal["git"]
+    commits: int = Field(ge=1, le=1000)
+
+
+class RsyncLoad(TreeLoad):
+    """Snapshots by rsync and archives by tar of trees that change.
+
+    Attributes:
+        keep: snapshots and archives of each tree that are kept.
+    """
+
+    program: Literal["rsync"]
+    keep: int = Field(ge=1, le=100)
+
+
+class BuildLoad(TreeLoad):
+    """Builds of C projects by make, gcc, ar and ld; a file is a source with its embedded resource."""
+
+    program: Literal["build"]
+
+
+Load = Annotated[
+    PostgresLoad
+    | MariadbLoad
+    | SqliteLoad
+    | RocksdbLoad
+    | SiteLoad
+    | BlobLoad
+    | PostmarkLoad
+    | MaildirLoad
+    | DovecotLoad
+    | SpoolLoad
+    | NotmuchLoad
+    | DbenchLoad
+    | GitLoad
+    | RsyncLoad
+    | BuildLoad,
+    Field(discriminator="program"),
+]

@@ -1,56 +1,69 @@
-"""Runs a recipe: prepares, warms up, records the schedule, joins the events, writes the trace."""
+"""Runs a recipe: prepares its program, warms up, drives it, joins the events, writes the trace."""
 
 import hashlib
 import json
 import os
 import platform
 import signal
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
-
-import numpy as np
 
 from cachezoo.capture.clock import MACHINE, Clock
 from cachezoo.capture.live import build_trace
 from cachezoo.capture.tracefs import Recorder, mounted_tracefs
 from cachezoo.console import Advance
-from cachezoo.errors import CaptureError, ConfigError, InterruptedCaptureError
+from cachezoo.errors import CaptureError, InterruptedCaptureError
 from cachezoo.io import beside
 from cachezoo.traces.events import JoinedRequests, match_requests
+from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import TraceMeta
+from tools.capture.closed import Phases
+from tools.capture.disk import MIB
 from tools.capture.events import parse_events
+from tools.capture.installed import version_line
 from tools.capture.joining import join_requests
-from tools.capture.programs import version_line
-from tools.capture.recipe import Recipe, load_recipe, parse_recipe
+from tools.capture.paced import Schedule
+from tools.capture.programs import check_packages, program_class
+from tools.capture.programs.base import Program
+from tools.capture.recipe import Recipe
 from tools.capture.sandbox import WORK_ROOT, Sandbox
-from tools.capture.schedule import Job, Schedule, Segment, build_schedule
-from tools.capture.workloads import check_programs, workload_class
-from tools.capture.workloads.base import Workload
 
-RECIPES = Path(__file__).with_name("recipes")
 LICENCE = "CC0-1.0"
-SETTLE_S = 1.0
 NOTE = "a loop device on a virtual disk: latencies are neither a hard disk's nor a bare SSD's"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a capture gave, for people: counts of the join and the rate over time."""
+    """What a capture gave, for people."""
 
     trace: str
     requests: int
+    page_accesses: int
+    distinct_pages: int
     seconds: float
-    mean_iops: float
-    peak_to_mean: float
     counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What `record` returns.
+
+    Attributes:
+        requests: of the whole load.
+        volumes: device to the name of its volume.
+        extra: what the trace's metadata hold of the machine and of how the program was driven.
+    """
+
+    requests: JoinedRequests
+    volumes: dict[int, str]
+    extra: dict[str, str]
 
 
 def check_rights() -> None:
@@ -85,114 +98,66 @@ def orderly_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class _Jobs:
-    """Jobs in threads of their own; the first failure is kept for the main thread."""
+def drive_of(recipe: Recipe) -> Schedule | Phases:
+    """What drives the recipe's program.
 
-    def __init__(self, workload: Workload) -> None:
-        self._workload = workload
-        self._threads: list[threading.Thread] = []
-        self._failure: BaseException | None = None
-
-    def start(self, job: Job) -> None:
-        thread = threading.Thread(target=self._run, args=(job,), name=f"capture-{job.kind}", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _run(self, job: Job) -> None:
-        try:
-            self._workload.job(job)
-        except Exception as error:  # noqa: BLE001 - handed to the main thread by `check`
-            self._failure = self._failure or error
-
-    def check(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-
-    def join(self, timeout_s: float) -> None:
-        for thread in self._threads:
-            thread.join(timeout_s)
-
-
-def _drive(workload: Workload, schedule: Schedule, advance: Advance, clock: Clock) -> None:
-    """Play the schedule: each segment's program starts at its second, jobs at theirs."""
-    jobs, waiting = _Jobs(workload), list(schedule.jobs)
-    running: list[tuple[Segment, subprocess.Popen[bytes]]] = []
-    start = clock.now()
-    for segment in schedule.segments:
-        while waiting and waiting[0].start_s < segment.start_s:
-            job = waiting.pop(0)
-            clock.sleep_until(start + job.start_s)
-            jobs.start(job)
-        clock.sleep_until(start + segment.start_s)
-        jobs.check()
-        running.append((segment, workload.segment(segment)))
-        while len(running) > 2:
-            workload.check(*running.pop(0))
-        advance(segment.start_s, f"{segment.rate:.0f}/s")
-    for job in waiting:
-        clock.sleep_until(start + job.start_s)
-        jobs.start(job)
-    for entry in running:
-        workload.check(*entry)
-    clock.sleep_until(start + schedule.seconds)
-    workload.box.closing.set()
-    jobs.check()
-    advance(schedule.seconds)
-    jobs.join(SETTLE_S)
-
-
-def _warm_up(workload: Workload, schedule: Schedule, seconds: int, rate: float) -> None:
-    if seconds:
-        first = schedule.segments[0]
-        segment = Segment(-1, 0, seconds, rate, 0.0, first.seed ^ 1)
-        workload.check(segment, workload.segment(segment))
+    Raises:
+        ConfigError: its schedule is unusable.
+    """
+    return Schedule(recipe) if recipe.schedule is not None else Phases(recipe)
 
 
 def record(
-    recipe: Recipe, spool: Path, advance: Advance, work_root: Path = WORK_ROOT, clock: Clock = MACHINE
-) -> tuple[JoinedRequests, dict[int, str], dict[str, Any]]:
-    """Run the workload and return its requests, the names of their devices, and what the machine was.
+    recipe: Recipe,
+    kind: type[Program[Any]],
+    spool: Path,
+    advance: Advance,
+    work_root: Path = WORK_ROOT,
+    clock: Clock = MACHINE,
+) -> Recorded:
+    """Run the program and return its requests.
 
     Args:
         recipe: what to run.
+        kind: its program.
         spool: file for the events' text.
-        advance: progress in seconds of the schedule.
-        work_root: folder on a disk for the loop device's image.
-        clock: of the schedule.
+        advance: progress in units of the drive.
+        work_root: folder on a disk for the loop devices' images.
+        clock: of a schedule.
 
     Raises:
-        CaptureError: rights, programs, kernel features or room are missing; the workload failed; events were lost.
+        CaptureError: rights, programs, kernel features or room are missing; the program failed; events were lost.
     """
-    schedule = build_schedule(recipe.schedule, recipe.seed)
-    with (
-        _sandbox(recipe, work_root) as box,
-        mounted_tracefs(box.name) as tracefs,
-    ):
-        workload = workload_class(recipe.workload)(recipe, box)
-        advance(0, "preparing")
-        workload.prepare()
-        box.remount()
-        workload.start()
-        machine = machine_facts(box)
+    drive = drive_of(recipe)
+    limits = (recipe.disk_mib, recipe.memory_mib, recipe.readahead_kib)
+    with Sandbox(*limits, work_root, kind.volumes(recipe)) as box, mounted_tracefs(box.name) as tracefs:
         volumes = box.volume_names
+        # Its instance is there from the first, so that another capture does not take tracefs away.
         with Recorder(tracefs, box.name, volumes, recipe.buffer_kib, spool) as recorder:
+            program: Any = kind(recipe, box)  # Paced or Closed, as the drive needs it: `program_class` has looked
+            advance(0, "preparing")
+            _lay_out(box, recipe.place_mib)
+            program.prepare()
+            box.remount()
+            program.start()
+            machine = machine_facts(box)
             advance(0, "warming up")
-            _warm_up(workload, schedule, recipe.warmup_s, recipe.schedule.rate)
+            drive.warm_up(program)
             recorder.start()
-            _drive(workload, schedule, advance, clock)
-            clock.sleep(SETTLE_S)
+            drive.play(program, advance, clock)
             recorder.stop()
-        workload.stop()
+        program.stop()
     requests = match_requests(parse_events(Source(spool).lines(), volumes))
     if recipe.join_us is not None:
         requests = join_requests(requests, recipe.join_us)
-    return requests, volumes, machine
+    extra = {"machine": json.dumps(machine, sort_keys=True)} | drive.facts(requests)
+    return Recorded(drive.cut(requests), volumes, extra)
 
 
-def _sandbox(recipe: Recipe, work_root: Path) -> Sandbox:
-    volumes = workload_class(recipe.workload).volumes(recipe)
-    limits = (recipe.disk_mib, recipe.memory_mib, recipe.readahead_kib)
-    return Sandbox(*limits, work_root, volumes)
+def _lay_out(box: Sandbox, place_mib: int) -> None:
+    if place_mib:
+        with (box.mount / ".place").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, place_mib * MIB)
 
 
 def machine_facts(box: Sandbox) -> dict[str, Any]:
@@ -213,89 +178,43 @@ def machine_facts(box: Sandbox) -> dict[str, Any]:
     }
 
 
-def _peak_to_mean(time_us: "np.ndarray[Any, np.dtype[np.int64]]", window_s: int) -> float:
-    counts = np.bincount((time_us - time_us[0]) // (window_s * 1_000_000))[:-1]
-    return float(counts.max() / counts.mean()) if len(counts) > 1 else 1.0
-
-
-def choose_recipe(path: Path, seed: int | None, seconds: int | None) -> Recipe:
-    """A recipe, with another seed or length where asked for.
-
-    Args:
-        path: of its file.
-        seed: instead of the recipe's.
-        seconds: of load instead of the recipe's days.
-
-    Raises:
-        ConfigError: unusable recipe.
-    """
-    recipe = load_recipe(path)
-    if seed is not None:
-        recipe = parse_recipe(recipe.model_dump() | {"seed": seed}, "--seed")
-    return recipe if seconds is None else recipe.lasting(seconds)
-
-
-def check_recipe(recipe: Recipe) -> None:
-    """See that the workload knows every job of the schedule.
-
-    Raises:
-        ConfigError: a job that it does not know.
-    """
-    known = workload_class(recipe.workload).jobs
-    unknown = sorted({job.kind for job in recipe.schedule.jobs} - set(known))
-    if unknown:
-        message = f"schedule.jobs: {recipe.workload} knows no {', '.join(unknown)}; it has {', '.join(known)}"
-        raise ConfigError(message)
-
-
 def capture(recipe: Recipe, out: Path, advance: Advance, work_root: Path = WORK_ROOT, clock: Clock = MACHINE) -> Report:
     """Run a recipe and write the trace.
 
     Args:
         recipe: what to run.
         out: canonical Parquet file.
-        advance: progress in seconds of the schedule.
-        work_root: folder on a disk for the loop device's image.
-        clock: of the schedule.
+        advance: progress in units of `drive_of(recipe).length`.
+        work_root: folder on a disk for the loop devices' images.
+        clock: of a schedule.
 
     Raises:
         CaptureError: as `record` says, or a request failed; nothing is written then.
-        ConfigError: the recipe's schedule is unusable.
+        ConfigError: the program does not have what the recipe names, or the recipe's schedule is unusable.
     """
-    check_recipe(recipe)
-    schedule = build_schedule(recipe.schedule, recipe.seed)
+    kind = program_class(recipe)
+    drive_of(recipe)
     check_rights()
-    check_programs(workload_class(recipe.workload))
+    check_packages(kind)
     spool = beside(out) / f".{out.name}.{os.getpid()}.events"
     try:
         with orderly_signals():
-            requests, volumes, machine = record(recipe, spool, advance, work_root, clock)
+            recorded = record(recipe, kind, spool, advance, work_root, clock)
         digest = hashlib.sha256(spool.read_bytes()).hexdigest()
     finally:
         spool.unlink(missing_ok=True)
-    if len(requests.time_us) == 0 or requests.counts["failed"]:
-        message = f"{requests.counts['failed']} of {len(requests.time_us)} requests failed on the device; capture again"
+    requests = recorded.requests
+    if len(requests) == 0 or requests.counts["failed"]:
+        message = f"{requests.counts['failed']} of {len(requests)} requests failed on the device; capture again"
         raise CaptureError(message)
-    workload = workload_class(recipe.workload)
-    extra = {
-        "recipe": json.dumps(recipe.model_dump(exclude_none=True), sort_keys=True),
-        "programs": json.dumps(workload.versions() | {"mkfs.ext4": version_line("mkfs.ext4", "-V")}, sort_keys=True),
-        "machine": json.dumps(machine, sort_keys=True),
-        "schedule": json.dumps(_schedule_facts(recipe, schedule), sort_keys=True),
+    extra = recorded.extra | {
+        "recipe": json.dumps(recipe.model_dump(exclude_none=True, mode="json"), sort_keys=True),
+        "programs": json.dumps(kind.versions() | {"mkfs.ext4": version_line("mkfs.ext4", "-V")}, sort_keys=True),
         "events": json.dumps(requests.counts, sort_keys=True),
-        "time_scale": f"{schedule.time_scale:.6g}",
     }
-    trace = build_trace(requests, volumes, TraceMeta(out.stem, recipe.category, "capture", digest, LICENCE, extra))
+    meta = TraceMeta(out.stem, recipe.category, "capture", digest, LICENCE, extra)
+    trace = build_trace(requests, recorded.volumes, meta)
     write_trace(trace, out)
+    pages = expand_pages(trace)
     seconds = float(trace.time_us[-1]) / 1e6
-    peak = _peak_to_mean(trace.time_us, recipe.schedule.segment_s)
-    return Report(str(out), len(trace), seconds, len(trace) / max(seconds, 1e-6), peak, requests.counts)
-
-
-def _schedule_facts(recipe: Recipe, schedule: Schedule) -> dict[str, Any]:
-    facts = {
-        "days": recipe.schedule.days,
-        "day_s": recipe.schedule.day_s,
-        "peak_to_mean": round(schedule.peak_to_mean, 3),
-    }
-    return facts | {"jobs": [asdict(job) for job in schedule.jobs], "time_scale": f"{schedule.time_scale:.6g}"}
+    return Report(str(out), len(trace), len(pages.page_ids), pages.n_pages, seconds, requests.counts)

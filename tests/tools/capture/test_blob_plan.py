@@ -1,14 +1,10 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from cachezoo.errors import ConfigError
 from tools.capture.loads import BatchTenant
-from tools.capture.recipe import load_recipe, parse_recipe
-from tools.capture.schedule import build_schedule
-from tools.capture.workloads.blob import BlobWorkload
-from tools.capture.workloads.blob_plan import (
+from tools.capture.programs.blob import Blob
+from tools.capture.programs.blob_plan import (
     Read,
     disk_order,
     head,
@@ -18,17 +14,18 @@ from tools.capture.workloads.blob_plan import (
     plan_scan,
     tenant_rates,
 )
+from tools.capture.recipe import RECIPES, load_recipe, parse_recipe
+from tools.capture.schedule import build_schedule
 
-CONF = Path(__file__).resolve().parents[3] / "tools/capture/recipes"
-RECIPE = load_recipe(CONF / "blob_train.yaml")
-LOAD = RECIPE.blob
+RECIPE = load_recipe(RECIPES / "blob_train.yaml")
+LOAD = RECIPE.load
 MEDIA, TABLES, LOGS = LOAD.tenants
 SEGMENTS = build_schedule(RECIPE.schedule, RECIPE.seed).segments
 
 
 def planned(recipe=RECIPE, days=0.2):
     segments = build_schedule(recipe.schedule, recipe.seed).segments
-    return plan_reads(recipe.blob, [each for each in segments if each.elapsed_days < days], recipe.seed)
+    return plan_reads(recipe.load, [each for each in segments if each.elapsed_days < days], recipe.seed)
 
 
 def test_a_plan_is_a_function_of_recipe_and_seed():
@@ -132,7 +129,7 @@ def test_a_request_line():
 
 
 def test_volumes_are_the_tenants():
-    assert BlobWorkload.volumes(RECIPE) == ("media", "tables", "logs")
+    assert Blob.volumes(RECIPE) == ("media", "tables", "logs")
 
 
 @pytest.mark.parametrize(
@@ -141,12 +138,12 @@ def test_volumes_are_the_tenants():
         (lambda tenants: [tenants[0], tenants[0]], "names of their own"),
         (lambda tenants: [tenants[2], tenants[2] | {"name": "other"}], "read all day"),
         (lambda tenants: [*tenants, tenants[0] | {"kind": "tape", "name": "t"}], "tag 'tape'"),
-        (lambda tenants: [*tenants, tenants[0] | {"name": "a/b"}], "blob.tenants.3.stream.name"),
+        (lambda tenants: [*tenants, tenants[0] | {"name": "a/b"}], "load.blob.tenants.3.stream.name"),
     ],
 )
 def test_bad_tenants_are_named_in_one_line(change, message):
     values = RECIPE.model_dump(mode="json", exclude_none=True)
-    values["blob"]["tenants"] = change(values["blob"]["tenants"])
+    values["load"]["tenants"] = change(values["load"]["tenants"])
     with pytest.raises(ConfigError, match=message) as caught:
         parse_recipe(values, "here")
     assert "\n" not in str(caught.value)

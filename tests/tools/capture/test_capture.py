@@ -20,20 +20,21 @@ from tests.tracing import instance_of, running, unwaited, wait_for_requests
 from tools.capture import __main__ as command_line
 from tools.capture import sandbox
 from tools.capture.__main__ import main
-from tools.capture.recipe import load_recipe
-from tools.capture.run import SETTLE_S, _Jobs, capture
+from tools.capture.paced import SETTLE_S, Jobs
+from tools.capture.programs import program_class
+from tools.capture.programs.base import Program
+from tools.capture.programs.office import Office
+from tools.capture.programs.postmark import Postmark
+from tools.capture.programs.web import NginxSite
+from tools.capture.recipe import RECIPES, load_recipe
+from tools.capture.run import capture
 from tools.capture.sandbox import Sandbox, sweep
-from tools.capture.workloads import WORKLOADS, workload_class
-from tools.capture.workloads.mail import MailWorkload
-from tools.capture.workloads.office import Office
-from tools.capture.workloads.web import WebWorkload
 
 ROOT = Path(__file__).resolve().parents[3]
-CONF = ROOT / "tools/capture/recipes"
 KILLED = ("blob", "mail", "spool")
 # One of each kind of server in every run; a second one of a kind, and those without a server, in the long one.
 BRIEFLY = ("blob", "database", "mail", "web")
-OTHERS = sorted({*WORKLOADS} - {*BRIEFLY})
+OTHERS = sorted({path.stem.removesuffix("_tiny") for path in RECIPES.glob("*_tiny.yaml")} - {*BRIEFLY})
 needs = pytest.mark.needs("root", "tracefs", "loop", "cgroup", "capture")
 slow = pytest.mark.slow  # a capture lasts six seconds, and its servers want some to begin and end
 
@@ -90,8 +91,8 @@ SERVERS = {"database": "postgres", "mariadb": "mariadbd", "web": "nginx", "mail"
 SERVERS |= {"blob": "nginx", "spool": "imap"}
 
 
-def recipe(workload):
-    return load_recipe(CONF / f"{workload}_tiny.yaml")
+def recipe(name):
+    return load_recipe(RECIPES / f"{name}_tiny.yaml")
 
 
 @needs
@@ -112,12 +113,12 @@ def test_a_capture_of_six_seconds(taken, name):
     assert (trace.offset + trace.size).max() <= recipe(name).disk_mib << 20
     meta, category = trace.meta, CATEGORIES.get(name, name)
     assert (meta.trace_id, meta.category, meta.source_format, meta.licence) == ("t", category, "capture", "CC0-1.0")
-    assert json.loads(meta.extra["recipe"])["seed"] == 7
+    assert json.loads(meta.extra["recipe"]) == recipe(name).model_dump(mode="json", exclude_none=True)
     assert {"imap": "dovecot"}.get(server, server) in json.loads(meta.extra["programs"])
     assert json.loads(meta.extra["machine"])["cgroup_version"] in (1, 2)
     assert json.loads(meta.extra["schedule"])["peak_to_mean"] >= 2
     assert float(meta.extra["time_scale"]) == 28_800
-    volumes = workload_class(name).volumes(recipe(name))
+    volumes = program_class(recipe(name)).volumes(recipe(name))
     assert set(trace.volume.names) == set(volumes)
     assert ("joined" in json.loads(meta.extra["events"])) == (name == "blob")
     if name == "blob":
@@ -126,8 +127,8 @@ def test_a_capture_of_six_seconds(taken, name):
         assert trace.size[trace.op == 0].mean() > 512 << 10
 
 
-class Writer(WebWorkload):
-    """A workload without a server, whose programs write a little and end."""
+class Writer(NginxSite):
+    """A program without a server, whose processes write a little and end."""
 
     packages: ClassVar[dict[str, str]] = {}
 
@@ -137,19 +138,16 @@ class Writer(WebWorkload):
     def start(self):
         pass
 
-    def stop(self):
-        pass
-
-    @staticmethod
-    def versions():
+    @classmethod
+    def versions(cls):
         return {}
 
     def segment(self, segment):
-        command = ["dd", "if=/dev/zero", f"of={self.box.mount}/{segment.index}", "bs=4096", "count=8", "oflag=direct"]
-        return self.box.spawn(command, self.box.work / "log")
+        target = f"of={self.box.mount}/{segment.index}"
+        return self.player("dd", ["dd", "if=/dev/zero", target, "bs=4096", "count=8", "oflag=direct"])
 
-    def check(self, segment, process):
-        self.box.finish(process, "dd", self.box.work / "log", 60)
+    def check_segment(self, segment, player):
+        Program.finish(self, player)
 
     def job(self, job):
         pass
@@ -157,9 +155,9 @@ class Writer(WebWorkload):
 
 @pytest.fixture
 def writer(monkeypatch):
-    """The workload `web` is that."""
+    """The program that every recipe gets."""
     made = type("Made", (Writer,), {})
-    monkeypatch.setattr("tools.capture.run.workload_class", lambda name: made)
+    monkeypatch.setattr("tools.capture.run.program_class", lambda recipe: made)
     return made
 
 
@@ -177,7 +175,7 @@ def test_segments_and_jobs_begin_at_their_times(tmp_path, monkeypatch, writer):
         monkeypatch.setattr(owner, name, note)
 
     noted(writer, "segment", lambda segment: segment.index)
-    noted(_Jobs, "start", lambda job: job.kind)
+    noted(Jobs, "start", lambda job: job.kind)
     report = capture(recipe("web"), out, silent, clock=clock)
     assert begun[0] == (0, -1)  # the warm-up
     jobs = {"backup": 0.1, "publish": 0.3, "crawl": 0.4}
@@ -197,12 +195,12 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path, monkeypatch, writer, w
         message = f"the {what} failed"
         raise CaptureError(message)
 
-    def start(self, job, begin=_Jobs.start):
+    def start(self, job, begin=Jobs.start):
         begin(self, job)
         self.join(60)
 
     monkeypatch.setattr(writer, what, fail)
-    monkeypatch.setattr(_Jobs, "start", start)
+    monkeypatch.setattr(Jobs, "start", start)
     with pytest.raises(CaptureError, match=f"the {what} failed"):
         capture(recipe("web"), tmp_path / "t.parquet", silent, clock=unwaited())
     assert list(tmp_path.iterdir()) == []
@@ -219,16 +217,16 @@ def test_lost_events_are_refused(tmp_path, monkeypatch, writer):
 @needs
 @slow
 def test_a_mail_server_that_ends_is_the_captures_failure_and_leaves_no_stopped_program(tmp_path, monkeypatch):
-    found, start = [], MailWorkload.segment
+    found, start = [], Postmark.segment
 
     def fail(self, segment):
-        found.append(Path("/proc", str(self.postmarks.servers[1].pid), "stat").read_text().rsplit(")", 1)[1].split()[0])
-        self.postmarks.servers[0].kill()
+        found.append(Path("/proc", str(self.servers[1].pid), "stat").read_text().rsplit(")", 1)[1].split()[0])
+        self.servers[0].kill()
         return start(self, segment)
 
-    monkeypatch.setattr(MailWorkload, "segment", fail)
+    monkeypatch.setattr(Postmark, "segment", fail)
     with pytest.raises(CaptureError, match=r"^postmark of domain 0 ended: .*Performing transactions"):
-        capture(load_recipe(CONF / "mail_tiny.yaml"), tmp_path / "t.parquet", silent)
+        capture(recipe("mail"), tmp_path / "t.parquet", silent)
     assert found[0] == "T"
     assert list(tmp_path.iterdir()) == []
 
@@ -241,7 +239,7 @@ def test_what_dbench_reports_is_the_captures_failure(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Office, "segment", spoil)
     with pytest.raises(CaptureError, match=r"dbench: ERROR: child 0 failed at line 1"):
-        capture(load_recipe(CONF / "fileserver_tiny.yaml"), tmp_path / "t.parquet", silent)
+        capture(recipe("fileserver"), tmp_path / "t.parquet", silent)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -316,7 +314,7 @@ def test_too_little_room_is_said(tmp_path):
 def test_only_root_captures(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(CaptureError, match="needs root"):
-        capture(load_recipe(CONF / "web_tiny.yaml"), tmp_path / "t.parquet", silent)
+        capture(recipe("web"), tmp_path / "t.parquet", silent)
 
 
 def said(capsys, *words):
@@ -334,6 +332,7 @@ def test_bad_arguments_end_in_one_line(tmp_path, capsys):
         (["tape", "-o", out], "tape.yaml: not readable as YAML"),
         (["none.yaml", "-o", out], "none.yaml: not readable as YAML"),
         (["web_tiny", "--seconds", "2", "-o", out], "a duration of 2 s"),
+        (["corpus/web/nginx_a", "--seconds", "20"], "only a schedule's days can be shortened"),
         (["web_tiny", "--seed", "-1", "-o", out], "--seed: seed"),
         (["web_tiny"], "web_tiny: is not of the corpus; name the trace's file with -o"),
         (["web_tiny", "web_train", "-o", out], "with -o there is one RECIPE"),
@@ -350,7 +349,7 @@ def test_an_interrupted_capture_says_how_it_goes_on(monkeypatch, tmp_path, capsy
         message = "interrupted by SIGINT; nothing was written"
         raise InterruptedCaptureError(message)
 
-    monkeypatch.setattr(command_line, "capture_corpus", stopped)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command_line, "capture", stopped)
     with pytest.raises(SystemExit) as left:
         main([*names, *(["-o", str(tmp_path / "x")] if names != ["corpus"] else [])])

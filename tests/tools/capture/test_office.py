@@ -2,19 +2,19 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cachezoo.errors import ConfigError
-from tools.capture.recipe import load_recipe, parse_recipe
+from tools.capture.loads import Sizes
+from tools.capture.programs.draws import lognormal_sizes
+from tools.capture.programs.office import ACTIONS, NOTHING, Office
+from tools.capture.recipe import RECIPES, load_recipe, parse_recipe
 from tools.capture.schedule import Segment, build_schedule
-from tools.capture.workloads.office import ACTIONS, NOTHING, Office, lognormal_sizes
 
-CONF = Path(__file__).resolve().parents[3] / "tools/capture/recipes"
-RECIPE = load_recipe(CONF / "fileserver_tiny.yaml")
-LOAD = RECIPE.fileserver
+RECIPE = load_recipe(RECIPES / "fileserver_tiny.yaml")
+LOAD = RECIPE.load
 SEGMENT = Segment(index=0, start_s=0, seconds=5, rate=200.0, elapsed_days=0.1, seed=11)
 OPENED = re.compile(r'NTCreateX "(\S+)" 0x40 0x(\d) (\d+) ')
 MOVED = re.compile(r"(ReadX|WriteX) (\d+) (\d+) (\d+) (\d+) NT_STATUS_OK")
@@ -114,7 +114,8 @@ def test_morning_reads_and_evening_writes():
 
 
 def test_new_documents_become_popular():
-    load = LOAD.model_copy(update={"clients": 1, "files": 1000, "shared_visits": 1.0, "drift_files": 400})
+    paced = LOAD.paced.model_copy(update={"drift": 400})
+    load = LOAD.model_copy(update={"clients": 1, "files": 1000, "shared_visits": 1.0, "paced": paced})
     office = Office(load, 5)
 
     def popular(days):
@@ -127,14 +128,15 @@ def test_new_documents_become_popular():
 
 
 def test_sizes_are_bounded_and_about_their_median():
-    sizes = lognormal_sizes(16.0, 1.0, 256, 4000, 3)
+    load = Sizes(median_kib=16, sigma=1, max_kib=256)
+    sizes = lognormal_sizes(load, 4000, 3)
     assert sizes.min() >= 512 and sizes.max() <= 256 * 1024
     assert np.median(sizes) == pytest.approx(16 * 1024, rel=0.1)
-    assert np.array_equal(sizes, lognormal_sizes(16.0, 1.0, 256, 4000, 3))
+    assert np.array_equal(sizes, lognormal_sizes(load, 4000, 3))
 
 
 def test_every_user_needs_a_document():
     values = RECIPE.model_dump()
-    values["fileserver"] |= {"files": 100, "shared": 0.99}
-    with pytest.raises(ConfigError, match=r"^here: fileserver: .*no document of their own for 4 clients"):
+    values["load"] |= {"files": 100, "shared": 0.99}
+    with pytest.raises(ConfigError, match=r"^here: load.dbench: .*no document of their own for 4 clients"):
         parse_recipe(values, "here")

@@ -14,17 +14,19 @@ import pytest
 
 from tests.replay_data import settle
 from tests.tracing import unwaited
-from tools.capture.recipe import load_recipe
+from tools.capture.clients import pacer
+from tools.capture.programs.postmark import domains_of, shares, visits_of
+from tools.capture.recipe import RECIPES, load_recipe
 from tools.capture.schedule import Segment, build_schedule
-from tools.capture.workloads import pacer
-from tools.capture.workloads.mail import PACER, shares, visits_of
-from tools.capture.workloads.postmark import domains_of
 
-CONF = Path(__file__).resolve().parents[3] / "tools/capture/recipes"
-RECIPE = load_recipe(CONF / "mail_tiny.yaml")
-LOAD = RECIPE.mail
+RECIPE = load_recipe(RECIPES / "mail_tiny.yaml")
+LOAD = RECIPE.load
 SEGMENT = Segment(index=3, start_s=15, seconds=20, rate=2000.0, elapsed_days=0.4, seed=11)
 READER = "import os, time\nwhile os.read(0, 1):\n time.sleep(0.0005)"
+
+
+def paced(**changes):
+    return LOAD.model_copy(update={"paced": LOAD.paced.model_copy(update=changes)})
 
 
 def test_domains_are_a_function_of_load_and_seed():
@@ -42,20 +44,20 @@ def test_domains_are_a_function_of_load_and_seed():
 
 
 def test_shares_are_skewed_and_drift_from_day_to_day():
-    load = LOAD.model_copy(update={"domains": 30, "hours": 0.0})
+    load = paced(hours=0.0).model_copy(update={"domains": 30})
     first = shares(load, 5, 0.0)
     assert first.sum() == pytest.approx(1)
-    wanted = np.arange(1, 31) ** -load.theta
+    wanted = np.arange(1, 31) ** -load.paced.theta
     assert np.sort(first)[::-1] == pytest.approx(wanted / wanted.sum())
-    # A whole number of ranks a day: the same shares, each domain's `drift_domains` ranks on.
+    # A whole number of ranks a day: the same shares, each domain's `drift` ranks on.
     later = shares(load, 5, 1.0)
     order, moved = np.argsort(-first), np.argsort(-later)
-    assert np.roll(order, -int(load.drift_domains)).tolist() == moved.tolist()
-    assert np.array_equal(shares(load, 5, 30 / load.drift_domains), first)
+    assert np.roll(order, -int(load.paced.drift)).tolist() == moved.tolist()
+    assert np.array_equal(shares(load, 5, 30 / load.paced.drift), first)
 
 
 def test_domains_have_hours_of_their_own():
-    load = LOAD.model_copy(update={"theta": 0.0, "drift_domains": 0.0, "hours": 0.5})
+    load = paced(theta=0.0, drift=0.0, hours=0.5)
     noon, midnight = shares(load, 5, 0.5), shares(load, 5, 0.0)
     assert not np.allclose(noon, midnight)
     assert noon.max() / noon.min() <= 3.0 + 1e-9
@@ -179,7 +181,7 @@ def test_one_pacer_after_the_other(tmp_path, readers):
     plan.write_text(json.dumps({"state": str(state), "pids": pids, "seconds": 0.2, "visits": [[0.0, 1, 50]]}))
     with state.open("r+") as first:
         fcntl.flock(first, fcntl.LOCK_EX)
-        second = subprocess.Popen([sys.executable, "-I", str(PACER), str(plan)], stdout=subprocess.PIPE)
+        second = subprocess.Popen([sys.executable, "-I", pacer.__file__, str(plan)], stdout=subprocess.PIPE)
         inode = f":{state.stat().st_ino} "
         assert settle(lambda: any("->" in line and inode in line for line in Path("/proc/locks").open()))
         assert all(state_of(process) == "T" for process in readers)

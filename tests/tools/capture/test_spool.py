@@ -5,16 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachezoo.errors import ConfigError
-from tools.capture.closed.clients import spool
-from tools.capture.closed.clients.spool import ACTIVE, DEFERRED, Spool
-from tools.capture.recipe import load_recipe, parse_recipe
+from tools.capture.clients import spool
+from tools.capture.clients.spool import ACTIVE, DEFERRED, Spool
+from tools.capture.programs.spool import ARCHIVE, VISITS, mailboxes, visits_of
+from tools.capture.recipe import RECIPES, load_recipe
 from tools.capture.schedule import Segment
-from tools.capture.workloads.spool import ARCHIVE, VISITS, mailboxes, visits_of
 
-ROOT = Path(__file__).resolve().parents[3]
-RECIPE = load_recipe(ROOT / "tools/capture/recipes/spool.yaml")
-LOAD = RECIPE.spool
+RECIPE = load_recipe(RECIPES / "spool.yaml")
+LOAD = RECIPE.load
 SEGMENT = Segment(index=0, start_s=0, seconds=50, rate=200.0, elapsed_days=0.0, seed=3)
 
 
@@ -138,11 +136,11 @@ def test_visits_have_the_recipes_rate_kinds_and_users() -> None:
     times = [visit[0] for visit in visits]
     assert times == sorted(times) and 0 <= times[0] and times[-1] < 50
     kinds, users = [visit[1] for visit in visits], np.array([visit[2] for visit in visits])
-    weights = {name: getattr(LOAD, name) for name in VISITS}
+    weights = {name: LOAD.paced.mix[name] for name in VISITS}
     for name, weight in weights.items():
         assert kinds.count(name) / len(kinds) == pytest.approx(weight / sum(weights.values()), abs=0.02)
     counts = np.sort(np.bincount(users, minlength=LOAD.users))[::-1]
-    wanted = np.arange(1, LOAD.users + 1) ** -LOAD.theta
+    wanted = np.arange(1, LOAD.users + 1) ** -LOAD.paced.theta
     assert counts[0] / counts.sum() == pytest.approx(wanted[0] / wanted.sum(), rel=0.2)
     later = visits_of(LOAD, RECIPE.seed, Segment(0, 0, 50, 200.0, 1.0, 3))
     assert np.bincount([visit[2] for visit in later]).argmax() != np.bincount(users).argmax()
@@ -157,9 +155,3 @@ def test_mailboxes_hold_what_the_recipe_says() -> None:
         assert max(counts) > 3 * min(counts)
     sizes = np.concatenate([np.array(box) for box in boxes["INBOX"]]) / 1024
     assert np.median(sizes) == pytest.approx(LOAD.median_kib, rel=0.05) and sizes.max() <= LOAD.max_kib
-
-
-def test_a_recipe_without_its_section_is_refused() -> None:
-    values = RECIPE.model_dump(exclude={"spool"}, exclude_none=True)
-    with pytest.raises(ConfigError, match="workload is spool, so the recipe needs the section spool"):
-        parse_recipe(values, "here")
