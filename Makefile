@@ -31,7 +31,7 @@ facts: ## counts, tables and plots of results in README.md and docs/
 # The corpus's traces that are missing, one after the other; as root. data/raw/corpus/README.md
 corpus: ## capture the traces of the corpus that are missing (as root)
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/cachezoo trace corpus
+	@$(RUN) .venv/bin/python -m tools.capture corpus
 
 # Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md. KEY=private.pem signs the release.
 release: ## pack every bundle into release/; KEY=private.pem signs it
@@ -87,7 +87,7 @@ ui: ## MLflow on 127.0.0.1:5000
 
 lint: ## ruff, mypy and, where osv.dev answers, audit
 	@$(DEV)
-	@$(RUN) .venv/bin/ruff check src pipelines experiments tests benchmarks notebooks
+	@$(RUN) .venv/bin/ruff check src pipelines experiments tools tests benchmarks notebooks
 	@$(RUN) .venv/bin/mypy
 	@$(RUN) .venv/bin/python -m scripts.audit --if-reachable
 

@@ -42,17 +42,15 @@ def loop_devices() -> bool:
 
 
 def captured_programs() -> dict[str, str]:
-    """Every program that a capture runs, with the package that has it, as the workloads name them."""
-    from cachezoo.capture.closed.programs import PROGRAMS
-    from cachezoo.capture.workloads import COMMON_PACKAGES, WORKLOADS
+    """Every program that a capture runs, with the package that has it, as its programs name them."""
+    from tools.capture.programs import COMMON_PACKAGES, PROGRAMS
 
-    kinds = (*WORKLOADS.values(), *PROGRAMS.values())
-    return COMMON_PACKAGES | {name: package for one in kinds for name, package in one.packages.items()}
+    return COMMON_PACKAGES | {name: package for one in PROGRAMS.values() for name, package in one.packages.items()}
 
 
 def workloads() -> bool:
     """Whether every workload's programs are there, looked for where a capture looks."""
-    from cachezoo.capture.programs import find_program
+    from tools.capture.installed import find_program
 
     return all(find_program(name) for name in captured_programs())
 

@@ -1,6 +1,6 @@
 """Real captures side by side: a capture mostly waits, for its schedule or for a program.
 
-`python -m tests.captures FOLDER` takes FOLDER/NAME.json, a recipe with a schedule or a closed one, to
+`python -m tests.captures FOLDER` takes FOLDER/NAME.yaml, a recipe, to
 FOLDER/NAME/t.parquet, each in a process that is forked once everything is imported. What it says is in FOLDER/NAME.out
 and .err, and how it ended in FOLDER/NAME.status.
 """
@@ -10,14 +10,11 @@ import os
 import subprocess
 import sys
 import traceback
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet  # noqa: F401 - once for all that are forked
 
-from cachezoo.capture.closed.recipe import RECIPE
-from cachezoo.capture.closed.run import capture_closed
-from cachezoo.cli import main
+from tools.capture.__main__ import main
 
 AT_ONCE = 4
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,22 +29,14 @@ def captured(folder: Path, recipes: dict[str, dict]) -> None:
     """
     for name, values in recipes.items():
         (folder / name).mkdir()
-        (folder / f"{name}.json").write_text(json.dumps(values))
+        (folder / f"{name}.yaml").write_text(json.dumps(values))
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     subprocess.run([sys.executable, "-m", "tests.captures", str(folder), *recipes], check=True, env=environment)
 
 
 def capture(folder: Path, name: str) -> None:
-    """One of them; a schedule's by the command line."""
-    recipe, out = folder / f"{name}.json", folder / name / "t.parquet"
-    values = json.loads(recipe.read_text())
-    if "phases" in values:
-        report = capture_closed(RECIPE.validate_python(values), out, lambda done, note="": None)
-        sys.stdout.write(json.dumps(asdict(report)))
-        return
-    words = ["trace", "capture", values["workload"], "-o", str(out), "--recipe", str(recipe), "--seed", "7", "--json"]
-    sys.argv = ["cachezoo", *words]
-    main()
+    """One of them, by the command line."""
+    main([str(folder / f"{name}.yaml"), "-o", str(folder / name / "t.parquet"), "--json"])
 
 
 def forked(folder: Path, name: str) -> int:

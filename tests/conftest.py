@@ -40,8 +40,8 @@ LACKS = "needs {}, which this machine lacks"
 SYSTEM = {"loop", "cgroup", "tracefs", "capture", "nbdkit"}
 # Files of tests that need these: one process has them all, as two would wait for each other (see `alone`).
 SYSTEM_FILES = (
-    "tests/e2e/test_nbd_", "tests/unit/capture/", "tests/unit/devices/fio/", "tests/unit/devices/nbd/",
-    "tests/unit/devices/test_emulated.py", "tests/unit/test_cli_calibrate.py",
+    "tests/e2e/test_nbd_", "tests/tools/capture/", "tests/unit/capture/", "tests/unit/devices/fio/",
+    "tests/unit/devices/nbd/", "tests/unit/devices/test_emulated.py", "tests/unit/test_cli_calibrate.py",
 )  # fmt: skip
 # The file that begins by running the tiny pipeline, and those that then take a copy of it.
 PIPELINE = "tests/e2e/test_pipeline.py"

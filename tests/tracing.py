@@ -4,8 +4,7 @@ import subprocess
 from contextlib import contextmanager
 
 from cachezoo.capture.clock import Clock
-from cachezoo.capture.sandbox import PREFIX
-from cachezoo.capture.tracefs import MOUNT_POINT
+from cachezoo.capture.tracefs import MOUNT_POINT, PREFIX
 from tests.replay_data import settle
 
 

@@ -35,6 +35,12 @@ class CaptureError(CachezooError):
     """A capture cannot start, lost events, or was interrupted."""
 
 
+class InterruptedCaptureError(CaptureError):
+    """A capture was ended by Ctrl-C, which is no failure; the exit status says so."""
+
+    status = 130
+
+
 class DeviceError(CachezooError):
     """A device cannot be replayed on, refuses, or cannot be modelled from what was measured."""
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cachezoo.capture.disk import call
 from tests.capabilities import CAPABILITIES, ESSENTIAL, LOOP, TRACES, advice, captured_programs, there
+from tools.capture.disk import call
 
 pytest_plugins = ["pytester"]
 
@@ -157,7 +157,8 @@ def test_what_takes_long_begins_first_where_there_are_two_processes(pytester, wo
 
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-SOME = ("capture/test_capture.py", "devices/fio/test_target.py", "devices/nbd", "devices/test_emulated.py")
+DEVICES = tuple(f"unit/devices/{name}" for name in ("fio/test_target.py", "nbd", "test_emulated.py"))
+SOME = ("tools/capture/test_capture.py", *DEVICES)
 
 
 def test_a_machine_with_none_of_the_packages_ends_green_and_says_what_they_are(tmp_path):
@@ -166,7 +167,7 @@ def test_a_machine_with_none_of_the_packages_ends_green_and_says_what_they_are(t
         (tmp_path / name).symlink_to(shutil.which(name))
     kept = {name: value for name, value in os.environ.items() if name not in (TRACES, "CZ_REQUIRE", "PYTEST_ADDOPTS")}
     done = subprocess.run(
-        [*PYTEST, f"--basetemp={tmp_path}/inner", *(f"tests/unit/{name}" for name in SOME)],
+        [*PYTEST, f"--basetemp={tmp_path}/inner", *(f"tests/{name}" for name in SOME)],
         cwd=ROOT,
         env={**kept, "PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,

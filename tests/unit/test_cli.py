@@ -291,24 +291,6 @@ def test_the_version_is_that_of_the_package():
     assert run("--version").stdout == f"cachezoo {project['version']}\n"
 
 
-@pytest.mark.parametrize(("names", "end"), [((), "stay: the same command goes on"), (("web/a",), "stay")])
-def test_an_interrupted_corpus_says_how_it_goes_on(monkeypatch, tmp_path, names, end):
-    from cachezoo.capture.closed import driver
-    from cachezoo.capture.run import InterruptedCaptureError
-
-    def stopped(*_):
-        message = "interrupted by SIGINT; nothing was written"
-        raise InterruptedCaptureError(message)
-
-    (tmp_path / "conf").mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(driver, "capture_corpus", stopped)
-    monkeypatch.setattr(driver, "missing", lambda _: [])
-    done = run("trace", "corpus", *names, ok=False)
-    said = f"cachezoo: interrupted by SIGINT; nothing was written of the trace under way; the traces before it {end}\n"
-    assert (done.returncode, done.stderr) == (130, said)
-
-
 def test_a_table_off_a_terminal_is_as_wide_as_columns_says(monkeypatch):
     from cachezoo import console
 

@@ -31,7 +31,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "trace synth": (("trace.parquet", *OUT), ("raw.csv", *OUT), ("--model", "recipe.yaml", *OUT)),
     "trace report": (("trace.parquet", "-o", "trace.html"), ("raw.csv", "--json")),
     "trace add": (("trace.parquet", "--category", "web", "--role", "train"),),
-    "trace capture": (("database", *OUT, "--recipe", "recipe.yaml"),),
     "simulate": (("trace.parquet",), ("raw.csv",)),
     "recommend": (
         ("trace.parquet", "--no-models"),
@@ -85,11 +84,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "study compare": (("study.json", "good.json"), ("good.json", "study.json")),
 }
 # These read no file that is named, or none that can be damaged one by one: stage track's tests have the outputs, and
-# those of the device commands what cannot be prepared, which is said where there is fio. A corpus is captured from
-# recipes, which has tests of its own.
+# those of the device commands what cannot be prepared, which is said where there is fio. A capture reads a device.
 DOCUMENTS = {kind for kind in KINDS if kind.endswith((".yaml", ".json"))}
 WITHOUT = {
-    "trace formats", "trace corpus", "policies", "track sync", "track ui", "report", "device prepare",
+    "trace formats", "trace capture", "policies", "track sync", "track ui", "report", "device prepare",
     "bundle release", "bundle receive", "rollback", "zoo",
 }  # fmt: skip
 

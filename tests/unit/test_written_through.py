@@ -237,9 +237,8 @@ def test_a_trace_that_is_sorted_in_files_leaves_a_devices_folder_alone(tmp_path,
 
 
 RENAMES = {"replace", "rename", "renames", "move"}
-# Theirs are names of their own, no person's: MLflow's database put aside, a compiled plugin, a workload's mails.
-CLIENTS = (f"capture/closed/clients/{name}.py" for name in ("maildir", "spool"))
-OWN_NAMES = {"tracking/database.py", "devices/nbd/build.py", *CLIENTS}
+# Theirs are names of their own, no person's: MLflow's database put aside, a compiled plugin.
+OWN_NAMES = {"tracking/database.py", "devices/nbd/build.py"}
 
 
 def renames(tree):

@@ -1,1 +1,1 @@
-"""Capture of block requests: a real workload on a loop device with a filesystem, watched through tracefs."""
+"""Capture of a block device of this machine: its requests, watched through tracefs."""

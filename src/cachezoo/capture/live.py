@@ -20,21 +20,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
+import numpy as np
+
 from cachezoo.capture.clock import MACHINE, Clock
-from cachezoo.capture.run import InterruptedCaptureError, build_trace
-from cachezoo.capture.sandbox import PREFIX, sweep
-from cachezoo.capture.tracefs import EVENTS, Recorder, mounted_tracefs
+from cachezoo.capture.tracefs import EVENTS, PREFIX, Recorder, mounted_tracefs, sweep
+from cachezoo.coded import Coded
 from cachezoo.console import Advance
-from cachezoo.errors import CaptureError, ConfigError
+from cachezoo.errors import CaptureError, ConfigError, InterruptedCaptureError
 from cachezoo.io import beside, check_file
 from cachezoo.kernels.match import ISSUE, QUEUE
 from cachezoo.traces.event_text import scan
-from cachezoo.traces.events import EVENT_BYTES, EventLog, Events, match_requests
+from cachezoo.traces.events import EVENT_BYTES, EventLog, Events, JoinedRequests, match_requests
 from cachezoo.traces.memory import memory_left
 from cachezoo.traces.reading import SECTOR_BYTES
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.table import TraceMeta
+from cachezoo.traces.table import Trace, TraceMeta
 
 SYSFS = Path("/sys/dev/block")
 BIO_EVENTS = ("block_bio_queue", "block_bio_complete")
@@ -209,6 +210,34 @@ def _events(spool: Path, device: Watched) -> tuple[Events, str]:
         log.add(events)
     found = log.close()
     return replace(found, sector=found.sector - device.first), digest.hexdigest()
+
+
+def _by_name(coded: Coded) -> Coded:
+    """The same column with the names that occur, in their order."""
+    names, codes = np.unique(np.array(coded.names, dtype=np.str_)[coded.codes], return_inverse=True)
+    return Coded(codes.astype(np.int32), tuple(str(name) for name in names))
+
+
+def build_trace(requests: JoinedRequests, volumes: dict[int, str], meta: TraceMeta) -> Trace:
+    """The canonical trace of captured requests, with times from the first of them.
+
+    Args:
+        requests: at least one.
+        volumes: device to the volume's name.
+        meta: of the trace.
+    """
+    devices, codes = np.unique(requests.device, return_inverse=True)
+    return Trace(
+        time_us=requests.time_us - requests.time_us[0],
+        op=requests.op,
+        offset=requests.offset,
+        size=requests.size,
+        latency_us=requests.latency_us,
+        volume=Coded(codes.astype(np.int32), tuple(volumes[int(device)] for device in devices)),
+        user=_by_name(requests.comm),
+        flags=_by_name(requests.flags),
+        meta=meta,
+    )
 
 
 def record_device(

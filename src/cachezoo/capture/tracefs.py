@@ -1,20 +1,46 @@
 """A tracefs instance of our own that records the block events of some devices."""
 
 import os
+import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cachezoo.capture.programs import program
 from cachezoo.errors import CaptureError
 
 MOUNT_POINT = Path("/sys/kernel/tracing")
+PREFIX = "cachezoo-capture-"
+SYSTEM = "/usr/sbin:/sbin"  # which a user's PATH may lack
 EVENTS = ("block_rq_issue", "block_rq_complete", "block_rq_requeue")
 POLL_S = 0.05
 READ_BYTES = 1 << 16
 LOST_COUNTERS = ("overrun", "commit overrun", "dropped events")
+
+
+def find_program(name: str, folders: str = SYSTEM) -> str | None:
+    """Where a program is.
+
+    Args:
+        name: of the program.
+        folders: where to look, separated by colons, after the folders of PATH.
+    """
+    return shutil.which(name) or shutil.which(name, path=folders)
+
+
+def program(name: str, folders: str = SYSTEM) -> str:
+    """Path of a program, found as `find_program` does.
+
+    Raises:
+        CaptureError: it is not installed.
+    """
+    found = find_program(name, folders)
+    if found is None:
+        message = f"{name} is not installed; install the Debian package that brings it"
+        raise CaptureError(message)
+    return found
 
 
 @contextmanager
@@ -48,6 +74,26 @@ def tracefs_sources(mount_point: Path = MOUNT_POINT) -> list[str]:
     """The sources of what is mounted at tracefs's place: its owner's name where a capture mounted it."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     return [source for source, target, *_ in mounts if target == str(mount_point)]
+
+
+def dead(names: Iterable[str]) -> list[str]:
+    """Of the names of recordings those whose process has ended."""
+    owners = {name: found[1] for name in sorted(names) if (found := re.fullmatch(re.escape(PREFIX) + r"(\d+)", name))}
+    return [name for name, process in owners.items() if not Path("/proc", process).exists()]
+
+
+def sweep() -> None:
+    """Undo what recordings left behind that were killed outright (SIGKILL, a crash of the machine)."""
+    sources = {name for name in tracefs_sources() if name.startswith(PREFIX)}
+    names = sources | {path.name for path in (MOUNT_POINT / "instances").glob(f"{PREFIX}*")}
+    over = dead(names)
+    for name in over:
+        instance = MOUNT_POINT / "instances" / name
+        if instance.is_dir():
+            instance.rmdir()
+    # A recording that runs may use the tracefs that a dead one mounted.
+    if sources and len(over) == len(names):
+        subprocess.run([program("umount"), str(MOUNT_POINT)], capture_output=True, check=False)
 
 
 class Recorder:

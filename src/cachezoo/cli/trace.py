@@ -11,7 +11,7 @@ import typer
 from cachezoo.cli.common import Group, Json, print_values
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, options_of, read_given
 from cachezoo.console import progress
-from cachezoo.errors import ConfigError
+from cachezoo.errors import ConfigError, InterruptedCaptureError
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
 
@@ -281,56 +281,34 @@ def convert(
 @app.command("capture")
 def capture(
     output: Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")],
-    workload: Annotated[
-        str | None,
-        typer.Argument(metavar="[WORKLOAD]", help="blob, database, fileserver, lighttpd, mail, mariadb or web."),
-    ] = None,
+    workload: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    recipe: Annotated[str | None, typer.Option(hidden=True)] = None,
     device: Annotated[
         Path | None,
         # Not looked at here: to whoever is not root a disk is not readable, which is not what is wrong.
-        typer.Option(readable=False, help="Instead of a workload: watch this disk or partition, such as /dev/sda."),
+        typer.Option(readable=False, help="The disk or partition to watch, such as /dev/sda."),
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0.1, help="How long to watch it; Ctrl-C ends it sooner.")] = None,
-    category: Annotated[str | None, typer.Option(help="Workload category to record, of a device.")] = None,
-    recipe: Annotated[Path | None, typer.Option(help="Default: WORKLOAD_train.yaml or WORKLOAD.yaml.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.")] = None,
-    duration: Annotated[int | None, typer.Option(help="Seconds, instead of the recipe's days.")] = None,
+    category: Category = "unknown",
     as_json: Json = False,
 ) -> None:
-    """Record the block requests of your own disk, or of a real workload on a loop device (as root).
+    """Record the block requests of your own disk (as root).
 
-    A device is only watched: nothing is written to it, and whatever runs on it goes on. Its trace holds where, when
+    The device is only watched: nothing is written to it, and whatever runs on it goes on. Its trace holds where, when
     and how much was read and written, by which program, and no data.
     """
-    if (workload is None) == (device is None):
-        message = "give either a WORKLOAD, which is run on a loop device, or --device, a disk of yours to watch"
+    if workload is not None or recipe is not None or device is None:
+        message = (
+            "name the disk to watch with --device; programs are captured by recipes in a clone of the project: "
+            "python -m tools.capture RECIPE"
+        )
         raise ConfigError(message)
-    if device is not None:
-        if recipe is not None or seed is not None or duration is not None:
-            message = "--recipe, --seed and --duration are of a WORKLOAD; of a --device there is --seconds"
-            raise ConfigError(message)
-        try:
-            _capture_device(device, seconds, output, category or "unknown", as_json)
-        except KeyboardInterrupt as error:  # before the recording, or while it is joined
-            from cachezoo.capture.live import NOTHING
-            from cachezoo.capture.run import InterruptedCaptureError
+    try:
+        _capture_device(device, seconds, output, category, as_json)
+    except KeyboardInterrupt as error:  # before the recording, or while it is joined
+        from cachezoo.capture.live import NOTHING
 
-            raise InterruptedCaptureError(NOTHING) from error
-        return
-    if seconds is not None or category is not None:
-        message = "--seconds and --category are of a --device; a WORKLOAD has --duration, and its recipe the category"
-        raise ConfigError(message)
-    from cachezoo.capture.run import capture as run
-    from cachezoo.capture.run import choose_recipe
-
-    check_output([], output)
-    chosen = choose_recipe(workload or "", recipe, seed, duration)
-    with progress(f"capturing {workload}", chosen.schedule.days * chosen.schedule.day_s) as advance:
-        report = run(chosen, output, advance)
-    value = dataclasses.asdict(report)
-    value |= value.pop("counts")
-    print_values(value, as_json, f"captured {workload}")
-    _offer(output, as_json)
+        raise InterruptedCaptureError(NOTHING) from error
 
 
 def _capture_device(device: Path, seconds: float | None, output: Path, category: str, as_json: bool) -> None:
@@ -364,29 +342,3 @@ def _offer(trace: Path, as_json: bool) -> None:
 
         command = shlex.join(["cachezoo", "trace", "anonymise", str(trace), "-o", "anonymous.parquet"])
         out().print(f"to hand it on, without names and addresses: {command}", soft_wrap=True, markup=False)
-
-
-@app.command("corpus")
-def corpus(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[CATEGORY/KEY...]", help="Default: all that have no trace yet.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Capture the corpus from conf/capture/corpus, one trace after the other (as root).
-
-    What is captured stays, so that the command goes on where it was ended.
-    """
-    from cachezoo.capture.closed.driver import capture_corpus, missing
-    from cachezoo.capture.run import InterruptedCaptureError
-    from cachezoo.cli.common import project
-
-    root = project()
-    try:
-        for report in capture_corpus(root, names or missing(root)):
-            value = dataclasses.asdict(report)
-            value |= value.pop("counts")
-            print_values(value, as_json, f"captured {report.trace}")
-    except InterruptedCaptureError as error:
-        message = f"{error} of the trace under way; the traces before it stay"
-        raise InterruptedCaptureError(message if names else f"{message}: the same command goes on") from error

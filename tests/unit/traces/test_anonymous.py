@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.capture import live
-from cachezoo.capture import run as capture_run
 from cachezoo.errors import TraceError
 from cachezoo.policies.simulate import simulate
 from cachezoo.traces.anonymous import REGION_BYTES, anonymous
@@ -171,18 +170,13 @@ def test_a_key_that_is_none_is_refused(tmp_path, scattered, content):
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-@pytest.mark.parametrize("what", ["device", "workload"])
-def test_a_capture_offers_it_in_its_last_line(tmp_path, monkeypatch, what, as_json):
+def test_a_capture_offers_it_in_its_last_line(tmp_path, monkeypatch, as_json):
     out = tmp_path / "of mine.parquet"
-    if what == "device":
-        for name in ("check_rights", "watched"):
-            monkeypatch.setattr(live, name, lambda *_: None)
-        monkeypatch.setattr(live, "on_device", lambda *_: False)
-        monkeypatch.setattr(live, "record_device", lambda *_: live.Live(str(out), "disk", 3, 1.0, "time", 0, {}))
-        words = ["--device", tmp_path, "--seconds", "1"]
-    else:
-        monkeypatch.setattr(capture_run, "capture", lambda *_: capture_run.Report(str(out), 3, 1.0, 3.0, 1.0, {}))
-        words = ["web", "--recipe", ROOT / "conf/capture/web_train.yaml"]
+    for name in ("check_rights", "watched"):
+        monkeypatch.setattr(live, name, lambda *_: None)
+    monkeypatch.setattr(live, "on_device", lambda *_: False)
+    monkeypatch.setattr(live, "record_device", lambda *_: live.Live(str(out), "disk", 3, 1.0, "time", 0, {}))
+    words = ["--device", tmp_path, "--seconds", "1"]
     done = run("trace", "capture", *words, "-o", out, *(["--json"] if as_json else []))
     offered = f"cachezoo trace anonymise '{out}' -o anonymous.parquet" in done.stdout.splitlines()[-1]
     assert offered is not as_json
