@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.flash.load import DAY_S, time_scale
 from cachezoo.settings.wear import Drive
 from cachezoo.tiers.reduced import Reduced
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.wear.run import TIME_BLOCKS, wear
+from cachezoo.wear.run import wear
 from cachezoo.wear.writes import DriveWrites
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def worn(ts: "TierStream", reduced: Reduced, ssd_pages: int, cycles: int = 3000,
     waf, erases, per_block = random_waf(share) if written else 1.0, 0, 0
     drive_writes = cycles / ((1 - share) * waf)
     if drive is not None:
-        found = wear(_writes(ts, reduced, since), None, drive, blocks=min(TIME_BLOCKS, written))
+        found = wear(_writes(ts, reduced, since), None, drive, blocks=min(BLOCKS, written))
         waf, erases, per_block = found.waf, int(found.erased.sum()), drive.pages_per_block
         drive_writes = found.drive_writes
     if not written:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.errors import TraceError
 from cachezoo.kernels.ftl import SEPBIT_STREAMS, FlashDrive, SepBit, run_ftl
 from cachezoo.settings.wear import Drive
@@ -15,7 +16,6 @@ I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 F64 = npt.NDArray[np.float64]
 
-TIME_BLOCKS = 20
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def wear(
     *,
     n_streams: int | None = None,
     sepbit: SepBit | None = None,
-    blocks: int = TIME_BLOCKS,
+    blocks: int = BLOCKS,
 ) -> Wear:
     """Run a drive through the cycles up to the counted one, and count that one alone.
 

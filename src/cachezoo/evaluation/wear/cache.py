@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.console import Advance
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.evaluation.wear.asked import LEARNED, WearAsked
 from cachezoo.evaluation.wear.table import WearTable, check_room, count_rows, wear_table
@@ -22,7 +23,6 @@ from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.sizes import PAGE_BYTES, human_pages
 from cachezoo.wear.names import LEGACY
-from cachezoo.wear.run import TIME_BLOCKS
 from cachezoo.wear.writes import DriveWrites
 
 I32 = npt.NDArray[np.int32]
@@ -99,9 +99,9 @@ def flash_cache_writes(problem: FlashProblem, name: str, run: FlashRun, time_us:
 def _writes(name: str, slots: I32 | I64, request: I64, time_us: I64, requests: int, cycles: int) -> DriveWrites:
     """Slot writes as those of a drive; slots are dense, as each is written when it is first used."""
     starts = np.searchsorted(request, np.arange(cycles + 1) * requests // cycles).astype(np.int64)
-    if starts[-1] - starts[-2] < TIME_BLOCKS:
+    if starts[-1] - starts[-2] < BLOCKS:
         message = (
-            f"{name}: the cache writes {starts[-1] - starts[-2]} pages in the last cycle, at least {TIME_BLOCKS} are "
+            f"{name}: the cache writes {starts[-1] - starts[-2]} pages in the last cycle, at least {BLOCKS} are "
             "needed; give a larger part of a trace, or another policy"
         )
         raise TraceError(message)

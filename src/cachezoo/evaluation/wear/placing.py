@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.kernels.ftl import SEPBIT_STREAMS, SepBit
 from cachezoo.labels.streams import StreamLabels
 from cachezoo.seeds import derive_seed
@@ -23,7 +24,7 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
 from cachezoo.wear.names import AUTOSTREAM, BUNDLE, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT
 from cachezoo.wear.placements import PLACEMENTS
-from cachezoo.wear.run import TIME_BLOCKS, Wear, wear
+from cachezoo.wear.run import Wear, wear
 from cachezoo.wear.writes import DriveWrites, volume_starts
 
 U8 = npt.NDArray[np.uint8]
@@ -114,7 +115,7 @@ class Placing:
             return first
         number = self.writes.cycles - 2
         part = self.writes.cycle(number)
-        if part.stop - part.start < TIME_BLOCKS:
+        if part.stop - part.start < BLOCKS:
             note = (
                 f"{first.name}: cycle {number + 1} of {self.writes.cycles} writes {part.stop - part.start} pages, too "
                 f"few to tune on: it takes {_said(first.parameters)}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cachezoo.console import Advance
+from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.evaluation.wear.asked import WearAsked
@@ -18,7 +19,7 @@ from cachezoo.systems.streams.dictionary import Dictionary
 from cachezoo.traces.table import Trace
 from cachezoo.wear.drive import drive_for
 from cachezoo.wear.names import LEGACY, ORACLE, SEPBIT
-from cachezoo.wear.run import TIME_BLOCKS, Wear
+from cachezoo.wear.run import Wear
 from cachezoo.wear.writes import DriveWrites, drive_writes
 
 LEAST_CYCLES = 2  # one to learn on, one to count
@@ -141,10 +142,10 @@ def writes_of(cycles: Sequence[Trace], drive: Drive) -> DriveWrites:
         )
         raise TraceError(message)
     part = writes.cycle(-1)
-    if part.stop - part.start < TIME_BLOCKS:
+    if part.stop - part.start < BLOCKS:
         message = (
             f"{cycles[-1].meta.trace_id}: cycle {writes.cycles} of {writes.cycles}, which is counted, writes "
-            f"{part.stop - part.start} pages of {human(writes.page_bytes)}, at least {TIME_BLOCKS} are needed: give a "
+            f"{part.stop - part.start} pages of {human(writes.page_bytes)}, at least {BLOCKS} are needed: give a "
             "longer trace, or fewer --cycles"
         )
         raise TraceError(message)
@@ -216,7 +217,7 @@ def wear_table(
     drives = {share: asked.drive.model_copy(update={"over_provisioning": share}) for share in shares}
     placing = Placing(writes, cycles, drives[nearest(shares)], asked.seed, bundle)
     before = writes.cycle(writes.cycles - 2)
-    judged = writes.cycles > LEAST_CYCLES and before.stop - before.start >= TIME_BLOCKS
+    judged = writes.cycles > LEAST_CYCLES and before.stop - before.start >= BLOCKS
     found: dict[float, list[tuple[Placed, Wear, float | None]]] = {share: [] for share in shares}
     notes, done = dict[str, str](), 0
     for name in asked.by:
