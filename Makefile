@@ -17,10 +17,10 @@ repro: ## install, dvc repro, print the results; V=1: all of them
 	@$(RUN) .venv/bin/dvc repro
 	@$(RUN) .venv/bin/cachezoo results $(if $(V),-v)
 
-# Tables and plots that only people read, and the pipeline does not need: experiments/dvc.yaml
-figures: ## tables and plots beside the pipeline, in experiments/
+# Tables and plots that only people read, and the pipeline does not need: lab/dvc.yaml
+figures: ## tables and plots beside the pipeline, in lab/results/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/python experiments/figures.py
+	@$(RUN) .venv/bin/python -m lab
 
 # The corpus's traces that are missing, one after the other; as root. data/raw/corpus/README.md
 corpus: ## capture the traces of the corpus that are missing (as root)
@@ -81,7 +81,7 @@ ui: ## MLflow on 127.0.0.1:5000
 
 lint: ## ruff, mypy and, where osv.dev answers, audit
 	@$(DEV)
-	@$(RUN) .venv/bin/ruff check src pipelines experiments tests benchmarks notebooks
+	@$(RUN) .venv/bin/ruff check src pipelines lab tests benchmarks notebooks
 	@$(RUN) .venv/bin/mypy
 	@$(RUN) .venv/bin/python -m scripts.audit --if-reachable
 

@@ -31,11 +31,11 @@ from cachezoo.policies.engine import simulate
 from cachezoo.seeds import derive_seed
 from cachezoo.systems.reuse import fit
 from cachezoo.systems.reuse.cache import Plan, classes_of, forest_cache, shadow_bits
-from cachezoo.systems.reuse.carry_over import Settings, Source, sources_of
 from cachezoo.systems.reuse.plan import counts_and_cuts, plan_of
 from cachezoo.systems.reuse.prepared import Prepared, places
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.warmup import auto_warmup
+from lab.carry_over.run import Settings, Source, sources_of
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
