@@ -40,7 +40,7 @@ def main() -> int:
             *pages.hca_tables(tiers),
             *pages.virtual_tables(shared),
         )
-        pages.write_page([one for _, one in figures], streams, tiers, shared)
+        pages.write_page()
     return 0
 
 

@@ -1,15 +1,14 @@
-"""What people are shown of the figures: tables in the terminal, and the claims on a page of docs/."""
+"""What people are shown of the figures: tables in the terminal, and a page with the claims."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.errors import CachezooError
 from cachezoo.evaluation.results import printed
 from cachezoo.io import atomic_file
-from cachezoo.metrics.files import MAKE, present, read
+from cachezoo.metrics.files import MAKE, read
 from cachezoo.view import Cell, Column, Table
-from lab.finding import Figure, Finding, shown
+from lab.claims.finding import Figure, Finding, shown
 from lab.fios import document as fios
 from lab.fios import plot as fios_plot
 from lab.hca import document as hca
@@ -21,11 +20,12 @@ from lab.virtual.tables import tables as tables_of_virtual
 if TYPE_CHECKING:
     from rich.table import Table as Printed
 
-PAGE = Path("docs/figures.md")
-BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
-HCA_BEGIN, HCA_END = "<!-- tiers -->\n", "<!-- end of tiers -->\n"
-VIRTUAL_BEGIN, VIRTUAL_END = "<!-- virtual -->\n", "<!-- end of virtual -->\n"
-FIOS_BEGIN, FIOS_END = "<!-- streams -->\n", "<!-- end of streams -->\n"
+PAGE = Path("lab/results/claims.md")
+HEAD = """# What the papers say, and whether it holds here
+
+Written by `make figures` from the documents beside it and lab/claims/. How each figure is made, and what the verdicts
+mean: [docs/figures.md](../../docs/figures.md).
+"""
 
 
 def read_figures() -> list[tuple[Listed, Figure]]:
@@ -77,79 +77,46 @@ def virtual_tables(found: virtual.VirtualFigure) -> list["Printed"]:
 
 
 def markdown(table: Table) -> str:
-    """A table of docs/figures.md."""
+    """A table of the page."""
     lines = [f"| {' | '.join(column.title for column in table.columns)} |"]
     lines.append(f"|{'|'.join('---:' if column.numeric else '---' for column in table.columns)}|")
     lines += [f"| {' | '.join(cell.text.replace('|', chr(92) + '|') for cell in row)} |" for row in table.rows]
     return "\n".join(lines) + "\n"
 
 
-def _between(text: str, begin: str, end: str, inside: str) -> str:
-    """A text with something else between two marks.
+def page(figures: Sequence[Figure], others: Mapping[str, Figure]) -> str:
+    """The claims of all papers: a table a paper, below what a reader has to know of its figures.
+
+    Args:
+        figures: RC-RNN's.
+        others: one figure of each other paper, by the paper's name.
+    """
+    parts = [HEAD, "## RC-RNN\n", markdown(findings(figures))]
+    for paper, figure in others.items():
+        parts += [f"## {paper}\n", f"{figure.note}\n", markdown(findings([figure]))]
+    return "\n".join(parts)
+
+
+def read_page() -> str:
+    """The page of what the stages wrote.
 
     Raises:
-        CachezooError: it has no marks.
+        CachezooError: a document is missing or damaged.
     """
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        message = f"{PAGE}: has no lines {begin.strip()} and {end.strip()}; get it from Git"
-        raise CachezooError(message)
-    return f"{before}{begin}\n{inside}\n{end}{after}"
+    others = {
+        "FIOS": fios.read_fios(fios.FILE),
+        "HCA": hca.read_hca(hca.FILE),
+        "The virtual I/O cache": virtual.read_virtual(virtual.FILE),
+    }
+    return page([one for _, one in read_figures()], others)
 
 
-def with_claims(text: str, figures: Sequence[Figure]) -> str:
-    """docs/figures.md with RC-RNN's claims between its marks.
+def write_page() -> None:
+    """Write it.
 
     Raises:
-        CachezooError: it has no marks.
+        CachezooError: a document is missing or damaged, or the page cannot be written.
     """
-    return _between(text, BEGIN, END, markdown(findings(figures)))
-
-
-def with_streams(text: str, found: fios.FiosFigure) -> str:
-    """docs/figures.md with FIOS's claims, and a line a drive, between its marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    inside = f"{found.note}\n\n{markdown(findings([found]))}\n{markdown(fios_plot.table(found))}"
-    return _between(text, FIOS_BEGIN, FIOS_END, inside)
-
-
-def with_tiers(text: str, found: hca.HcaFigure) -> str:
-    """docs/figures.md with HCA's claims and tables between its marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    return _between(text, HCA_BEGIN, HCA_END, _inside(found, hca_plot.tables(found)))
-
-
-def with_virtual(text: str, found: virtual.VirtualFigure) -> str:
-    """docs/figures.md with the virtual I/O cache's claims and tables between its marks.
-
-    Raises:
-        CachezooError: it has no marks.
-    """
-    return _between(text, VIRTUAL_BEGIN, VIRTUAL_END, _inside(found, tables_of_virtual(found)))
-
-
-def _inside(found: Figure, own: Sequence[Table]) -> str:
-    """A figure's note, its claims and its tables."""
-    parts = [markdown(findings([found])), *(f"{one.caption}:\n\n{markdown(one)}" for one in own)]
-    return "\n".join([f"{found.note}\n", *parts])
-
-
-def write_page(
-    figures: Sequence[Figure], streams: fios.FiosFigure, tiers: hca.HcaFigure, shared: virtual.VirtualFigure
-) -> None:
-    """Put the claims into docs/figures.md.
-
-    Raises:
-        CachezooError: it is missing, has no marks, or cannot be written.
-    """
-    text = with_claims(present(PAGE, "git checkout docs/figures.md").read_text(encoding="utf-8"), figures)
-    text = with_virtual(with_tiers(with_streams(text, streams), tiers), shared)
+    text = read_page()
     with atomic_file(PAGE) as temporary:
         temporary.write_text(text, encoding="utf-8")

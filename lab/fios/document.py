@@ -1,7 +1,6 @@
 """lab/results/fios.json: WAF by combination of features, of all drives (FIOS, Figs. 7 and 9), and its claims."""
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -12,14 +11,10 @@ from cachezoo.metrics.files import MAKE, read
 from cachezoo.systems.streams.metrics import Kind
 from cachezoo.view import percent
 from cachezoo.wear.names import EQUAL, LEGACY, ORACLE
-from lab.finding import GOAL, Figure, Finding, held
+from lab.claims.evaluate import judged
+from lab.claims.finding import Figure
 
 FILE, PLOT = Path("lab/results/fios.json"), Path("lab/results/fios.png")
-SINGLE, ALL_FEATURES, FREQUENCY = ("F", "A", "S", "C"), "FASC", "F"
-POSTMARK = ("mail", "postmark")  # the category that was captured of postmark, and the corpus's program
-SAVING, POSTMARK_SAVING, NEAR_BEST, ABOVE_EQUAL, PAPER_SID_MB, PAPER_TB = 0.20, 0.70, 0.02, 0.01, 25.0, 3
-SIGMAS = 3.29  # a 90 % interval of a normal distribution is so many standard deviations wide
-SAME = 1e-9  # of WAF: dictionaries that come to the same streams
 
 
 class DriveRow(Document):
@@ -139,110 +134,13 @@ class FiosFigure(Figure):
         return [case for case in self.measured if case.legacy_waf >= self.least_waf]
 
 
-def _sd(row: DriveRow) -> float:
-    low, high = row.of_legacy_interval
-    return (high - low) / SIGMAS
-
-
-def _least_saving(said: str, heavy: Sequence[DriveCase], which: Callable[[DriveCase], DriveRow]) -> Finding:
-    claim = "WAF at least 20 % lower than without streams, for all workloads"
-    case = min(heavy, key=lambda one: which(one).saved, default=None)
-    if case is None:
-        return held(claim, said, None, SAVING)
-    count = sum(which(one).saved >= SAVING for one in heavy)
-    measured = f"{said}: the least ({case.key}); {count} of {len(heavy)} drives reach it"
-    return held(claim, measured, which(case).saved, SAVING, spread=_sd(which(case)))
-
-
-def _flattered(heavy: Sequence[DriveCase]) -> Finding:
-    """The same claim if each dictionary learns on the cycle that it is judged on."""
-    saved = {case.key: 1 - case.hindsight[1] for case in heavy}
-    key = min(saved, key=lambda one: saved[one], default="")
-    count = sum(value >= SAVING for value in saved.values())
-    least = f"the least ({key}); {count} of {len(heavy)} drives reach it"
-    said = f"the best combination, learned on the test cycle itself: {least}"
-    return held("the same, learned and judged on one cycle", said, saved.get(key), SAVING)
-
-
-def _postmark(figure: FiosFigure) -> list[Finding]:
-    claim, goal = "more than 70 % lower on Postmark", f"{GOAL}70 % of the way from legacy to the oracle on Postmark"
-    own = [case for case in figure.measured if case.key.partition("_")[0] in POSTMARK]
-    if not own:
-        return [held(one, "no drive of postmark", None, POSTMARK_SAVING) for one in (claim, goal)]
-    case = max(own, key=lambda one: one.best.saved)
-    times = case.host_pages / case.footprint_pages
-    apart = "" if case in figure.heavy else (
-        f"WAF {case.legacy_waf:.3f} without streams: the host writes {times:.1f} times the footprint in the cycle"
-    )  # fmt: skip
-    best = case.best
-    return [
-        held(claim, f"best combination, {case.key}", best.saved, POSTMARK_SAVING, spread=_sd(best), apart=apart),
-        held(goal, f"the combination that validation chose, {case.key}", case.way(case.chosen), POSTMARK_SAVING,
-             apart=apart),
-    ]  # fmt: skip
-
-
-def _best_most_often(figure: FiosFigure, names: Sequence[str]) -> tuple[str, int]:
-    """Which of some combinations is best among them on most drives, and on how many."""
-    wins = Counter(
-        name for case in figure.heavy for name in names
-        if case.row(name).waf <= min(case.row(one).waf for one in names) + SAME
-    )  # fmt: skip
-    return max(((name, wins[name]) for name in names), key=lambda pair: pair[1])
-
-
-def _worst(
-    claim: str, said: str, heavy: Sequence[DriveCase], bound: float, rival: Callable[[DriveCase], float]
-) -> Finding:
-    """How far FIOS's own choice is above rivals, at most."""
-    over = {case.key: case.own.waf / rival(case) - 1 for case in heavy}
-    key = max(over, key=lambda one: over[one], default=None)
-    if key is None:
-        return held(claim, said, None, bound, at_most=True)
-    count = sum(value <= bound for value in over.values())
-    measured = f"{said}: the most ({key}); {count} of {len(heavy)} drives keep it"
-    return held(claim, measured, over[key], bound, at_most=True)
-
-
-def claims(figure: FiosFigure) -> list[Finding]:
-    """The paper's claims and the project's goals, each on the drives that have something to save."""
-    heavy = figure.heavy
-    drives = len(heavy)
-    part = 1 / drives if drives else 0.0
-    name, wins = _best_most_often(figure, SINGLE)
-    every, most = _best_most_often(figure, [row.policy for row in heavy[0].combinations]) if heavy else ("", 0)
-    every_wins = sum(case.row(ALL_FEATURES).waf > case.best.waf + SAME for case in heavy)
-    sizes = [PAPER_TB * case.sid_mb_per_tb for case in figure.measured if case.sid_mb_per_tb is not None]
-    return [
-        _least_saving("the best combination in hindsight", heavy, lambda case: case.best),
-        _least_saving("the combination that validation chose", heavy, lambda case: case.chosen),
-        _least_saving("FIOS's own choice", heavy, lambda case: case.own),
-        _flattered(heavy),
-        *_postmark(figure),
-        held("no single feature is best everywhere", f"drives on which {name} is the best of the four, the most often",
-             part * wins if drives else None, 1 - part, at_most=True),
-        held("no combination is", f"drives on which {every} is the best of the fifteen, the most often",
-             part * most if drives else None, 1 - part, at_most=True),
-        held("more features do not always save more", "drives on which FASC is not the best",
-             part * every_wins if drives else None, part),
-        _worst("FIOS's choice below legacy, equal partition and frequency, everywhere", "above the best of the three",
-               heavy, 0.0, lambda case: min(case.row(one).waf for one in (LEGACY, EQUAL, FREQUENCY))),
-        _worst(f"{GOAL}FIOS's choice within 2 % of the best combination", "above the best combination",
-               heavy, NEAR_BEST, lambda case: case.best.waf),
-        _worst(f"{GOAL}never above equal partition by more than 1 %", "FIOS's choice above it",
-               heavy, ABOVE_EQUAL, lambda case: case.row(EQUAL).waf),
-        held("the dictionary of 3 TB takes less than 25 MB", "the largest of a drive, scaled to 3 TB of addresses",
-             max(sizes, default=None), PAPER_SID_MB, "MB", at_most=True),
-    ]  # fmt: skip
-
-
 def figure_of(cases: Sequence[DriveCase], least_waf: float, over_provisioning: float) -> FiosFigure:
     """The figure and its claims."""
     found = FiosFigure(
         id="fios", source="FIOS, Figs. 7 and 9", title="Write amplification by combination of features",
         note="", findings=[], least_waf=least_waf, over_provisioning=over_provisioning, cases=list(cases),
     )  # fmt: skip
-    return found.model_copy(update={"note": _note(found), "findings": claims(found)})
+    return judged(found.model_copy(update={"note": _note(found)}), "fios")
 
 
 def _note(found: FiosFigure) -> str:

@@ -9,8 +9,8 @@ from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, VERMILION
 from cachezoo.systems.streams.cluster import COMBINATIONS
 from cachezoo.view import Cell, Column, Table, number, percent
 from cachezoo.wear.names import EQUAL, ORACLE
-from lab.fios.document import FREQUENCY, DriveCase, DriveRow, FiosFigure
-from lab.plot import headed, page
+from lab.claims.plot import headed, page
+from lab.fios.document import DriveCase, DriveRow, FiosFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,14 +21,14 @@ ROW_INCHES, LEGACY_LEVEL = 0.2, 100.0
 
 def table(found: FiosFigure) -> Table:
     """For the terminal; a line a drive, WAF over that without streams."""
-    heads = ("legacy WAF", "equal", FREQUENCY, "FIOS's choice", "best combination", "validation's",
+    heads = ("legacy WAF", "equal", "F", "FIOS's choice", "best combination", "validation's",
              "learned on the test", "ours, validation's", "oracle")  # fmt: skip
     rows = []
     for case in sorted(found.measured, key=lambda one: -one.legacy_waf):
         best, chosen, ours = case.best, case.chosen, case.ours
         told, left = case.hindsight
         own = [
-            _of(case.row(EQUAL)), _of(case.row(FREQUENCY)), _of(case.own, case.automatic or "none"),
+            _of(case.row(EQUAL)), _of(case.row("F")), _of(case.own, case.automatic or "none"),
             _of(best, best.policy), _of(chosen, _named(chosen)), Cell(f"{told} {percent(left)}", left),
             _of(ours, ours.policy), _of(case.row(ORACLE)),
         ]  # fmt: skip
@@ -62,7 +62,7 @@ def _marks(axes: "Axes", cases: list[DriveCase]) -> None:
     places = np.arange(len(cases))
     series = (
         ("equal partition", GREY, "s", [case.row(EQUAL) for case in cases]),
-        ("frequency alone", AMBER, "v", [case.row(FREQUENCY) for case in cases]),
+        ("frequency alone", AMBER, "v", [case.row("F") for case in cases]),
         ("FIOS's choice", VERMILION, "o", [case.own for case in cases]),
         ("best combination", BLUE, "D", [case.best for case in cases]),
         ("ours, by validation", GREEN, "^", [case.ours for case in cases]),

@@ -24,9 +24,19 @@ from cachezoo.tiers.run import TierRun, counts, run_tiers
 from cachezoo.tiers.stream import TierStream, tier_stream
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_pages, read_trace
-from lab.hca.claims import FINANCIAL, WEB, figure_of
 from lab.hca.closed import FEED_BYTES_S, SixHours, six_hours
-from lab.hca.document import LONG, SIZED, CurvePoint, HcaFigure, LongRun, SizedRun, System
+from lab.hca.document import (
+    FINANCIAL,
+    LONG,
+    SIZED,
+    WEB,
+    CurvePoint,
+    HcaFigure,
+    LongRun,
+    SizedRun,
+    System,
+    figure_of,
+)
 from lab.hca.paper import (
     MAIN_RAM_GB,
     MAIN_SET_GB,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 from cachezoo.view import NONE, Cell, Column, Table, number, percent
-from lab.plot import bars, headed, page
+from lab.claims.plot import bars, headed, page
 from lab.rcrnn.caches import ACCESS, ALL, BEST, LARC, LRU, ORACLE, OURS, RECA, UNDECIDING, CachesFigure
 
 if TYPE_CHECKING:

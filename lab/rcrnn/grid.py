@@ -3,20 +3,15 @@
 Source: RC-RNN, Sec. 5.2.1. The trainings are `lab.rcrnn.grid_fit`'s.
 """
 
-from itertools import pairwise
-from math import hypot
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cachezoo.meanings import Each
 from cachezoo.view import Cell, Column, Table, number, number_cell
-from lab.finding import Figure, held
-from lab.plot import BAR_COLOURS, headed, page
-from lab.rcrnn.trained import Grid, GridRow
-
-Step = Literal["rise", "fall", "undecided"]
-WORKLOADS = 2  # of the paper's figure
-CHOSEN_UNITS, MORE_UNITS, CHOSEN_WINDOW, ACCURACY = 50, 100, 100, 0.99
+from lab.claims.evaluate import judged
+from lab.claims.finding import Figure
+from lab.claims.plot import BAR_COLOURS, headed, page
+from lab.rcrnn.trained import Grid
 
 
 class GridFigure(Figure):
@@ -27,49 +22,16 @@ class GridFigure(Figure):
 
 def grid_figure(grid: Grid) -> GridFigure:
     """The figure of the trainings."""
-    few, many = (grid.row(units, CHOSEN_WINDOW) for units in (CHOSEN_UNITS, MORE_UNITS))
-    more = None if few is None or many is None else many.mean - few.mean
-    n = len(grid.categories)
-    steps = _steps(grid)
-    rises, unsure = steps.count("rise"), steps.count("undecided")
-    most = (len(steps) // 2 + 1) / len(steps) if steps else 1.0
-    return GridFigure(
+    found = GridFigure(
         id="fig8",
         source="Fig. 8",
         title="Workload classifier: units and length of window",
-        note=f"{n} categories, {grid.epochs} epochs, a train window every {grid.stride} requests; windows of "
-        "validation that chose no epoch, mean ± standard deviation of the seeds.",
-        findings=[
-            held("longer windows are more accurate in most cases",
-                 "share of the steps to the next longer window that raise the mean accuracy by more than its spread "
-                 f"(most: above half); {unsure} of {len(steps)} steps undecided",
-                 rises / len(steps) if steps else None, most,
-                 at_best=(rises + unsure) / len(steps) if steps else None),
-            held("more units do not always help: 100 are less accurate than 50, in windows of 100",
-                 "accuracy with 100 units less that with 50", more, 0.0, "points", at_most=True,
-                 spread=0.0 if few is None or many is None else hypot(few.sd_of_mean, many.sd_of_mean)),
-            held("50 units in windows of 100 name above 99 % right", "balanced accuracy",
-                 None if few is None else few.mean, ACCURACY, spread=0.0 if few is None else few.sd_of_mean,
-                 apart="" if n == WORKLOADS else f"{n} categories here, {WORKLOADS} there"),
-        ],
+        note=f"{len(grid.categories)} categories, {grid.epochs} epochs, a train window every {grid.stride} requests; "
+        "windows of validation that chose no epoch, mean ± standard deviation of the seeds.",
+        findings=[],
         grid=grid,
-    )  # fmt: skip
-
-
-def _steps(grid: Grid) -> list[Step]:
-    """Of each number of units and next longer window, whether the mean accuracy rises by more than its spread."""
-    found = []
-    for units in sorted({row.units for row in grid.rows}):
-        own = sorted((row for row in grid.rows if row.units == units), key=lambda row: row.window)
-        found += [_step(shorter, longer) for shorter, longer in pairwise(own)]
-    return found
-
-
-def _step(shorter: GridRow, longer: GridRow) -> Step:
-    gain, spread = longer.mean - shorter.mean, hypot(shorter.sd_of_mean, longer.sd_of_mean)
-    if abs(gain) <= spread:
-        return "undecided"
-    return "rise" if gain > 0 else "fall"
+    )
+    return judged(found, "rcrnn", "fig8")
 
 
 def table(found: GridFigure) -> Table:

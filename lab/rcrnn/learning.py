@@ -16,11 +16,11 @@ from cachezoo.metrics.files import REPRO, present
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.style import GREY
 from cachezoo.view import Cell, Column, Table, number_cell, share_cell
-from lab.finding import Figure, held
-from lab.plot import BAR_COLOURS, headed, page
+from lab.claims.evaluate import judged
+from lab.claims.finding import Figure
+from lab.claims.plot import BAR_COLOURS, headed, page
 
 SETTLED = 0.95  # of the fall of the loss after the first epoch
-ITERATIONS, ACCURACY = 8, 0.95
 TRAIN, VALIDATION = "train_loss", "validation_loss"
 
 
@@ -80,23 +80,17 @@ def learning_curves(curves: Sequence[Curve], classifier: str, figures: Mapping[s
         classifier: its id.
         figures: what its train.json says of validation.
     """
-    settled = curves[0].settled
-    return LearningCurves(
+    found = LearningCurves(
         id="fig7",
         source="Fig. 7",
         title="Learning curves of the workload classifier and the caching models",
         note="",
-        findings=[
-            held("learning of the workload types is saturated after 8 iterations",
-                 "epochs until 95 % of the fall of the validation loss after the first epoch", float(settled),
-                 ITERATIONS, "epochs", at_most=True),
-            held("the accuracy then is 95 %", "accuracy of the windows of validation, epoch kept",
-                 figures.get("accuracy"), ACCURACY),
-        ],
+        findings=[],
         classifier=classifier,
         accuracy=figures.get("accuracy"),
         curves=list(curves),
-    )  # fmt: skip
+    )
+    return judged(found, "rcrnn", "fig7")
 
 
 def _models(found: LearningCurves) -> dict[str, list[Curve]]:

@@ -15,9 +15,9 @@ from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.systems.workload.metrics import read_metrics
 from cachezoo.view import Table
-from lab.files import FOLDER
-from lab.finding import Figure
+from lab.claims.finding import Figure
 from lab.rcrnn import caches, caches_plot, grid, learning, sizes, tags, telling, trained
+from lab.rcrnn.files import FOLDER
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.page import CategoryMetrics, PolicyRow
-from lab.files import FOLDER
+from lab.rcrnn.files import FOLDER
 
 FILE = FOLDER / "sizes.json"
 Kind = Literal["classic", "bound", "model"]

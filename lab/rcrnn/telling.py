@@ -5,7 +5,7 @@ over every set of two categories, every set of three, and all. Beside them stand
 the paper's scenarios do not have.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated
@@ -16,14 +16,12 @@ from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import REPRO
 from cachezoo.systems.workload.metrics import Over, Pooled, WorkloadMetrics
 from cachezoo.view import Cell, Column, Table, number_cell, share_cell
-from lab.finding import Figure, Finding, held
-from lab.plot import BAR_COLOURS, bars, headed, page
+from lab.claims.evaluate import judged
+from lab.claims.finding import Figure
+from lab.claims.plot import BAR_COLOURS, bars, headed, page
 from lab.rcrnn.trained import MODEL, Added, methods_of
 
-CHARACTERISATIONS = ("twsd", "frequency", "iosize")
 NAMES = {MODEL: "LSTM", "tree4": "decision tree", "twsd": "TWSD", "frequency": "Frequency", "iosize": "IOSize"}
-TWO, MORE, ABOVE, EARLIER_MOST = 0.99, 0.94, 0.40, 0.60
-LOSS, EARLIER_LOSS, OVER_TWSD = 0.05, 0.40, 0.30
 RELATIVE = "fig16"
 
 
@@ -92,15 +90,6 @@ def _mixed(found: WorkloadMetrics, model: str) -> list[Accuracy]:
     return rows
 
 
-def _best_earlier(found: Telling, categories: int) -> float | None:
-    known = [one for name in CHARACTERISATIONS if (one := found.accuracy(name, categories)) is not None]
-    return max(known, default=None)
-
-
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
-
-
 def told_apart(metrics: WorkloadMetrics, added: Added) -> tuple[Telling, Telling]:
     """Figs. 9 and 16.
 
@@ -112,45 +101,14 @@ def told_apart(metrics: WorkloadMetrics, added: Added) -> tuple[Telling, Telling
         CachezooError: the deployed classifier has no test figures.
     """
     name, pooled = _pooled(metrics)
-    single, classes = _single(added, pooled, len(metrics.classes)), len(metrics.classes)
+    single = _single(added, pooled, len(metrics.classes))
     note = "Balanced accuracy on the test traces; one training of each set."
     at_once = " Two at once: windows whose larger program is named, mean of the mixtures."
     nine = Telling(id="fig9", source="Fig. 9", title="Telling workloads apart: the LSTM beside the characterisations",
                    note=note + at_once, findings=[], rows=[*single, *_mixed(metrics, name)])  # fmt: skip
     sixteen = Telling(id=RELATIVE, source="Fig. 16", title="Accuracy kept as applications are added",
                       note=note, findings=[], rows=single)  # fmt: skip
-    sizes = sorted({row.categories for row in single if row.categories is not None})
-    nine_claims = [
-        held("99 % with two workloads", f"mean over the sets of {sizes[0]}", nine.accuracy(MODEL, sizes[0]), TWO),
-        held("above 94 % with three and four", "the lowest of the larger sizes",
-             min((one for size in sizes[1:] if (one := nine.accuracy(MODEL, size)) is not None), default=None), MORE),
-        held("the earlier methods reach 60 % at most with four", f"best characterisation, {classes} categories",
-             _best_earlier(nine, classes), EARLIER_MOST, at_most=True),
-        held("40 points above the earlier methods", f"LSTM less the best characterisation, {classes} categories",
-             _less(nine.accuracy(MODEL, classes), _best_earlier(nine, classes)), ABOVE, "points"),
-    ]  # fmt: skip
-    return nine.model_copy(update={"findings": nine_claims}), sixteen.model_copy(
-        update={"findings": _added_claims(sixteen, sizes)}
-    )
-
-
-def _added_claims(found: Telling, sizes: Sequence[int]) -> list[Finding]:
-    def loss(method: str) -> float | None:
-        few, all_of_them = found.accuracy(method, sizes[0]), found.accuracy(method, sizes[-1])
-        return 1 - all_of_them / few if few and all_of_them is not None else None
-
-    earlier = [one for name in CHARACTERISATIONS if (one := loss(name)) is not None]
-    over = [
-        one for size in sizes if (one := _less(found.accuracy(MODEL, size), found.accuracy("twsd", size))) is not None
-    ]
-    span = f"from {sizes[0]} to {sizes[-1]} categories"
-    return [
-        held("less than 5 % of the accuracy is lost when applications are added", f"share lost {span}", loss(MODEL),
-             LOSS, at_most=True),
-        held("the earlier methods lose up to 40 %", f"largest share that a characterisation loses {span}",
-             max(earlier, default=None), EARLIER_LOSS),
-        held("up to 30 points above TWSD", "largest lead over TWSD", max(over, default=None), OVER_TWSD, "points"),
-    ]  # fmt: skip
+    return judged(nine, "rcrnn", nine.id), judged(sixteen, "rcrnn", sixteen.id)
 
 
 def table(found: Telling) -> Table:

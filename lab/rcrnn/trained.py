@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
-from lab.files import FOLDER
+from lab.rcrnn.files import FOLDER
 
 GRID, ADDED = FOLDER / "grid.json", FOLDER / "added.json"
 MODEL = "LSTM"

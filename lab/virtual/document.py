@@ -1,12 +1,17 @@
 """lab/results/virtual.json: the figures of the virtual I/O cache made anew, beside what its paper printed."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Literal
 
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
-from lab.finding import Figure
+from cachezoo.view import number, percent
+from lab.claims.evaluate import judged
+from lab.claims.finding import Figure
+from lab.virtual.paper import AVERAGED_MB
 
 FILE = Path("lab/results/virtual.json")
 CURVES_PLOT, HEATS_PLOT, GAINS_PLOT, PROFILES_PLOT, SHARED_PLOT, SWEEPS_PLOT = (
@@ -21,6 +26,7 @@ Kind = Literal["made", "captured"]
 KINDS: dict[Kind, str] = {"made": "made anew", "captured": "captured"}
 Queue = Literal["lru", "lfu", "arc"]
 Parameter = Literal["f", "alpha", "q", "n", "cost"]
+QUEUES: tuple[Queue, ...] = ("lru", "lfu", "arc")
 
 
 class Cost(Document):
@@ -206,3 +212,61 @@ class VirtualFigure(Figure):
 def read_virtual(path: Path) -> VirtualFigure:
     """lab/results/virtual.json, see `cachezoo.metrics.files.read`."""
     return read(path, VirtualFigure, MAKE)
+
+
+def figure_of(
+    loop: Loop, heats: Sequence[Heat], points: Sequence[Point], parts: Sequence[Part], profiles: Sequence[Profile],
+    mixed: Sequence[Mixed], swept: Sequence[Swept], disk: Sequence[Busy],
+) -> VirtualFigure:  # fmt: skip
+    """The figure, its note and its claims."""
+    found = VirtualFigure(
+        id="virtual", source="Virtual I/O cache", title="Which positions of a queue are worth a cache", note="",
+        findings=[], loop=loop, heats=list(heats), points=list(points), parts=list(parts), profiles=list(profiles),
+        mixed=list(mixed), swept=list(swept), disk=list(disk),
+    )  # fmt: skip
+    return judged(found.model_copy(update={"note": _note(found)}), "virtual", saved=saved)
+
+
+def _note(found: VirtualFigure) -> str:
+    said = []
+    for kind, name in KINDS.items():
+        rows = [one for one in found.curve(kind, "lru") if one.megabytes in AVERAGED_MB]
+        plain, hits = (fmean(values) for values in ([one.plain for one in rows], [one.hits for one in rows]))
+        moved = fmean(one.moved for one in rows)
+        said.append(
+            f"Over {len(found.applications(kind))} applications ({name}) VRM's mean hit ratio is {percent(hits)} where "
+            f"LRU's is {percent(plain)} (32 to 256 MB), and {number(1 - hits + moved, 3)} pages a reference are read "
+            f"where LRU reads {number(1 - plain, 3)}: {number(1 - hits, 3)} misses, {number(moved, 3)} before they are "
+            "asked for."
+        )
+    one = found.loop
+    return (
+        f"A hit in a run that is not at the head is a prefetch: the page was read when it entered the run. A loop of "
+        f"{one.pages} pages over {one.capacity} goes from {percent(one.plain)} hits to {percent(one.hits)}, and from "
+        f"{number(1 - one.plain, 5)} transfers a reference to {number(one.transfers, 5)}. {' '.join(said)}"
+    )
+
+
+def size_for(points: Sequence[tuple[int, float]], target: float) -> float | None:
+    """The least size with so high a hit ratio, between two sizes in proportion to the logarithm; None if none has it.
+
+    Args:
+        points: MB and hit ratio, rising in MB.
+        target: the hit ratio.
+    """
+    before: tuple[int, float] | None = None
+    for size, ratio in points:
+        if ratio >= target:
+            if before is None:
+                return float(size)
+            part = (target - before[1]) / (ratio - before[1])
+            return float(before[0] * (size / before[0]) ** part)
+        before = size, ratio
+    return None
+
+
+def saved(rows: Sequence[Point] | Sequence[Mixed], target: float) -> float | None:
+    """Of the plain cache's size at a hit ratio, the share that is not needed; None where either never has it."""
+    plain = size_for([(one.megabytes, one.plain) for one in rows], target)
+    own = size_for([(one.megabytes, one.hits) for one in rows], target)
+    return None if plain is None or own is None else 1 - own / plain

@@ -54,9 +54,6 @@ APPLICATIONS = {
     "tpcr": Application(620, MILLION),
 }
 """Table 2."""
-STREAMING = ("hpio", "btB", "btC")
-SATISFIED = ("bsse", "cpf1", "cpf2", "uks", "tpcr")
-"""Those without a gain, and why: they stream, or do well under LRU (Section 5.1)."""
 SHOWN = ("mpitile", "pnetcdf", "lu", "tpcc")  # of Fig. 5
 LOOPING = ("mpitile", "lu")  # of Fig. 9
 
@@ -69,32 +66,3 @@ WORKLOADS = {
     "W20": tuple(APPLICATIONS),
 }
 """Table 3. Its W16 has a seventeenth name, mr2, which no other table has; without it they are sixteen."""
-
-GAINS = {"lru": 0.1732, "lfu": 0.1676, "arc": 0.1101}
-"""Fig. 3: points of the mean hit ratio gained, averaged over `AVERAGED_MB`."""
-SAVINGS = {"lru": 0.9274, "lfu": 0.6637, "arc": 0.7265}
-"""Fig. 3, second row: of the cache's size saved at equal mean hit ratios of 60 to 80 %."""
-ISO_HITS, ISO_MB, ISO_SAVED = 0.8, 768, 0.7917
-"""A hit ratio, what LRU needs for it, and how much of that is saved (160 MB are enough; Section 5.1)."""
-
-
-class Shared(NamedTuple):
-    """What it says of a workload of several applications.
-
-    Attributes:
-        at_mb: size at which the gain is named, MB; 120 of W20 is 128 here.
-        gain: points of the hit ratio at that size.
-        transfers: more of them a request there.
-        saved: of 1 GB, for the hit ratio that the baseline has there.
-        plain: that hit ratio.
-    """
-
-    at_mb: int
-    gain: float
-    transfers: float
-    saved: float
-    plain: float
-
-
-SHARED = {"W16": Shared(128, 0.304, 0.33, 0.625, 0.8004), "W20": Shared(128, 0.2397, 0.11, 0.824, 0.6982)}
-"""Section 5.2, Figs. 6 and 7."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cachezoo.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
-from lab.plot import headed, page
-from lab.virtual import claims as claimed
+from lab.claims.plot import headed, page
 from lab.virtual.document import (
     CURVES_PLOT,
     GAINS_PLOT,
     HEATS_PLOT,
     KINDS,
     PROFILES_PLOT,
+    QUEUES,
     SHARED_PLOT,
     SWEEPS_PLOT,
     Heat,
@@ -24,6 +24,7 @@ from lab.virtual.document import (
     Point,
     Profile,
     VirtualFigure,
+    saved,
 )
 from lab.virtual.paper import COMPARED_MB, LOOPING, QUEUE_MB, SHOWN
 
@@ -85,10 +86,10 @@ def draw_curves(found: VirtualFigure, path: Path) -> None:
         CachezooError: the file cannot be written.
     """
     title = "Fig. 3: mean hit ratios with 95 % intervals, and what is read from the disk for them"
-    said = _part(found, title, claimed.OF_CURVES)
+    said = _part(found, title, ("Section 1", "Fig. 3"))
     with page(said, path, 4, 3, 4 * PANEL_INCHES) as (canvas, axes):
         for row, (kind, name) in enumerate(KINDS.items()):
-            for column, queue in enumerate(claimed.QUEUES):
+            for column, queue in enumerate(QUEUES):
                 rows = found.curve(kind, queue)
                 _hits(axes[2 * row][column], rows)
                 _transfers(axes[2 * row + 1][column], rows)
@@ -106,7 +107,7 @@ def draw_heats(found: VirtualFigure, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written.
     """
-    said = _part(found, "Fig. 2: where an LRU queue is asked for, over time", claimed.OF_HEATS)
+    said = _part(found, "Fig. 2: where an LRU queue is asked for, over time", ("Goal", "Fig. 2"))
     with page(said, path, 1, len(found.heats), 3.2) as (canvas, axes):
         for panel, heat in zip(axes[0], found.heats, strict=True):
             _heat(panel, heat)
@@ -130,7 +131,7 @@ def draw_gains(found: VirtualFigure, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written.
     """
-    said = _part(found, "Fig. 4: what VRM adds to LRU's hit ratio, by application", claimed.OF_GAINS)
+    said = _part(found, "Fig. 4: what VRM adds to LRU's hit ratio, by application", ("Fig. 4",))
     with page(said, path, 2, 1, 2 * 2.7) as (canvas, axes):
         for panel, kind in zip(axes[:, 0], KINDS, strict=True):
             _ranked(panel, found, kind)
@@ -143,7 +144,7 @@ def draw_profiles(found: VirtualFigure, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written.
     """
-    said = _part(found, "Fig. 5: four applications with an LRU queue", claimed.OF_PROFILES)
+    said = _part(found, "Fig. 5: four applications with an LRU queue", ("Fig. 5",))
     with page(said, path, 2, len(SHOWN), 2 * PANEL_INCHES) as (canvas, axes):
         for column, name in enumerate(SHOWN):
             rows = list(found.profile(name).values())
@@ -178,7 +179,7 @@ def draw_shared(found: VirtualFigure, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written.
     """
-    said = _part(found, "Figs. 6, 7: applications in lockstep on one cache", claimed.OF_SHARED)
+    said = _part(found, "Figs. 6, 7: applications in lockstep on one cache", ("Fig. 6", "Fig. 7"))
     ordered = sorted(found.mixed, key=lambda one: (one.kind == "captured", one.applications))
     names = list(dict.fromkeys(one.workload for one in ordered))
     with page(said, path, 3, len(names), 3 * PANEL_INCHES) as (canvas, axes):
@@ -201,7 +202,7 @@ def _saved(axes: "Axes", rows: Sequence[Mixed]) -> None:
     """The share of the plain cache that is not needed, over the hit ratio that both have."""
     low, high = rows[0].plain, rows[-1].plain
     targets = np.linspace(low, high, 41)
-    values = [claimed.saved(rows, float(target)) for target in targets]
+    values = [saved(rows, float(target)) for target in targets]
     axes.plot(100 * targets, [np.nan if value is None else 100 * value for value in values], color=GREEN)
     axes.set(xlabel="hit ratio, %", ylim=(-105, 105))
     axes.axhline(0, color=GREY, linewidth=0.8)
@@ -213,7 +214,7 @@ def draw_sweeps(found: VirtualFigure, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written.
     """
-    said = _part(found, "Figs. 8, 9: the parameters, and a disk of constant latency", claimed.OF_SWEEPS)
+    said = _part(found, "Figs. 8, 9: the parameters, and a disk of constant latency", ("Fig. 8", "Fig. 9"))
     with page(said, path, 3, len(PARAMETERS), 3 * PANEL_INCHES + 0.3) as (canvas, axes):
         for column, (parameter, label) in enumerate(PARAMETERS.items()):
             _swept(axes[0][column], axes[1][column], found, parameter)

@@ -18,8 +18,7 @@ from cachezoo.jobs import run_all
 from cachezoo.params import At, Picked
 from cachezoo.settings.data import REQUESTS, Corpus, Roles
 from lab.virtual.alone import HEATED, PARTS, SWEEPS, SWEPT_MB, Alone, Measured, Source, alone, loop
-from lab.virtual.claims import QUEUES, figure_of
-from lab.virtual.document import Kind, Part, Point, Swept, VirtualFigure
+from lab.virtual.document import QUEUES, Kind, Part, Point, Swept, VirtualFigure, figure_of
 from lab.virtual.paper import APPLICATIONS, SIZES_MB, WORKLOADS
 from lab.virtual.shared import shared
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from cachezoo.view import Cell, Column, Table, number, percent
-from lab.virtual.claims import QUEUES
-from lab.virtual.document import KINDS, Mixed, Part, Point, Profile, Swept, VirtualFigure
+from lab.virtual.document import KINDS, QUEUES, Mixed, Part, Point, Profile, Swept, VirtualFigure
 
 SHOWN_MB = (2, 8, 32, 64, 128, 256, 512)  # of Fig. 3
 APPLICATION_MB, SWEPT_MB = 64, 128
@@ -14,7 +13,7 @@ NAMES = {"f": "f", "alpha": "alpha", "q": "q", "n": "N, MB", "cost": "cost"}
 
 
 def tables(found: VirtualFigure) -> list[Table]:
-    """All of them, for the terminal and docs/figures.md."""
+    """All of them, for the terminal."""
     return [curve_table(found), part_table(found), application_table(found), shared_table(found), sweep_table(found),
             disk_table(found)]  # fmt: skip
 

@@ -1,6 +1,5 @@
 """HCA's figure, made up."""
 
-from lab.hca import claims as hca_claims
 from lab.hca import document as hca
 from lab.hca import paper as hca_paper
 
@@ -49,7 +48,7 @@ def points(**functions):
 def figure(long=None, sized=None, curves=None, disk_iops=hca_paper.DISK_IOPS):
     """As the paper has it where nothing is given."""
     systems = [(workload, system) for workload in hca_paper.WORKLOADS for system in hca.LONG]
-    return hca_claims.figure_of(
+    return hca.figure_of(
         long or [long_run(*one) for one in systems],
         sized or [sized_run(*one, cell) for one in systems if one[1] in hca.SIZED for cell in hca_paper.cells(one[0])],
         curves or points(), disk_iops,

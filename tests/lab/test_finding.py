@@ -1,6 +1,6 @@
 import pytest
 
-from lab.finding import held, shown
+from lab.claims.finding import held, shown
 from tests.lab.figures_data import plain
 
 

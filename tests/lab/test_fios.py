@@ -8,7 +8,7 @@ from cachezoo.errors import CachezooError
 from cachezoo.io import write_json
 from lab.fios import document as fios
 from lab.fios import plot as fios_plot
-from lab.pages import FIOS_BEGIN, FIOS_END, PAGE, fios_tables, with_streams
+from lab.pages import fios_tables
 from tests.lab.figures_data import cells, plain
 from tests.lab.fios_data import case, figure, unmeasured
 
@@ -103,21 +103,6 @@ def test_the_table_has_a_line_a_measured_drive():
     assert [line[0] for line in lines] == ["drive", "spool", "ledger"]
     assert lines[2][1] == "2.000" and lines[2][5] == plain("C 60.0 %") and lines[2][4] == "none 100.0 %"
     assert len(fios_tables(figure(case()))) == 2
-
-
-def test_the_claims_go_between_the_marks_of_the_page():
-    text = with_streams(f"before\n{FIOS_BEGIN}outdated\n{FIOS_END}after\n", figure(case()))
-    assert "outdated" not in text and text.startswith(f"before\n{FIOS_BEGIN}") and text.endswith(f"{FIOS_END}after\n")
-    assert "at our size" not in text
-    with pytest.raises(CachezooError, match=r"docs/figures\.md: has no lines <!-- streams -->"):
-        with_streams("no marks", figure(case()))
-
-
-def test_the_page_of_docs_says_what_the_stored_figure_says(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text, found = PAGE.read_text(encoding="utf-8"), fios.read_fios(fios.FILE)
-    assert with_streams(text, found) == text, "run `make figures`"
-    assert f"](../{fios.PLOT.as_posix()})" in text
 
 
 def test_a_goal_is_not_said_to_be_the_paper_s():

@@ -6,12 +6,11 @@ import pytest
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import write_json
-from lab.hca import claims as hca_claims
 from lab.hca import document as hca
 from lab.hca import paper as hca_paper
 from lab.hca import plot as hca_plot
 from lab.hca.paper import OLTP, RANDOM, WORKLOADS
-from lab.pages import HCA_BEGIN, HCA_END, PAGE, hca_tables, with_tiers
+from lab.pages import hca_tables
 from tests.lab.figures_data import cells
 from tests.lab.hca_data import figure, long_run, points, sized_run
 
@@ -55,13 +54,6 @@ def test_the_paper_s_own_numbers_hold_but_for_those_that_contradict_each_other()
         # The two swapped cells are ours here, and not left out.
         "Table V: IOPS are 102 over the disk's share",
     }
-
-
-def test_steps_are_those_between_neighbours():
-    values = {(2, 4, 10): 1.0, (2, 6, 10): 2.0, (2, 8, 10): 1.5, (4, 4, 10): 5.0, (4, 6, 10): 5.0}
-    assert hca_claims.share_of_steps(values, hca_claims.SSD, rises=True) == pytest.approx(1 / 3)
-    assert hca_claims.share_of_steps(values, hca_claims.SSD, rises=False) == pytest.approx(1 / 3)
-    assert hca_claims.share_of_steps(values, hca_claims.RAM, rises=True) == 1
 
 
 def test_a_side_that_goes_the_other_way_does_not_hold():
@@ -157,19 +149,3 @@ def test_what_is_written_is_read_and_printed(tmp_path, monkeypatch):
     read = hca.read_hca(hca.FILE)
     assert read == figure()
     assert [table.row_count for table in hca_tables(read)] == [14, 54, 6, len(read.findings)]
-
-
-def test_the_claims_go_between_the_marks_of_the_page():
-    text = with_tiers(f"before\n{HCA_BEGIN}old\n{HCA_END}after", figure())
-    assert text.startswith("before\n") and text.endswith("after") and "old\n" not in text
-    assert with_tiers(text, figure()) == text
-    with pytest.raises(CachezooError, match=r"docs/figures\.md: has no lines <!-- tiers -->"):
-        with_tiers("no marks", figure())
-
-
-def test_the_page_of_docs_says_what_the_stored_figure_says(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = PAGE.read_text(encoding="utf-8")
-    found = hca.read_hca(hca.FILE)
-    assert with_tiers(text, found) == text, "run `make figures`"
-    assert sum(line.startswith("| HCA | ") for line in text.splitlines()) == len(found.findings)

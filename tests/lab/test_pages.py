@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,28 +6,15 @@ import pytest
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
-from lab.files import FOLDER
-from lab.pages import (
-    BEGIN,
-    END,
-    FIOS_BEGIN,
-    FIOS_END,
-    HCA_BEGIN,
-    HCA_END,
-    PAGE,
-    VIRTUAL_BEGIN,
-    VIRTUAL_END,
-    findings,
-    read_figures,
-    tables,
-    with_claims,
-    with_streams,
-    write_page,
-)
+from lab.fios import document as fios
+from lab.hca import document as hca
+from lab.pages import PAGE, findings, page, read_figures, read_page, tables
 from lab.rcrnn import caches, grid, learning, tags, telling
 from lab.rcrnn import listed as module
+from lab.rcrnn.files import FOLDER
 from lab.rcrnn.listed import FIGURES
-from tests.lab.figures_data import added, bench, cells, plain, tag_row
+from lab.virtual import plot as virtual_plot
+from tests.lab.figures_data import added, bench, cells, tag_row
 from tests.lab.figures_data import grid as made_grid
 from tests.lab.fios_data import case, figure
 from tests.lab.hca_data import figure as tiers_figure
@@ -95,29 +83,21 @@ def test_a_claim_has_a_line(documents):
     assert len(lines) == 1 + sum(len(one.findings) for one in documents)
 
 
-def test_the_claims_go_between_the_marks_of_the_page(documents, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    streams, tiers, shared = figure(case()), tiers_figure(), virtual_figure()
-    with pytest.raises(CachezooError, match=r"docs/figures\.md: is missing; run `git checkout docs/figures\.md`"):
-        write_page(documents, streams, tiers, shared)
-    PAGE.parent.mkdir()
-    marks = f"{FIOS_BEGIN}{FIOS_END}{HCA_BEGIN}{HCA_END}{VIRTUAL_BEGIN}{VIRTUAL_END}"
-    PAGE.write_text(f"# Before\n\n{BEGIN}outdated\n{END}\nafter\n{marks}", encoding="utf-8")
-    write_page(documents, streams, tiers, shared)
-    text = PAGE.read_text(encoding="utf-8")
-    assert text.startswith(f"# Before\n\n{BEGIN}\n| figure | the paper |") and f"\n{END}\nafter\n{FIOS_BEGIN}" in text
-    assert with_streams(text, streams) == text and text.endswith(VIRTUAL_END)
-    assert "outdated" not in text and "| Table 5 | " in text
-    write_page(documents, streams, tiers, shared)
-    assert PAGE.read_text(encoding="utf-8") == text
-    with pytest.raises(CachezooError, match=r"docs/figures\.md: has no lines <!-- figures -->"):
-        with_claims("no marks", documents)
+def test_the_page_has_a_table_a_paper(documents):
+    others = {"FIOS": figure(case()), "HCA": tiers_figure(), "The virtual I/O cache": virtual_figure()}
+    text = page(documents, others)
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["RC-RNN", *others]
+    every = [one for each in (*documents, *others.values()) for one in each.findings]
+    assert sum(line.startswith("| ") for line in text.splitlines()) == len(every) + 1 + len(others)
+    assert all(one.note in text for one in others.values()) and text.count("at our size") == 1
 
 
-def test_the_page_of_docs_says_what_the_stored_figures_say(monkeypatch):
+def test_the_stored_page_says_what_the_stored_documents_say(monkeypatch):
     monkeypatch.chdir(ROOT)
-    text = PAGE.read_text(encoding="utf-8")
-    read = read_figures()
-    assert with_claims(text, [one for _, one in read]) == text, "run `make figures`"
-    assert all(f"](../{listed.plot.as_posix()})" in text for listed, _ in read)
-    assert plain(text).count("| Fig. 11 |") == len(read[5][1].findings)
+    assert read_page() == PAGE.read_text(encoding="utf-8"), "run `make figures`"
+
+
+def test_docs_show_every_plot():
+    text = (ROOT / "docs/figures.md").read_text(encoding="utf-8")
+    plots = [*(listed.plot for listed in FIGURES), fios.PLOT, hca.TABLES_PLOT, hca.CURVES_PLOT, *virtual_plot.PLOTS]
+    assert [one for one in plots if f"](../{one.as_posix()})" not in text] == []

@@ -6,19 +6,19 @@ import pytest
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import write_json
-from lab.pages import PAGE, VIRTUAL_BEGIN, VIRTUAL_END, with_virtual
+from lab.claims.evaluate import read_claims
 from lab.pages import virtual_tables as printed
-from lab.virtual import claims as virtual_claims
 from lab.virtual import document as virtual
 from lab.virtual import plot as virtual_plot
 from lab.virtual import tables as virtual_tables
 from lab.virtual.alone import SWEEPS, SWEPT_MB
-from lab.virtual.paper import APPLICATIONS, SATISFIED, SIZES_MB, STREAMING, WORKLOADS
+from lab.virtual.paper import APPLICATIONS, SIZES_MB, WORKLOADS
 from tests.lab.figures_data import cells
 from tests.lab.virtual_data import QUEUES, busy, figure, heat, mixed, point, profile, swept
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = tuple(virtual.KINDS)
+STREAMING, SATISFIED = (read_claims("virtual").names[name] for name in ("streaming", "satisfied"))
 
 
 def claim(found, *texts):
@@ -67,15 +67,13 @@ def test_table_2_and_3_are_the_paper_s():
     ("target", "size"), [(0.1, 2.0), (0.2, 2.0), (0.3, 4.0), (0.4, 8.0), (0.8, 16.0), (0.81, None)]
 )
 def test_a_size_lies_between_two_in_proportion_to_the_logarithm(target, size):
-    assert virtual_claims.size_for([(2, 0.2), (8, 0.4), (16, 0.8)], target) == (
-        None if size is None else pytest.approx(size)
-    )
+    assert virtual.size_for([(2, 0.2), (8, 0.4), (16, 0.8)], target) == (None if size is None else pytest.approx(size))
 
 
 def test_what_is_saved_is_of_the_plain_cache():
     rows = [point(megabytes=size, plain=size / 100, hits=size / 50) for size in (8, 16, 32)]
-    assert virtual_claims.saved(rows, 0.32) == pytest.approx(0.5)
-    assert virtual_claims.saved(rows, 0.5) is None  # LRU never has so many
+    assert virtual.saved(rows, 0.32) == pytest.approx(0.5)
+    assert virtual.saved(rows, 0.5) is None  # LRU never has so many
 
 
 def test_transfers_are_misses_and_what_is_moved():
@@ -273,19 +271,3 @@ def test_what_is_written_is_read_and_printed(tmp_path, monkeypatch):
     read = virtual.read_virtual(virtual.FILE)
     assert read == figure()
     assert [table.row_count for table in printed(read)] == [42, 8, 23, 44, 50, 4, len(read.findings)]
-
-
-def test_the_claims_go_between_the_marks_of_the_page():
-    text = with_virtual(f"before\n{VIRTUAL_BEGIN}old\n{VIRTUAL_END}after", figure())
-    assert text.startswith("before\n") and text.endswith("after") and "old\n" not in text
-    assert with_virtual(text, figure()) == text
-    with pytest.raises(CachezooError, match=r"docs/figures\.md: has no lines <!-- virtual -->"):
-        with_virtual("no marks", figure())
-
-
-def test_the_page_of_docs_says_what_the_stored_figure_says(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = PAGE.read_text(encoding="utf-8")
-    found = virtual.read_virtual(virtual.FILE)
-    assert with_virtual(text, found) == text, "run `make figures`"
-    assert sum(line.startswith(f"| {found.source} | ") for line in text.splitlines()) == len(found.findings)

@@ -1,11 +1,10 @@
 """The virtual I/O cache's figure, made up."""
 
-from lab.virtual import claims as virtual_claims
 from lab.virtual import document as virtual
 from lab.virtual.alone import PARTS, SWEEPS, SWEPT_MB
 from lab.virtual.paper import APPLICATIONS, LOOPING, SIZES_MB, WORKLOADS
 
-QUEUES = virtual_claims.QUEUES
+QUEUES = virtual.QUEUES
 
 
 def costs(**own):
@@ -61,4 +60,4 @@ def figure(**own):
         ],
         "disk": [busy(name, latency) for name in LOOPING for latency in (100, 200)],
     }  # fmt: skip
-    return virtual_claims.figure_of(**(values | own))
+    return virtual.figure_of(**(values | own))

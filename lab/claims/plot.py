@@ -10,7 +10,7 @@ import numpy as np
 
 from cachezoo.io import atomic_file
 from cachezoo.style import AMBER, BLACK, BLUE, DPI, GREEN, GREY, PINK, SKY, VERMILION, panels, settings
-from lab.finding import Figure
+from lab.claims.finding import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
