@@ -1,6 +1,6 @@
 """What small dictionaries of streams cost: bytes for each TB and WAF on validation, exact and made to fit.
 
-    .venv/bin/python benchmarks/streams_budget.py [--bytes-per-tb 8000000] [--categories database,mail] [--all]
+    .venv/bin/python lab/notes/streams_budget.py [--bytes-per-tb 8000000] [--categories database,mail] [--all]
 
 Needs the labels of the train cycles (stage label_streams) and the requests of the train and validation cycles. A drive
 lives through both, and the validation cycle is counted, as stage judge_streams does. Every dictionary that takes more

@@ -1,6 +1,6 @@
 """Write amplification with forests of lifetimes beside dictionaries and baselines, through the system's own stages.
 
-Run as `.venv/bin/python benchmarks/deaths.py [--unknown] NAME=FILE[,FILE,FILE] ...`. A single file is one drive's
+Run as `.venv/bin/python lab/notes/deaths.py [--unknown] NAME=FILE[,FILE,FILE] ...`. A single file is one drive's
 trace, cut into three cycles of equally many write requests; three files are its cycles; `FILE@0.4@0.7` is cut at these
 shares of its requests. All is chosen on the second cycle; figures are of the third. `--unknown` takes seconds and
 prints one figure alone: the share of page writes that go to chunks which the first cycle never wrote. No dictionary of
