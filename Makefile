@@ -17,13 +17,13 @@ repro: ## install, dvc repro, print the results; V=1: all of them
 	@$(RUN) .venv/bin/dvc repro
 	@$(RUN) .venv/bin/cachezoo results $(if $(V),-v)
 
-# Tables and plots that only people read, and the pipeline does not need: experiments/dvc.yaml
-figures: ## tables and plots beside the pipeline, in experiments/
+# Tables and plots that only people read, and the pipeline does not need: lab/dvc.yaml
+figures: ## tables and plots beside the pipeline, in lab/results/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/python experiments/figures.py
+	@$(RUN) .venv/bin/python -m lab
 	@$(RUN) .venv/bin/python -m scripts.facts
 
-# Counts, tables and plots of results in README.md and docs/, from metrics/ and experiments/: after `make repro`
+# Counts, tables and plots of results in README.md and docs/, from metrics/ and lab/results/: after `make repro`
 facts: ## counts, tables and plots of results in README.md and docs/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m scripts.facts
@@ -87,7 +87,7 @@ ui: ## MLflow on 127.0.0.1:5000
 
 lint: ## ruff, mypy and, where osv.dev answers, audit
 	@$(DEV)
-	@$(RUN) .venv/bin/ruff check src pipelines experiments tools tests benchmarks notebooks
+	@$(RUN) .venv/bin/ruff check src pipelines lab tools tests benchmarks notebooks
 	@$(RUN) .venv/bin/mypy
 	@$(RUN) .venv/bin/python -m scripts.audit --if-reachable
 

@@ -4,11 +4,10 @@ Microseconds of processor time, onnxruntime, one thread. `evaluate.decision_cost
 with the inputs' time, which is below 1 µs.
 """
 
-import time
-
 import numpy as np
 import onnxruntime
 from rich.table import Table
+from timing import least
 
 from cachezoo import paths
 from cachezoo.console import out
@@ -23,12 +22,7 @@ def step_us(session: "onnxruntime.InferenceSession") -> float:
         value.name: [size if isinstance(size, int) else 1 for size in value.shape] for value in session.get_inputs()
     }
     feed = {name: np.zeros(shape, np.float32) for name, shape in sizes.items()}
-    best = float("inf")
-    for _ in range(REPEATS):
-        start = time.process_time()
-        for _ in range(STEPS):
-            session.run(None, feed)
-        best = min(best, time.process_time() - start)
+    best, _ = least(lambda: [session.run(None, feed) for _ in range(STEPS)], REPEATS)
     return 1e6 * best / STEPS
 
 

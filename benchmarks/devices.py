@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from timing import least
 
 from cachezoo.coded import Coded
 from cachezoo.devices.analytic import disk_at_rest, drive_at_rest, t_hdd_us, t_ssd_us
@@ -68,13 +69,9 @@ def speed(count: int) -> None:
     print(f"{'kernel':<44}{'M requests/s':>14}{'peak MiB':>10}")
     for name, call in kernels(count):
         call()
-        seconds = []
-        for _ in range(REPEATS):
-            start = time.perf_counter()
-            call()
-            seconds.append(time.perf_counter() - start)
+        best, _ = least(call, REPEATS, time.perf_counter)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        print(f"{name:<44}{count / min(seconds) / 1e6:>14.1f}{peak:>10,}", flush=True)
+        print(f"{name:<44}{count / best / 1e6:>14.1f}{peak:>10,}", flush=True)
 
 
 def floor(count: int) -> None:

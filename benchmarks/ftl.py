@@ -5,12 +5,13 @@ the captured traces are run, whose cycles are train, validation and test. Figure
 """
 
 import argparse
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from timing import least
 
 from cachezoo.errors import CachezooError
 from cachezoo.kernels.ftl import FlashDrive, SepBit, run_ftl
@@ -48,11 +49,7 @@ def speed(n: int = 20_000_000) -> None:
             )
             streams = (written >= pages // 2).astype(np.uint8)
             drive = FlashDrive(blocks, 63, pages, 8, streams=2)
-            best = np.inf
-            for _ in range(3):
-                start = time.process_time()
-                run = run_ftl(written, streams, drive, bounds=np.array([0, n]))
-                best = min(best, time.process_time() - start)
+            best, run = least(partial(run_ftl, written, streams, drive, bounds=np.array([0, n])), 3)
             flash = n * run.waf() / best / 1e6
             print(
                 f"  {gib} GiB, {share:.0%} over-provisioning, {kind}: {n / best / 1e6:.1f} M/s by the host, "

@@ -17,14 +17,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
+from timing import least
 
 from cachezoo.coded import Coded
 from cachezoo.io import write_json
-from cachezoo.traces.formats import recognise
 from cachezoo.traces.formats.msr import LAYOUT
 from cachezoo.traces.ingest import ingest
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
 from cachezoo.traces.table import Trace, TraceMeta
 from cachezoo.traces.transforms import cut, sample, split_by
@@ -127,12 +128,7 @@ def load_only(path: Path, record: np.dtype) -> None:
 
 def best(run: Callable[[], object]) -> float:
     """Least seconds of a few runs."""
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return least(run, REPEATS, time.perf_counter)[0]
 
 
 def samples(folder: Path) -> list[tuple[str, int, float]]:
@@ -143,7 +139,7 @@ def samples(folder: Path) -> list[tuple[str, int, float]]:
             continue
         plain = folder / path.name
         plain.write_bytes(b"".join(Source(path).blocks()))
-        name, once = recognise(Source(plain)).id, count(plain)
+        name, once = choose(Source(plain), "auto", {}).format.id, count(plain)
         if name not in seen:
             seen.add(name)
             many = [plain] * (1 + SAMPLE_ROWS // once)

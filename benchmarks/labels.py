@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import least
 
 from cachezoo.coded import Coded
 from cachezoo.features.sequence import Memory, raw_columns
@@ -178,13 +179,6 @@ def steps() -> Iterator[tuple[str, str, Step]]:
     yield "same, all_on_miss", middle, partial(Work.rejectx, whole_block=True)
 
 
-def seconds(step: Step, work: Work) -> float:
-    """Wall time of one call."""
-    start = time.perf_counter()
-    step(work)
-    return time.perf_counter() - start
-
-
 def peak_mib() -> float:
     """Most memory that the process has held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -202,10 +196,10 @@ def main() -> None:
         f"best of {REPEATS}; the first call compiles, on a small trace; peak memory is the process's so far"
     )
     print(f"{'step':<26}{'capacity':>14}{'M requests/s':>14}{'M accesses/s':>14}{'first call s':>14}{'peak MiB':>10}")
-    rows, firsts = [], [seconds(step, small) for _, _, step in steps()]
+    rows, firsts = [], [least(partial(step, small), 1, time.perf_counter)[0] for _, _, step in steps()]
     _ = work.worths, work.queues
     for first, (name, capacity, step) in zip(firsts, steps(), strict=True):
-        best = min(seconds(step, work) for _ in range(REPEATS))
+        best, _ = least(partial(step, work), REPEATS, time.perf_counter)
         row = {"step": name, "capacity": capacity, "requests_per_s": n / best, "accesses_per_s": m / best}
         rows.append({**row, "first_call_s": first, "peak_mib": peak_mib()})
         print(

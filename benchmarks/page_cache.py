@@ -6,13 +6,13 @@ lies above what it had before it serves a whole trace, in bytes for each page ac
 """
 
 import multiprocessing
-import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from timing import least
 
 from cachezoo import paths
 from cachezoo.config.load import load_params
@@ -30,16 +30,6 @@ from cachezoo.traces.pages import capacity_pages
 
 REPEATS = 3
 WARM_REQUESTS = 2000
-
-
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Least processor seconds of some calls, and what the last returned."""
-    best, found = float("inf"), None
-    for _ in range(REPEATS):
-        start = time.process_time()
-        found = call()
-        best = min(best, time.process_time() - start)
-    return best, found
 
 
 def parts_of(part: Prepared, capacity: int, serving: ReuseServing) -> list[float]:
@@ -60,7 +50,7 @@ def parts_of(part: Prepared, capacity: int, serving: ReuseServing) -> list[float
         lambda: shadow_bits(part.stream, capacity, serving.plan.shadows),
         lambda: seen.serve(scores, serving.plan),
     ]
-    return [timed(call)[0] for call in calls]
+    return [least(call, REPEATS)[0] for call in calls]
 
 
 def _loaded(key: str, path: Path) -> tuple[Prepared, int, ReuseServing]:

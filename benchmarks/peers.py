@@ -1,8 +1,7 @@
 """libCacheSim on the ids that our kernels see, and the traces that both are run on."""
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,13 +87,3 @@ def traces(*names: str) -> Iterator[list[Ids]]:
             ids = expand_pages(read_any(Path(root or "") / PUBLIC[name])).page_ids if name in PUBLIC else zipf(1)
             own.append(Ids(name, ids, Path(folder)))
         yield own
-
-
-def best(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """(best seconds, result) of a few runs."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds), result

@@ -14,7 +14,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tiers import best, drawn
+from tiers import REPEATS, drawn
+from timing import compiled
 
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.tiers.hierarchy import parse_hierarchy
@@ -43,15 +44,16 @@ def speed(ts: TierStream, text: str) -> str:
     """Seconds of each step of judging a hierarchy."""
     hierarchy, (ram, ssd) = parse_hierarchy(text), sizes(ts)
     half = len(ts) // 2
-    simulated, run = best(lambda: run_tiers(hierarchy, ts, ram, ssd))
-    replayed, found = best(lambda: response(ts, run, BUILT_IN, half))
+    simulated, run = compiled(lambda: run_tiers(hierarchy, ts, ram, ssd), REPEATS)
+    replayed, found = compiled(lambda: response(ts, run, BUILT_IN, half), REPEATS)
     steps: dict[str, Callable[[], Any]] = {
         "figures": lambda: replace(found).tiered,
         "wear": lambda: worn(ts, found.reduced, ssd),
         "$ per I/O": lambda: usd_per_io(found, 100.0),
         "respond": lambda: respond(ts, run, BUILT_IN, half),
     }
-    times = {"simulate": simulated, "replay": replayed} | {name: best(work)[0] for name, work in steps.items()}
+    times = {"simulate": simulated, "replay": replayed}
+    times |= {name: compiled(work, REPEATS)[0] for name, work in steps.items()}
     return f"| `{text}` | " + " | ".join(f"{seconds:.2f}" for seconds in times.values()) + " |"
 
 

@@ -7,15 +7,13 @@ is 10 M accesses a second for HCA.
 import argparse
 import os
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 from peers import PUBLIC, zipf
+from timing import compiled
 
 from cachezoo.coded import Coded
 from cachezoo.tiers.hierarchy import parse_hierarchy
@@ -47,27 +45,17 @@ def drawn() -> TierStream:
     )  # fmt: skip
 
 
-def best(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Processor seconds of the fastest of several runs after one that compiles, and what it gave."""
-    found, times = work(), []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        found = work()
-        times.append(time.process_time() - start)
-    return min(times), found
-
-
 def row(text: str, ts: TierStream) -> str:
     """A hierarchy's line of the table."""
     hierarchy, m = parse_hierarchy(text), len(ts)
     ram, ssd = (max(1, round(share * ts.stream.n_pages)) for share in (RAM, SSD))
     parts: list[float] = []
     if hierarchy.kind == "l2arc":
-        seconds, run = best(lambda: run_tiers(hierarchy, ts, ram, ssd))
+        seconds, run = compiled(lambda: run_tiers(hierarchy, ts, ram, ssd), REPEATS)
     else:
-        above, l1 = best(lambda: hierarchy.ram_policy().simulate(ts.stream, ram))
-        between, asked = best(lambda: questions(hierarchy, ts, l1))
-        below, run = best(lambda: run_tiers(hierarchy, ts, ram, ssd, asked=asked))
+        above, l1 = compiled(lambda: hierarchy.ram_policy().simulate(ts.stream, ram), REPEATS)
+        between, asked = compiled(lambda: questions(hierarchy, ts, l1), REPEATS)
+        below, run = compiled(lambda: run_tiers(hierarchy, ts, ram, ssd, asked=asked), REPEATS)
         parts, seconds = [above, between, below], above + between + below
     each = " | ".join(f"{1e9 * part / m:.0f}" for part in parts) or "| | "
     found = counts(run, ts)

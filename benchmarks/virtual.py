@@ -8,15 +8,13 @@ is worth more than another for long. The aim is 2 M references a second for both
 import argparse
 import os
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 from peers import PUBLIC, zipf
+from timing import compiled
 
 from cachezoo.kernels.evict import arc
 from cachezoo.kernels.virtual import ranked, vrm
@@ -33,16 +31,6 @@ MADE = {
 }
 
 
-def best(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Processor seconds of the fastest of several runs after one that compiles, and what it gave."""
-    found, times = work(), []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        found = work()
-        times.append(time.process_time() - start)
-    return min(times), found
-
-
 def list_bytes(queue: str, n_pages: int) -> int:
     """What the queue's lists take while moves are computed; those of LRU are `cachezoo.kernels.stack_distance`'s."""
     if queue == "lru":
@@ -57,8 +45,8 @@ def list_bytes(queue: str, n_pages: int) -> int:
 def row(queue: str, ids: np.ndarray, n_pages: int, fragment: int, capacity: int) -> str:
     """A queue's line of the table."""
     own = vrm.Settings(fragment)
-    first, moved = best(lambda: moves(queue, ids, n_pages, N))
-    second, served = best(lambda: vrm.simulate(moved, capacity, N, own))
+    first, moved = compiled(lambda: moves(queue, ids, n_pages, N), REPEATS)
+    second, served = compiled(lambda: vrm.simulate(moved, capacity, N, own), REPEATS)
     m, hits = len(ids), served.hit.mean()
     plain = vrm.simulate(moved, capacity, N, own._replace(q=m + 1)).hit.mean()  # never mapped anew: the head
     return (

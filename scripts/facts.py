@@ -5,7 +5,7 @@ Counts and results of the pipeline are in such blocks; the text around them has 
 drawn here too, as the report draws them.
 
 Other blocks have sources that take longer, and commands of their own: scripts/data_dictionary.py,
-scripts/corpus_table.py and tests/mutants/table.py.
+scripts/corpus_table.py, tests/mutants/score.py and `make figures`, for lab/results/claims.md.
 """
 
 import os
@@ -23,11 +23,9 @@ import typer.main
 from cachezoo import cli, markdown
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation import results as found
-from cachezoo.evaluation.reconfigure import document, plot
 from cachezoo.evaluation.sharing import table as share
 from cachezoo.evaluation.summary import lines, summary_table
 from cachezoo.evaluation.tiers import table as tiers
-from cachezoo.figures import pages
 from cachezoo.io import atomic_file
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.page import PolicyRow
@@ -37,7 +35,6 @@ from cachezoo.report.gather import Category
 from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables
 from cachezoo.style import settings
-from cachezoo.systems.reuse import carried, carried_plot, goals
 from cachezoo.systems.reuse import results as reuse
 from cachezoo.systems.reuse.metrics import ReuseMetrics
 from cachezoo.systems.reuse.report import carried_figure
@@ -48,6 +45,11 @@ from cachezoo.systems.virtual.metrics import VirtualMetrics
 from cachezoo.systems.workload.metrics import WorkloadMetrics
 from cachezoo.traces.formats import FORMATS
 from cachezoo.view import NONE, Cell, Column, Table, name_cell, percent, points, words
+from lab.carry_over import document as carried
+from lab.carry_over import plot as carried_plot
+from lab.goals import document as goals
+from lab.reconfigure import document as reconfigured
+from lab.reconfigure import plot as changing
 from tests.mutants.mutants import MUTANTS
 
 if TYPE_CHECKING:
@@ -243,13 +245,12 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "admissions": lambda facts: _block(found.beside_table(facts.run.beside_rows())),
         "workload": lambda facts: _block(facts.workload.summary()),
         "carry-over": lambda _: _block(carried_plot.tables(carried.read_carry_over(carried.FILE))[-1]),
-        "reconfigured": lambda _: _block(plot.tables(document.read_reconfigured(document.FILE))[-1]),
+        "reconfigured": lambda _: _block(changing.tables(reconfigured.read_reconfigured(reconfigured.FILE))[-1]),
         "tiers": lambda facts: _block(tiers.goal(facts.run.tiers), tiers.summary_table(facts.run.tiers)),
         "share": lambda facts: _block(*share.sentences(facts.run.share), *share.tables(facts.run.share)[:2]),
         "virtual": lambda facts: _block(virtual.summary_table(facts.virtual)),
     },
     "docs/streams.md": {"results": lambda facts: _block(streams.summary_table(facts.streams))},
-    pages.PAGE.as_posix(): {name: partial(lambda name, _: pages.read_blocks()[name], name) for name in pages.BLOCKS},
 }
 
 

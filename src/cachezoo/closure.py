@@ -18,6 +18,7 @@ everything runs again; a test compares the bytes of a small pipeline with stored
 import ast
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,17 +77,22 @@ class Project:
 
     Attributes:
         root: the project's folder.
+        packages: those whose sources count, by the folder that each is in.
         imports: of each file that was read.
         hashes: of each file that was read.
     """
 
     root: Path
+    packages: Mapping[str, str] = field(default_factory=lambda: {PACKAGE: "src"})
     imports: dict[Path, Imports] = field(default_factory=dict)
     hashes: dict[Path, str] = field(default_factory=dict)
 
     def module_file(self, name: str) -> Path | None:
         """The project's file of a dotted module name, or None for a library's."""
-        path = self.root / "src" / Path(*name.split("."))
+        package, *_ = names = name.split(".")
+        if package not in self.packages:
+            return None
+        path = self.root / self.packages[package] / Path(*names)
         return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
 
     def read(self, file: Path) -> Imports:
@@ -107,8 +113,8 @@ class Project:
 
     def _imports(self, tree: ast.Module) -> Imports:
         names = imported(tree)
-        own = {self.module_file(name) for name in names if name.split(".")[0] == PACKAGE}
-        libraries = {name.split(".")[0] for name in names} - {PACKAGE}
+        own = {self.module_file(name) for name in names}
+        libraries = {name.split(".")[0] for name in names} - set(self.packages)
         return Imports({found for found in own if found is not None}, libraries)
 
     def hash_of(self, file: Path) -> str:

@@ -1,4 +1,4 @@
-"""Readers of what stages write for people: metrics files and the documents of experiments/."""
+"""Readers of what stages write for people: metrics files and the documents of lab/."""
 
 from pathlib import Path
 from typing import TypeVar

@@ -8,17 +8,17 @@ import pytest
 
 from cachezoo.documents import Document
 from cachezoo.errors import CachezooError
-from cachezoo.evaluation.reconfigure.document import read_reconfigured
 from cachezoo.io import dump_json, read_json, write_json
 from cachezoo.metrics.files import present, read, read_category, read_flash
 from cachezoo.metrics.share import read_share
 from cachezoo.metrics.tiers import read_tiers
-from cachezoo.systems.reuse.carried import read_carry_over
-from cachezoo.systems.reuse.goals import read_goals
 from cachezoo.systems.reuse.metrics import read_metrics as read_reuse
 from cachezoo.systems.streams.metrics import read_metrics as read_streams
 from cachezoo.systems.virtual.metrics import read_metrics as read_virtual
 from cachezoo.systems.workload.metrics import read_metrics as read_workload
+from lab.carry_over.document import read_carry_over
+from lab.goals.document import read_goals
+from lab.reconfigure.document import read_reconfigured
 from tests import buying_data, placement_data, split_data, virtual_data
 from tests.metrics_data import (
     flash_metrics,
@@ -128,7 +128,7 @@ def test_what_is_missing_or_damaged_is_named_with_the_command_that_makes_it(tmp_
 
 
 @pytest.mark.parametrize("reader", [read_carry_over, read_goals, read_reconfigured])
-def test_what_lies_in_experiments_is_made_by_make_figures(reader: Reader, tmp_path: Path) -> None:
+def test_what_lies_in_lab_is_made_by_make_figures(reader: Reader, tmp_path: Path) -> None:
     with pytest.raises(CachezooError, match=r"is missing; run `make figures`$"):
         reader(tmp_path / "none.json")
     write_json(tmp_path / "bare.json", {})

@@ -1,0 +1,52 @@
+"""What `make figures` runs: lab's inputs are made, its stages run, its tables are printed, its page written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cachezoo.console import out
+from cachezoo.stage import guarded
+from lab import pages
+from lab.carry_over import document as carried
+from lab.carry_over import plot as carried_plot
+from lab.fios import document as fios
+from lab.goals import document as goals
+from lab.hca import document as hca
+from lab.reconfigure import document, plot
+from lab.virtual import document as virtual
+
+ROOT = Path(__file__).resolve().parents[1]
+INPUTS = ("ingest", "corpus", "evaluate", "evaluate_workload")
+
+
+def main() -> int:
+    """Exit status: 0, or that of what failed."""
+    os.chdir(ROOT)
+    os.environ.setdefault("DVC_SITE_CACHE_DIR", str(ROOT / ".cache/dvc"))
+    for command in (["-m", "dvc", "repro", *INPUTS], ["-m", "dvc", "--cd", "lab", "repro"]):
+        status = subprocess.run([sys.executable, *command], check=False).returncode
+        if status:
+            return status
+    with guarded("figures"):
+        figures, streams, tiers = pages.read_figures(), fios.read_fios(fios.FILE), hca.read_hca(hca.FILE)
+        shared = virtual.read_virtual(virtual.FILE)
+        out().print(
+            *carried_plot.tables(carried.read_carry_over(carried.FILE)),
+            *goals.tables(goals.read_goals(goals.FILE)),
+            *plot.tables(document.read_reconfigured(document.FILE)),
+            *pages.tables(figures),
+            *pages.fios_tables(streams),
+            *pages.hca_tables(tiers),
+            *pages.virtual_tables(shared),
+        )
+        pages.write_page()
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        raise SystemExit(main())
+    except KeyboardInterrupt:
+        sys.stderr.write("figures: interrupted; run the same again to go on\n")
+        raise SystemExit(130) from None

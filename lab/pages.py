@@ -1,0 +1,115 @@
+"""What people are shown of the figures: tables in the terminal, and a page with the claims."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cachezoo import markdown
+from cachezoo.evaluation.results import printed
+from cachezoo.io import atomic_file
+from cachezoo.metrics.files import MAKE, read
+from cachezoo.view import Cell, Column, Table
+from lab.claims.finding import Figure, Finding, shown
+from lab.fios import document as fios
+from lab.fios import plot as fios_plot
+from lab.hca import document as hca
+from lab.hca import plot as hca_plot
+from lab.rcrnn.listed import FIGURES, Listed
+from lab.virtual import document as virtual
+from lab.virtual.tables import tables as tables_of_virtual
+
+if TYPE_CHECKING:
+    from rich.table import Table as Printed
+
+PAGE = Path("lab/results/claims.md")
+HEAD = """# What the papers say, and whether it holds here
+
+Written by `make figures` from the documents beside it and lab/claims/. How each figure is made, and what the verdicts
+mean: [docs/figures.md](../../docs/figures.md).
+"""
+
+
+def read_figures() -> list[tuple[Listed, Figure]]:
+    """Every figure as the stage rcrnn wrote it.
+
+    Raises:
+        CachezooError: one is missing or damaged.
+    """
+    return [(listed, read(listed.file, listed.type, MAKE)) for listed in FIGURES]
+
+
+def findings(figures: Sequence[Figure]) -> Table:
+    """Every claim of every figure and its verdict; how it is at our size only where some claim has it."""
+    sized = any(one.own_size is not None for figure in figures for one in figure.findings)
+    heads = ["figure", "the paper", "held against it", "paper", "here", *["at our size"] * sized, "verdict"]
+    rows = []
+    for figure in figures:
+        for one in figure.findings:
+            own = [Cell(shown(one.own_size, one.unit) if one.own_size is not None else "")] * sized
+            said = [Cell(figure.source), Cell(one.claim), Cell(one.measured), Cell(_bound(one))]
+            rows.append([*said, Cell(one.shown, one.ours), *own, Cell(one.judged)])
+    numeric = {"paper", "here", "at our size"}
+    columns = [Column(one, numeric=one in numeric) for one in heads]
+    return Table("The paper's claims, and whether they hold here", columns, rows)
+
+
+def _bound(one: Finding) -> str:
+    return f"{'≤' if one.at_most else '≥'} {shown(one.bound, one.unit)}"
+
+
+def tables(figures: Sequence[tuple[Listed, Figure]]) -> list["Printed"]:
+    """A table a figure, and the claims."""
+    return [*(printed(listed.table(one)) for listed, one in figures), printed(findings([one for _, one in figures]))]
+
+
+def fios_tables(found: fios.FiosFigure) -> list["Printed"]:
+    """A line a drive, and the claims."""
+    return [printed(fios_plot.table(found)), printed(findings([found]))]
+
+
+def hca_tables(found: hca.HcaFigure) -> list["Printed"]:
+    """A line a run, set-up and size, and the claims."""
+    return [*(printed(table) for table in hca_plot.tables(found)), printed(findings([found]))]
+
+
+def virtual_tables(found: virtual.VirtualFigure) -> list["Printed"]:
+    """A line a size, an application, a workload, a setting and a disk, and the claims."""
+    return [*(printed(table) for table in tables_of_virtual(found)), printed(findings([found]))]
+
+
+def page(figures: Sequence[Figure], others: Mapping[str, Figure]) -> str:
+    """The claims of all papers: a table a paper, below what a reader has to know of its figures.
+
+    Args:
+        figures: RC-RNN's.
+        others: one figure of each other paper, by the paper's name.
+    """
+    parts = [HEAD, "## RC-RNN\n", markdown.table(printed(findings(figures)))]
+    for paper, figure in others.items():
+        parts += [f"## {paper}\n", f"{figure.note}\n", markdown.table(printed(findings([figure])))]
+    return "\n".join(parts)
+
+
+def read_page() -> str:
+    """The page of what the stages wrote.
+
+    Raises:
+        CachezooError: a document is missing or damaged.
+    """
+    others = {
+        "FIOS": fios.read_fios(fios.FILE),
+        "HCA": hca.read_hca(hca.FILE),
+        "The virtual I/O cache": virtual.read_virtual(virtual.FILE),
+    }
+    return page([one for _, one in read_figures()], others)
+
+
+def write_page() -> None:
+    """Write it.
+
+    Raises:
+        CachezooError: a document is missing or damaged, or the page cannot be written.
+    """
+    text = read_page()
+    with atomic_file(PAGE) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,5 @@
+"""Where the figures' files lie."""
+
+from pathlib import Path
+
+FOLDER = Path("lab/results/rcrnn")

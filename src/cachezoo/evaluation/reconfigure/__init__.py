@@ -1,1 +1,0 @@
-"""Caches that change their model when the workload changes, beside those that do not (RC-RNN, Fig. 17)."""

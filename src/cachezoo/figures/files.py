@@ -1,5 +1,0 @@
-"""Where the figures' files lie."""
-
-from pathlib import Path
-
-FOLDER = Path("experiments/rcrnn")

@@ -1,0 +1,267 @@
+"""lab/ is a DVC project of its own, which the pipeline does not see."""
+
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cachezoo.closure import CARRIES, LEFT_OUT, Project, closure
+from cachezoo.systems.streams.cluster import COMBINATIONS
+from cachezoo.systems.workload import fit as workload
+from lab.carry_over.document import FILE, PLOT, read_carry_over, summary_of
+from lab.carry_over.run import Settings
+from lab.fios import document as fios
+from lab.fios import run as fios_run
+from lab.goals import document as goals
+from lab.goals import run as goals_run
+from lab.hca import document as hca
+from lab.hca import run as hca_run
+from lab.hca.paper import WORKLOADS, cells
+from lab.rcrnn import listed, sizes, sizes_run, trained
+from lab.rcrnn.files import FOLDER
+from lab.stages import sources
+from lab.virtual import document as virtual
+from lab.virtual import plot as virtual_plot
+from lab.virtual import run as virtual_run
+from lab.virtual.paper import APPLICATIONS, SIZES_MB
+from lab.virtual.paper import WORKLOADS as MIXED
+from lab.virtual.shared import shared_sizes
+
+ROOT = Path(__file__).resolve().parents[2]
+STAGES = yaml.safe_load((ROOT / "lab/dvc.yaml").read_text())["stages"]
+PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
+MODELS = {kind: f"${{models.{kind}}}" for kind in ("caching", "reuse", "workload")}
+CATEGORIES = PARAMS["data"]["page_categories"]
+# Most files that a stage may hang on, see test_closure.py.
+MOST_FILES = {
+    "carry_over": 150,
+    "goals": 151,
+    "reconfigure": 180,
+    "rcrnn_sizes": 140,
+    "rcrnn_grid": 50,
+    "rcrnn_added": 55,
+    "rcrnn": 160,
+    "fios": 110,
+    "hca": 140,
+    "virtual": 140,
+}
+
+
+def test_the_pipeline_sees_no_stage_of_the_lab(tmp_path, monkeypatch):
+    monkeypatch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path / "cache"))
+    own = tmp_path / "project"
+    own.mkdir()
+    monkeypatch.chdir(own)
+    dvc = [sys.executable, "-m", "dvc"]
+    subprocess.run(["git", "init", "-q"], check=True, timeout=60)
+    subprocess.run([*dvc, "init", "-q"], check=True, timeout=60)
+    Path("dvc.yaml").write_text("stages:\n  one:\n    cmd: echo 1 > one\n    outs: [one]\n")
+    for name in ("dvc.yaml", "stages/carry_over.py", ".dvc/config", "../conf/matrix.yaml"):
+        (own / "lab" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "lab" / name, own / "lab" / name)
+    command = [*dvc, "stage", "list", "--name-only"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split() == ["one"]
+    found = subprocess.run([*dvc, "status"], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "one" in found
+    assert "carry_over" not in found
+    inner = [*dvc, "--cd", "lab", "stage", "list"]
+    found = subprocess.run(inner, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert [line.split()[0] for line in found.splitlines()] == list(STAGES)
+
+
+def outs(stage):
+    return [Path("lab") / name for out in STAGES[stage]["outs"] for name in out]
+
+
+def params(stage):
+    return sorted(STAGES[stage]["params"][0]["../params.yaml"])
+
+
+def inputs(stage):
+    """Of the project's root, with the names of models written out."""
+    found = {dep.removeprefix("../") for dep in STAGES[stage]["deps"] if dep.startswith("../")}
+    for kind, text in MODELS.items():
+        found = {dep.replace(text, PARAMS["model"][kind]["arch"]) for dep in found}
+    return found
+
+
+def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
+    assert params("carry_over") == sorted(Settings.places().values())
+    assert set(STAGES["carry_over"]["deps"]) == {"sources.carry_over.json", "../data/requests", "../data/corpus"}
+    assert outs("carry_over") == [FILE, PLOT]
+    assert params("goals") == sorted(goals_run.Settings.places().values())
+    folders = {f"models/{kind}/reuse/reuse.{PARAMS['model']['reuse']['arch']}" for kind in ("fitted", "trained")}
+    assert inputs("goals") == {"data/requests", "data/corpus"} | folders
+    assert outs("goals") == [goals.FILE]
+    assert params("fios") == sorted(fios_run.Settings.places().values())
+    folders = {
+        str(Path(file).parent) for roles in PARAMS["data"]["cycles"].values() for own in roles.values() for file in own
+    }
+    assert folders == {
+        *(name for name in inputs("fios") if name.startswith("data/requests/")),
+        *(f"data/writes/{name}" for name in ("ledger", "spool")),
+    }
+    assert inputs("fios") >= {"data/writes", "data/corpus"}
+    assert outs("fios") == [fios.FILE, fios.PLOT]
+    assert params("hca") == sorted(hca_run.Settings.places().values())
+    profiles = {f"conf/device/{name}.yaml" for name in (hca_run.MEASURED_ON, hca_run.SIMULATED_ON)}
+    assert inputs("hca") == profiles | {f"data/requests/{name}" for name in hca_run.CATEGORIES}
+    assert outs("hca") == [hca.FILE, hca.TABLES_PLOT, hca.CURVES_PLOT]
+    assert params("virtual") == sorted(virtual_run.Settings.places().values())
+    assert inputs("virtual") == {"data/corpus", *(f"data/requests/{name}" for name in CATEGORIES)}
+    assert outs("virtual") == [virtual.FILE, *virtual_plot.PLOTS]
+    for name, one in STAGES.items():
+        assert one["cmd"] == f"cd .. && exec scripts/python -m lab.stages.{name}"
+
+
+def test_each_stage_depends_on_the_list_of_its_own_sources():
+    lists = sources.LISTS
+    assert set(lists) == set(STAGES) - {"sources"}
+    assert outs("sources") == [Path("lab") / file for file in lists.values()]
+    there = {file.name for file in (ROOT / "lab").glob("[!_.]*") if file.is_dir() or file.suffix == ".py"}
+    assert there - {"notes", "pages.py", "results"} == {
+        dep for dep in STAGES["sources"]["deps"] if not dep.startswith("..") and "sources." not in dep
+    }
+    for name, file in lists.items():
+        assert file == f"sources.{name}.json"
+        assert file in STAGES[name]["deps"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "settings", "file"),
+    [
+        ("rcrnn_sizes", sizes_run.Settings, sizes.FILE),
+        ("rcrnn_grid", workload.Settings, trained.GRID),
+        ("rcrnn_added", workload.Settings, trained.ADDED),
+        ("rcrnn", listed.Settings, None),
+    ],
+)
+def test_a_stage_of_the_figures_names_what_it_reads_and_writes(stage, settings, file):
+    places = settings.places().values()
+    assert params(stage) == sorted(places)
+    if file is not None:
+        assert outs(stage) == [file]
+    traces = {f"data/requests/{name}" for name in CATEGORIES}
+    caching = {f"models/trained/caching/caching.{name}.{PARAMS['model']['caching']['arch']}" for name in CATEGORIES}
+    if stage in ("rcrnn_grid", "rcrnn_added"):
+        assert inputs(stage) == traces
+    if stage == "rcrnn_sizes":
+        assert inputs(stage) == traces | caching | {f"data/responses/{name}" for name in CATEGORIES}
+
+
+def test_the_figures_are_drawn_from_what_the_pipeline_and_the_other_stages_wrote():
+    classifier = f"workload.{PARAMS['model']['workload']['arch']}"
+    models = {classifier, *(f"caching.{name}.{PARAMS['model']['caching']['arch']}" for name in CATEGORIES)}
+    folders = {f"models/{kind}/{name.split('.')[0]}/{name}" for kind in ("fitted", "trained") for name in models}
+    assert inputs("rcrnn") == folders | {"metrics/workload.json", *(f"metrics/page/{name}.json" for name in CATEGORIES)}
+    made = {f"results/{FOLDER.name}/{path.name}" for path in (sizes.FILE, trained.GRID, trained.ADDED)}
+    assert made == {dep for dep in STAGES["rcrnn"]["deps"] if dep.startswith("results")}
+    assert outs("rcrnn") == [path for one in listed.FIGURES for path in (one.file, one.plot)]
+
+
+def test_of_what_is_no_source_claims_alone_can_change_a_stage_s_bytes():
+    project = Project(ROOT, sources.PACKAGES)
+    for stage in sources.LISTS:
+        files = [file.relative_to(ROOT) for file in closure(project, ROOT / f"lab/stages/{stage}.py")]
+        own = {file for file in files if file.parts[0] == "lab" and file.suffix != ".py"}
+        claims = {file.relative_to(ROOT) for file in (ROOT / "lab/claims").glob("*.yaml")}
+        assert own == (claims if stage in ("rcrnn", "fios", "hca", "virtual") else set()), stage
+
+
+@pytest.mark.parametrize("stage", sorted(MOST_FILES))
+def test_a_stage_loads_no_file_of_the_project_that_its_list_lacks(stage):
+    script = f"import runpy, sys; runpy.run_module('lab.stages.{stage}', run_name='stage')"
+    script += "; own = [m for n, m in sys.modules.items() if n.split('.')[0] in ('cachezoo', 'lab')]"
+    script += "; print(*filter(None, (m.__file__ for m in own)))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {Path(name).relative_to(ROOT).as_posix() for name in done.stdout.split()}
+    found = closure(Project(ROOT, sources.PACKAGES), ROOT / f"lab/stages/{stage}.py")
+    files = {file.relative_to(ROOT).as_posix() for file in found}
+    left_out = (CARRIES, *LEFT_OUT)
+    assert {name for name in loaded - files if not any(pattern.fullmatch(name) for pattern in left_out)} == set()
+    assert len(files) <= MOST_FILES[stage]
+
+
+def test_the_stored_table_is_of_train_traces_that_their_fits_have_not_seen():
+    found = read_carry_over(ROOT / FILE)
+    corpus = {key: row for rows in PARAMS["data"]["corpus"].values() for key, row in rows.items()}
+    assert all(corpus[row.trace]["role"] == "train" for row in found.rows if row.trace in corpus)
+    assert found.summary == [summary_of(found.rows, one.split, one.way) for one in found.summary]
+    for row in found.rows:
+        (fold,) = [one for one in found.folds if (one.split, one.left_out) == (row.split, row.left_out)]
+        assert row.trace not in fold.fitted
+        assert fold.split != "program" or not any(key.startswith(f"{row.program}_") for key in fold.fitted)
+
+
+def test_the_stored_goals_are_of_test_traces_alone():
+    found = goals.read_goals(ROOT / goals.FILE)
+    entries = [row for rows in PARAMS["data"]["corpus"].values() for row in rows.items()]
+    roles = {key: row["role"] for key, row in (*PARAMS["data"]["traces"].items(), *entries)}
+    assert {roles[row.trace] for row in found.rows} == {"test"}
+    keys = [(row.protocol, row.trace, row.capacity_fraction) for row in found.rows]
+    assert len(set(keys)) == len(keys)
+    assert {row.protocol for row in found.rows} == set(goals.PROTOCOLS)
+    assert goals.summaries(found.rows) == found.summary
+
+
+def test_the_stored_drives_are_of_all_categories_and_of_traces_that_overwrite():
+    found = fios.read_fios(ROOT / fios.FILE)
+    categories = {case.key for case in found.cases if not case.corpus}
+    assert categories == set(PARAMS["data"]["cycles"])
+    corpus = {key for rows in PARAMS["data"]["corpus"].values() for key in rows}
+    assert {case.key for case in found.cases if case.corpus} <= corpus
+    for case in found.measured:
+        assert {row.policy for row in case.combinations} == set(COMBINATIONS)
+        assert case.row("legacy").of_legacy == 1
+        assert all(row.waf >= case.row("oracle").waf for row in case.combinations)
+
+
+def test_the_stored_hierarchies_are_of_all_set_ups_and_test_traces():
+    found = hca.read_hca(ROOT / hca.FILE)
+    assert {(one.workload, one.system) for one in found.long_runs} == {
+        (name, system) for name in WORKLOADS for system in hca.LONG
+    }
+    for name in WORKLOADS:
+        for system in hca.SIZED:
+            assert set(found.sized(name, system)) == {cell.key for cell in cells(name)}
+    tests = {key for name in hca_run.CATEGORIES for key in PARAMS["data"]["roles"][name]["test"]}
+    assert {one.trace for one in found.points} == tests
+    for one in (*found.long_runs, *found.sized_runs, *found.points):
+        assert one.ram + one.ssd + one.disk == pytest.approx(1)
+
+
+def test_the_stored_virtual_caches_are_of_all_applications_and_hold_what_they_count():
+    found = virtual.read_virtual(ROOT / virtual.FILE)
+    tests = {key for name in CATEGORIES for key in PARAMS["data"]["roles"][name]["test"]}
+    corpus = {key for rows in PARAMS["data"]["corpus"].values() for key in rows}
+    assert found.applications("made") == list(APPLICATIONS)
+    assert set(found.applications("captured")) == tests | corpus
+    for name in (*APPLICATIONS, *tests):
+        assert list(found.profile(name)) == list(SIZES_MB)
+    for name, own in MIXED.items():
+        assert [one.megabytes for one in found.workload(name)] == shared_sizes(len(own))
+    for one in (*found.points, *found.parts, *found.profiles, *found.mixed, *found.swept):
+        assert 0 <= one.plain <= 1 and 0 <= one.hits <= 1 and one.moved >= 0
+    # A page enters a far run before each of its hits there, so that over an LRU queue nothing is saved; a new mapping
+    # may find a few pages in the cache already.
+    assert all(one.more >= -1e-3 for one in found.profiles)
+    assert all(0 <= one.demand <= one.busy <= 1 for one in found.disk)
+
+
+def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
+    main = runpy.run_module("lab")["main"]
+    asked = []
+
+    def run(command, check):
+        asked.append(command[1:])
+        return subprocess.CompletedProcess(command, len(asked) - 1 and 3)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.chdir(ROOT)
+    assert main() == 3
+    targets = ["ingest", "corpus", "evaluate", "evaluate_workload"]
+    assert asked == [["-m", "dvc", "repro", *targets], ["-m", "dvc", "--cd", "lab", "repro"]]

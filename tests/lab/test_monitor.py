@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachezoo.errors import ConfigError
+from cachezoo.serving.requests import batch_of
+from cachezoo.systems.caching.switching import ALL_ENTER, ALL_PASS
+from cachezoo.systems.workload.serve import WorkloadServing
+from lab.reconfigure.monitor import delays, loading_plan, monitor_plan, watch
+from lab.reconfigure.streams import Phase
+from tests.lab.changing_data import CLASSES, VOTE_WINDOWS, WINDOW, monitor, stream
+
+VOTE = WINDOW * VOTE_WINDOWS
+SAID = [-1, -1, 0, -2, -2, 1, 1, -2, 0]
+CODES = st.lists(st.integers(-2, 2), max_size=40)
+
+
+def codes(values):
+    return np.array(values, np.int32)
+
+
+def test_unknown_keeps_the_model_or_lets_everything_enter():
+    kept = monitor_plan(codes(SAID), "keep")
+    assert kept.tolist() == [ALL_ENTER, ALL_ENTER, 0, 0, 0, 1, 1, 1, 0]
+    none = monitor_plan(codes(SAID), "no_model")
+    assert none.tolist() == [ALL_ENTER, ALL_ENTER, 0, ALL_ENTER, ALL_ENTER, 1, 1, ALL_ENTER, 0]
+    assert monitor_plan(codes([-2, -2, 1]), "keep").tolist() == [ALL_ENTER, ALL_ENTER, 1]
+    assert kept.dtype == none.dtype == np.int32
+    with pytest.raises(ConfigError, match="unknown guess: use one of keep, no_model"):
+        monitor_plan(codes(SAID), "guess")
+
+
+@given(CODES)
+def test_who_decides_while_unknown_is_who_did_before(values):
+    last, want = ALL_ENTER, []
+    for value in values:
+        last = ALL_ENTER if value == -1 else last if value == -2 else value
+        want.append(last)
+    assert monitor_plan(codes(values), "keep").tolist() == want
+
+
+def naive_loading(plan, times, load_us):
+    out, held, loading, ready = [], None, None, 0
+    for who, now in zip(plan, times, strict=True):
+        if who != loading:
+            loading = None
+        if who >= 0 and who != held and loading is None:
+            held, loading, ready = None, who, now + load_us
+        if loading is not None and now >= ready:
+            held, loading = who, None
+        out.append(ALL_PASS if loading is not None else who)
+    return out
+
+
+@given(CODES.map(lambda values: [max(value, -1) for value in values]), st.integers(0, 30), st.integers(0, 9))
+def test_a_model_is_loaded_before_it_decides(values, load_us, seed):
+    times = np.cumsum(np.random.default_rng(seed).integers(0, 8, len(values)))
+    found = loading_plan(codes(values), times, load_us)
+    assert found.tolist() == naive_loading(values, times.tolist(), load_us)
+
+
+def test_loading_by_hand():
+    plan, times = codes([-1, 0, 0, 0, -1, 0, 1, 1, 0, 0]), np.arange(10) * 10
+    found = loading_plan(plan, times, 20)
+    # The first stays in memory while nobody decides; the second is not there in time, but has taken its place.
+    assert found.tolist() == [-1, -2, -2, 0, -1, 0, -2, -2, -2, -2]
+    assert loading_plan(plan, times, 0).tolist() == plan.tolist()
+    assert plan.tolist() == [-1, 0, 0, 0, -1, 0, 1, 1, 0, 0]
+    with pytest.raises(ConfigError, match="load_us -1: a model takes 0 µs or more to load"):
+        loading_plan(plan, times, -1)
+
+
+def test_delays_are_counted_from_each_change_to_the_next():
+    phases = [Phase("a", "a", 0, 3), Phase("b", "b", 3, 6), Phase("a", "a", 6, 9), Phase("b", "b", 9, 12)]
+    truth = codes([0] * 3 + [1] * 3 + [0] * 3 + [1] * 3)
+    assert delays(codes([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0]), phases, truth) == [2, None, 0]
+    assert delays(truth, phases, truth) == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("switch_votes", "requests"), [(1, 300), (2, 300), (3, 300), (2, 310)])
+def test_the_monitor_switches_after_so_many_votes(switch_votes, requests):
+    made = stream(requests, 2)
+    truth = made.codes(CLASSES)
+    seen = watch(monitor(switch_votes), batch_of(made.trace), truth)
+    assert seen.votes == len(truth) // VOTE
+    assert (seen.wrong, seen.unknown) == (0, 0)
+    assert (seen.in_force[:VOTE] == -1).all() and (seen.in_force[VOTE:] >= 0).all()
+    plan = monitor_plan(seen.in_force, "keep")
+    found = delays(plan, made.phases, truth)
+    assert len(found) == 3
+    if requests % VOTE == 0:
+        assert found == [switch_votes * VOTE] * 3
+    # A change within a vote is counted from that vote on only where the new workload issued most of it.
+    assert all((switch_votes - 0.5) * VOTE <= delay <= (switch_votes + 0.5) * VOTE for delay in found)
+
+
+def test_wrong_votes_are_for_a_category_that_issued_less_of_them():
+    made = stream(300)
+    truth = made.codes(CLASSES)
+    swapped = watch(monitor(), batch_of(made.trace), 1 - truth)
+    assert (swapped.votes, swapped.wrong, swapped.unknown) == (20, 20, 0)
+    truth[: VOTE // 3] = 1
+    assert watch(monitor(), batch_of(made.trace), truth).wrong == 0
+    truth[: VOTE - VOTE // 3] = 1
+    assert watch(monitor(), batch_of(made.trace), truth).wrong == 1
+
+
+def test_unknown_votes_are_not_wrong_ones():
+    made, own = stream(300), monitor()
+    inputs = 2 * len(own._features)
+    whitening = [[0.0] * place + [1.0] for place in range(inputs)]
+    known = {"known": [{"trace": "far", "mean": [9.0] * inputs, "whitening": whitening}]}
+    strange = WorkloadServing(
+        own._features,
+        {"classes": list(CLASSES), "window": WINDOW, "clip": 6.0, "vote_windows": VOTE_WINDOWS, "switch_votes": 1,
+         "unknown_above": {"window": 1.0, "vote": 1.0}},
+        known, {"page_bytes": 4096}, own._infer,
+    )  # fmt: skip
+    seen = watch(strange, batch_of(made.trace), made.codes(CLASSES))
+    assert (seen.votes, seen.wrong, seen.unknown) == (20, 0, 20)
+    assert (monitor_plan(seen.in_force, "keep") == ALL_ENTER).all()
