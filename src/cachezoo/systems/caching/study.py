@@ -4,16 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import read_trained
 from cachezoo.params import traces_of
 from cachezoo.systems.base import Studied
 from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.systems.caching.fit import fit_caching, model_id
 from cachezoo.systems.caching.judge import judge_caching
+from cachezoo.systems.studied import warm_hit_ratio
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_pages, read_trace
-from cachezoo.traces.warmup import auto_warmup
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -33,7 +32,7 @@ def tests(params: "Params", category: str) -> dict[str, float]:
         trace, pages = read_trace(path), read_pages(path)
         capacity = capacity_pages(params.policy.manager.capacity, pages.n_pages)
         outcome = evaluate_caching(folder, trace, pages, capacity).outcomes.outcome
-        found[key] = float((outcome[auto_warmup(pages, capacity) :] == HIT).mean())
+        found[key] = warm_hit_ratio(outcome, pages, capacity)
     return found
 
 
