@@ -1,14 +1,17 @@
 """`cachezoo study` on the tiny pipeline: killed and gone on with, the same bytes again, every system."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from cachezoo import paths
@@ -16,12 +19,13 @@ from cachezoo.config.load import load_params
 from cachezoo.errors import TrainingError
 from cachezoo.io import read_json
 from cachezoo.models.trained import read_trained
+from cachezoo.study.run import FILE
+from cachezoo.study.training import FITS, STUDIES
 from cachezoo.systems.base import studied_of
 from cachezoo.systems.registry import SYSTEMS
 from tests.e2e.workspace import ROOT
 
 pytestmark = pytest.mark.slow(seconds=300)
-STUDIES = Path(".cache/study")
 LEFT_OUT = ("mlflow*", ".dvc", ".cache", "report", "bundles")
 
 
@@ -51,26 +55,32 @@ def finish(project: Path, *words: str) -> str:
     return out
 
 
-def done(project: Path) -> dict[str, int]:
-    """When each training that has come to its end did."""
-    return {path.parent.name: path.stat().st_mtime_ns for path in (project / STUDIES).glob("*/done.json")}
+def done(project: Path, system: str) -> set[str]:
+    """Names of the trainings of a system that have come to their end."""
+    text = (
+        "SELECT value_json FROM trial_user_attributes JOIN trials USING (trial_id) JOIN studies USING (study_id) "
+        "WHERE key = 'key' AND study_name = ?"
+    )
+    if not (project / FILE).exists():
+        return set()
+    with contextlib.closing(sqlite3.connect(project / FILE)) as file, contextlib.suppress(sqlite3.OperationalError):
+        return {row[0] for row in file.execute(text, (system,))}
+    return set()
 
 
-def judged(project: Path) -> int:
-    return sum(name.endswith(("-choosing", "-judged", "-whole")) for name in done(project))
+def fits(project: Path) -> dict[str, int]:
+    """When each fit that has come to its end began to be kept."""
+    return {path.name: path.stat().st_ino for path in (project / FITS).glob("[0-9a-f]*")}
 
 
-def running(project: Path) -> list[str]:
-    """Trainings of the project that run."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = place.read_bytes().split(b"\0")
-        except OSError:  # it has ended by now
-            continue
-        if b"cachezoo.study.training" in words and any(str(project).encode() in word for word in words):
-            found.append(place.parent.name)
-    return found
+def stop(process: subprocess.Popen[str], how: signal.Signals) -> str:
+    """End a study and see that its processes end with it; what it said."""
+    trainings = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    assert trainings and not psutil.wait_procs(trainings, timeout=30)[1]
+    assert process.returncode not in (0, None) and "Traceback" not in err
+    return err
 
 
 def wait_for(condition, seconds: float = 300) -> None:
@@ -85,27 +95,23 @@ def test_a_killed_study_goes_on_and_gives_the_bytes_of_one_that_was_not(project:
     asked = ("--category", "alpha", "--seeds", "2", "--out", "o.json")
     words = (*asked, "--set", "fit.caching.max_epochs=1,2", "--jobs", "1")
     for ending in (signal.SIGKILL, signal.SIGINT):
-        before = set(done(project))
+        before = len(done(project, "caching"))
         process = start(project, *words)
-        wait_for(lambda before=before: len(done(project)) > len(before) and running(project))
-        process.send_signal(ending)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode not in (0, None)
-        assert "Traceback" not in err
-        wait_for(lambda: not running(project), 30)
+        wait_for(lambda before=before: len(done(project, "caching")) > before)
+        err = stop(process, ending)
     # The last one was Ctrl-C.
     assert process.returncode == 130 and err.splitlines()[-1] == (
-        f"cachezoo: interrupted; {judged(project)} of 4 trainings are done and kept in .cache/study: "
+        f"cachezoo: interrupted; {len(done(project, 'caching'))} of 4 trainings are done and kept in .cache/study: "
         "the same command goes on from there"
     )
-    kept = done(project)
+    kept = fits(project)
     assert kept and not (project / "o.json").exists()
     finish(project, *words)
-    assert {name: when for name, when in done(project).items() if name in kept} == kept
-    assert len(done(project)) == 8
-    first, ended = (project / "o.json").read_bytes(), done(project)
+    ended = fits(project)
+    assert kept.items() <= ended.items() and len(ended) == len(done(project, "caching")) == 4
+    first = (project / "o.json").read_bytes()
     finish(project, *words)
-    assert (project / "o.json").read_bytes() == first and done(project) == ended
+    assert (project / "o.json").read_bytes() == first and fits(project) == ended
 
     shutil.rmtree(project / STUDIES)
     finish(project, *asked, "--jobs", "2")
@@ -114,7 +120,7 @@ def test_a_killed_study_goes_on_and_gives_the_bytes_of_one_that_was_not(project:
     assert {**rows[0], "set": {}, "setting": "params.yaml"} == alone
     name = "caching.alpha.lstm_small"
     shipped = (made.folder / paths.trained(name) / "weights.safetensors").read_bytes()
-    files = (project / STUDIES).glob(f"*/{paths.trained(name)}/weights.safetensors")
+    files = (project / FITS).glob(f"*/{paths.trained(name)}/weights.safetensors")
     trained = [path.read_bytes() for path in files]
     assert shipped in trained and len(set(trained)) == 2
     metrics = read_json(made.folder / "metrics/page/alpha.json")["traces"]["alpha_test"]
@@ -177,17 +183,15 @@ def test_a_search_that_was_killed_goes_on_with_the_same_trials_and_fresh_seeds_c
     words = ("--system", "admission", "--category", "gamma", "--seeds", "2", "--optimize", "--trials", "3")
     words += ("--trial-seeds", "1", "--set", "model.admission.learning_rate=0.01..0.3:log")
     process = start(project, *words)
-    before = judged(project)
-    wait_for(lambda: judged(project) > before + 1)
-    process.kill()
-    process.communicate(timeout=60)
-    wait_for(lambda: not running(project), 30)
-    kept = done(project)
+    before = len(done(project, "admission"))
+    wait_for(lambda: len(done(project, "admission")) > before + 1)
+    stop(process, signal.SIGKILL)
+    kept = fits(project)
     finish(project, *words, "--out", "s.json", "--plot", "s.png", "--track")
-    assert kept.items() <= done(project).items() and (project / "s.png").stat().st_size > 10_000
-    first, ended = (project / "s.json").read_bytes(), done(project)
+    assert kept.items() <= fits(project).items() and (project / "s.png").stat().st_size > 10_000
+    first, ended = (project / "s.json").read_bytes(), fits(project)
     said = finish(project, *words, "--out", "s.json")
-    assert (project / "s.json").read_bytes() == first and done(project) == ended
+    assert (project / "s.json").read_bytes() == first and fits(project) == ended
 
     found = json.loads(first)
     search, rows = found["search"], found["categories"]["gamma"]

@@ -1,4 +1,4 @@
-"""The environment of stages and of a study's trainings: there before numpy and torch are loaded, and heeded by them."""
+"""The environment of stages: there before numpy and torch are loaded, and heeded by them."""
 
 import json
 import os
@@ -13,8 +13,6 @@ import yaml
 
 from cachezoo import pinned
 from cachezoo.pinned import PINNED
-from cachezoo.study import run
-from cachezoo.study.run import Training
 
 ROOT = Path(__file__).resolve().parents[2]
 # As the first line of a stage's script could.
@@ -75,11 +73,3 @@ def test_dvc_starts_every_stage_in_it():
     commands = {name: stage.get("do", stage)["cmd"] for name, stage in stages.items()}
     own = "exec scripts/python pipelines/"
     assert {name for name, command in commands.items() if not command.startswith(own)} == set()
-
-
-def test_a_training_of_a_study_starts_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    begun: list[dict[str, str]] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda *_, env, **__: begun.append(env))
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    run._start(tmp_path, Training(tmp_path / "one", {}, {}, {}, "fit of one"))
-    assert begun == [os.environ | PINNED]

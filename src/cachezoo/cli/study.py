@@ -141,9 +141,9 @@ def _show(root: Path, found: dict[str, Any], out: Path | None, plot: Path | None
 
         draw_study(found, plot)
     if track:
-        from cachezoo.tracking.study import log_study
+        from cachezoo.tracking.sync import track_study
 
-        log_study(root, found)
+        track_study(root, found)
     _print(found, tables(found), list(advice(found)), out, as_json)
 
 

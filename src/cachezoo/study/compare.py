@@ -8,6 +8,7 @@ from pydantic import BaseModel, TypeAdapter, model_validator
 
 from cachezoo.errors import ConfigError
 from cachezoo.io import read_json
+from cachezoo.study.grid import differing
 from cachezoo.study.paired import difference, verdict
 from cachezoo.study.tables import span
 from cachezoo.yaml_file import checked
@@ -115,24 +116,9 @@ def compare(first: Path, second: Path) -> dict[str, Any]:
         "lower_is_better": {"choosing": one.lower_is_better, "judging": one.judging_lower_is_better},
         "figures": {"choosing": one.choosing, "judging": one.judging, "test": one.tests},
         "seeds": [[own.seed, own.seeds] for own in studies],
-        "differ": {part: _differ(getattr(one.made_from, part), getattr(other.made_from, part)) for part in PARTS},
+        "differ": {part: differing(getattr(one.made_from, part), getattr(other.made_from, part)) for part in PARTS},
         "categories": {name: _category(one, other, name) for name in shared},
     }
-
-
-def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Entries that differ, each with both values; None where one has none."""
-    flat, second = dict(_flat("", one)), dict(_flat("", other))
-    keys = [*flat, *(key for key in second if key not in flat)]
-    return {key: [flat.get(key), second.get(key)] for key in sorted(keys) if flat.get(key) != second.get(key)}
-
-
-def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any value
-    if isinstance(value, Mapping) and value:
-        for key, own in value.items():
-            yield from _flat(f"{path}.{key}" if path else str(key), own)
-    else:
-        yield path, value
 
 
 def _category(one: StudyFile, other: StudyFile, name: str) -> dict[str, Any]:

@@ -1,74 +1,94 @@
-"""What a training hangs on, as dvc.yaml says: values of params.yaml, files, sources, libraries; and a name for it."""
+"""What the trainings of a system depend on, as pipelines/ and dvc.yaml say, and names made from that."""
 
 import hashlib
 import runpy
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from cachezoo.closure import Project, sources_of
 from cachezoo.config.schema import Params
 from cachezoo.errors import ConfigError
 from cachezoo.io import dump_json, sha256_file
-from cachezoo.kept import Each
+from cachezoo.kept import Each, Job
+from cachezoo.study.grid import Setting
+from cachezoo.systems.base import System
 from cachezoo.yaml_file import read_yaml
 
 SOURCES = "data/sources/"
+# What is asked of a trained model: the figure that may choose; with the verdict's; with those of the test traces too.
+CHOOSING, JUDGED, WHOLE = "choosing", "judged", "whole"
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A stage for one category, or for all.
+class Training:
+    """The fit of a setting with one seed, and its judging.
 
     Attributes:
-        script: its file of pipelines/.
-        deps: files and folders that it reads, its list of sources left out.
-        params: dotted paths of the values that it reads.
-        outs: what it writes.
+        key: made from all that its figures depend on.
+        fit: made from all that its weights depend on.
+        title: for people.
+        category: empty for a system of all.
+        tree: its params.yaml, as plain values.
+        reads: models of the project that it reads.
+        model: name of the trained model.
+        depth: what is asked of that.
     """
 
-    script: str
-    deps: tuple[str, ...]
-    params: tuple[str, ...]
-    outs: tuple[str, ...]
+    key: str
+    fit: str
+    title: str
+    category: str
+    tree: Mapping[str, Any]
+    reads: tuple[str, ...]
+    model: str
+    depth: str
 
 
 class Pipeline:
-    """The stages of a project: pipelines/ says what their jobs read and write, dvc.yaml what comes before them."""
+    """The fit and the judge of a system in a project, and the stages before them."""
 
-    def __init__(self, root: Path) -> None:
-        """Read dvc.yaml.
+    def __init__(self, root: Path, system: System) -> None:
+        """Read dvc.yaml and the scripts of the two stages.
 
         Raises:
-            ConfigError: it is missing or no YAML.
+            ConfigError: dvc.yaml is missing or no YAML.
         """
-        self.root = root
+        self.root, self.system = root.resolve(), system
         self._stages: dict[str, Any] = read_yaml(root / "dvc.yaml")["stages"]
-        self._project = Project(root)
-        self._each: dict[str, Each] = {}
+        self._project = Project(self.root)
+        self._scripts = [self.root / f"pipelines/{step}_{system.id}.py" for step in ("fit", "judge")]
+        self._each: list[Each] = [runpy.run_path(str(own), run_name=own.stem)["EACH"] for own in self._scripts]
 
-    def stage(self, name: str, category: str, params: Params) -> Stage:
-        """A stage's job for one category, or its only job.
+    def jobs(self, category: str, params: Params) -> list[Job]:
+        """The fit and the judge of a category; an empty name for a system of all."""
+        return [own.job(script.stem, category, params) for script, own in zip(self._scripts, self._each, strict=True)]
+
+    def check(self, category: str, setting: Setting) -> None:
+        """Refuse a setting that the fit and the judge do not read, or that what they read was made with.
 
         Raises:
-            ConfigError: there is no such stage.
+            ConfigError: the key is named.
         """
-        if name not in self._stages:
-            message = f"{self.root / 'dvc.yaml'}: has no stage {name}, which a study runs"
-            raise ConfigError(message)
-        script = str(self._stages[name]["cmd"]).split()[-1]
-        if name not in self._each:
-            self._each[name] = runpy.run_path(str(self.root / script), run_name=name)["EACH"]
-        job = self._each[name].job(name, category, params)
-        deps, outs = (tuple(map(str, files)) for files in (job.reads, job.writes))
-        return Stage(script, deps, tuple(job.values), outs)
+        jobs = self.jobs(category, setting.params)
+        read, before = {path for job in jobs for path in job.values}, self._upstream(jobs)
+        for path in sorted(setting.changed):
+            if _within(path, before):
+                message = f"--set {path}: earlier stages read it too; change it in conf/ and run `make repro`"
+                raise ConfigError(message)
+            if not _within(path, read) or path == "seed":
+                id_ = self.system.id
+                message = f"--set {path}: neither fit nor judge of {id_} takes it; a study changes what they do"
+                raise ConfigError(message)
 
-    def upstream(self, *stages: Stage) -> set[str]:
-        """Paths of params.yaml that earlier stages read for what these stages read of others."""
-        own, found = {out for stage in stages for out in stage.outs}, set()
-        todo, seen = [dep for stage in stages for dep in stage.deps if dep not in own], set()
+    def _upstream(self, jobs: Sequence[Job]) -> set[str]:
+        """Paths of params.yaml that earlier stages read for what these jobs read of others."""
+        own, found = {str(path) for job in jobs for path in job.writes}, set()
+        todo, seen = [str(path) for job in jobs for path in job.reads if str(path) not in own], set()
         while todo:
             dep = todo.pop()
             for name, stage in self._stages.items():
@@ -78,44 +98,54 @@ class Pipeline:
                     todo += [path for path in stage["deps"] if not path.startswith(SOURCES)]
         return found
 
-    def sources(self, stage: Stage) -> dict[str, dict[str, str]]:
-        """The sources that a stage runs, and its libraries; see `cachezoo.closure.sources_of`."""
-        return sources_of(self._project, self.root / stage.script)
-
-    def key(self, stage: Stage, params: Params, inputs: Mapping[str, str], figures: Path | None = None) -> str:
-        """A name for what a training hangs on.
+    def made_from(self, categories: Sequence[str], params: Params) -> dict[str, dict[str, Any]]:
+        """What two studies can differ in besides what was asked: values of params.yaml, data, sources, libraries.
 
         Args:
-            stage: its stage.
-            params: its settings.
-            inputs: of what it reads, by path; see `inputs`.
-            figures: a module whose sources count too.
+            categories: those studied.
+            params: params.yaml as it is.
         """
-        tree = params.model_dump(mode="json")
-        scripts = [self.root / stage.script, *([self.root / figures] if figures else [])]
-        said = {
-            "values": {path: value_at(tree, path) for path in stage.params},
-            "inputs": dict(inputs),
-            "sources": [sources_of(self._project, script) for script in scripts],
-        }
-        return hashlib.sha256(dump_json(said).encode()).hexdigest()[:24]
+        found: dict[str, dict[str, Any]] = {"params": {}, "data": {}, "sources": {}, "libraries": {}}
+        for script in self._scripts:
+            sources = sources_of(self._project, script)
+            found["sources"] |= sources["files"]
+            found["libraries"] |= sources["libraries"]
+        for category in categories:
+            jobs = self.jobs(category, params)
+            for job in jobs:
+                found["params"] |= {path: value for path, value in _values(job).items() if path != "seed"}
+                found["data"] |= self._inputs(job, jobs[0].writes)
+        return {part: dict(sorted(values.items())) for part, values in found.items()}
 
-    def inputs(self, stage: Stage, given: Mapping[str, str]) -> dict[str, str]:
-        """The sha256 of every file that a stage reads, by path.
-
-        Args:
-            stage: the stage.
-            given: names of what other trainings of the study make, by path, in place of the files.
+    def training(self, category: str, setting: Setting, seed: int, depth: str) -> Training:
+        """A setting's training with a seed, counted from that of params.yaml.
 
         Raises:
-            ConfigError: a file or folder is missing.
+            ConfigError: an earlier stage's output is missing.
         """
-        found = {}
-        for dep in stage.deps:
-            if dep in given:
-                found[dep] = given[dep]
-                continue
+        params = setting.params.model_copy(update={"seed": setting.params.seed + seed})
+        fit, judge = self.jobs(category, params)
+        figures = self.root / "src/cachezoo/systems" / self.system.id / "study.py"
+        made = self._key(fit, [self._scripts[0]], ())
+        key = self._key(judge, [self._scripts[1], figures], fit.writes, made, depth)
+        reads = {str(path) for job in (fit, judge) for path in job.reads if path not in fit.writes}
+        models = tuple(sorted(path for path in reads if path.startswith("models/")))
+        title = f"{category or self.system.id}, {setting.name}, seed {seed}"
+        tree = params.model_dump(mode="json")
+        return Training(key, made, title, category, tree, models, fit.writes[0].name, depth)
+
+    def _key(self, job: Job, scripts: Sequence[Path], made: Collection[Path], *more: str) -> str:
+        sources = [sources_of(self._project, script) for script in scripts]
+        said = {"values": _values(job), "inputs": self._inputs(job, made), "sources": sources, "more": more}
+        return hashlib.sha256(dump_json(said).encode()).hexdigest()[:24]
+
+    def _inputs(self, job: Job, made: Collection[Path]) -> dict[str, str]:
+        """The sha256 of every file that a job reads, by path, but for what the study makes itself."""
+        found: dict[str, str] = {}
+        for dep in job.reads:
             path = self.root / dep
+            if dep in made:
+                continue
             if not path.exists():
                 message = f"{path}: is not there; run `make repro`, whose outputs a study reads"
                 raise ConfigError(message)
@@ -129,6 +159,11 @@ def _sha256(path: Path) -> str:
     return sha256_file(path)
 
 
+def _values(job: Job) -> dict[str, Any]:
+    found: dict[str, Any] = to_jsonable_python(job.values)
+    return found
+
+
 def _outs(stage: Mapping[str, Any]) -> Iterator[str]:
     for out in [*stage.get("outs", ()), *stage.get("metrics", ())]:
         yield next(iter(out)) if isinstance(out, dict) else out
@@ -139,14 +174,6 @@ def _overlap(one: str, other: str) -> bool:
     return any(f"{path}/".startswith(f"{folder}/") for path, folder in ((one, other), (other, one)))
 
 
-def value_at(tree: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any value
-    """A value of params.yaml by its dotted path; None where there is none."""
-    value: Any = tree
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
-
-
-def within(path: str, others: set[str]) -> bool:
+def _within(path: str, others: set[str]) -> bool:
     """Whether a dotted path is one of others, or in it."""
-    return any(path == other or path.startswith(f"{other}.") for other in others)
+    return any(f"{path}.".startswith(f"{other}.") for other in others)

@@ -1,10 +1,11 @@
 """The settings of a study: a grid of values of keys of params.yaml, or of groups of conf/."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from cachezoo import paths
 from cachezoo.config.compose import compose
@@ -97,11 +98,12 @@ class Settings:
         changes = [f"{key}={value}" for key, value in values.items() if key not in groups]
         text = compose(self._conf, models, [*others, *changes])
         params = validate_params(parsed(text, "conf"), " ".join(changes) or "conf")
-        return Setting(values, params, frozenset(_changed("", self.tree, params.model_dump(mode="json"))))
+        return Setting(values, params, frozenset(differing(self.tree, params.model_dump(mode="json"))))
 
     def _check_key(self, key: str) -> None:
         """Refuse a key that params.yaml lacks, before Hydra advises to add it."""
-        known = _paths("", self.tree)
+        leaves = [path.split(".") for path, _ in flat(self.tree)]
+        known = list(dict.fromkeys(".".join(parts[: k + 1]) for parts in leaves for k in range(len(parts))))
         if key in known:
             return
         last = {path.rpartition(".")[2] for path in known}
@@ -147,18 +149,17 @@ def grid(root: Path, texts: Sequence[str]) -> list[Setting]:
     return [settings.of(cell) for cell in cells]
 
 
-def _changed(path: str, before: object, after: object) -> list[str]:
-    """Dotted paths of the values that differ."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        keys = [*before, *(key for key in after if key not in before)]
-        inside = [(f"{path}.{key}" if path else str(key), before.get(key), after.get(key)) for key in keys]
-        return [found for one in inside for found in _changed(*one)]
-    return [] if before == after else [path]
+def flat(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a tree by dotted path."""
+    if isinstance(value, Mapping) and value:
+        for key, own in value.items():
+            yield from flat(own, f"{path}.{key}" if path else str(key))
+    elif path:
+        yield path, value
 
 
-def _paths(path: str, tree: object) -> list[str]:
-    """Dotted paths of all keys of params.yaml, those of tables included."""
-    if not isinstance(tree, Mapping):
-        return [path]
-    inside = [found for key, value in tree.items() for found in _paths(f"{path}.{key}" if path else str(key), value)]
-    return [path, *inside] if path else inside
+def differing(one: object, other: object) -> dict[str, list[Any]]:
+    """The values of two trees that differ, by dotted path; None where one has none."""
+    first, second = dict(flat(one)), dict(flat(other))
+    keys = sorted({*first, *second})
+    return {key: [first.get(key), second.get(key)] for key in keys if first.get(key) != second.get(key)}

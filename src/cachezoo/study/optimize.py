@@ -1,33 +1,30 @@
-"""A search for a setting: Optuna proposes, trainings answer, and seeds that the search never saw have the say.
+"""A search for a setting: Optuna proposes, trainings answer, and seeds that the search never saw decide.
 
 Trials are trained with few seeds. The best few of them then get the seeds that the other settings of a study get, and
 the best mean of these chooses. What was chosen among many for its figure owes some of it to luck, so that figure is
 never the result: the chosen setting and that of params.yaml are trained anew, with seeds that no trial had.
 
 The proposals are Optuna's tree-structured Parzen estimator (Bergstra et al., "Algorithms for hyper-parameter
-optimization", NeurIPS 2011), with a seed made from what is asked. Nothing of Optuna's is stored: a study that goes on
-asks for the same trials again, and takes their answers from the trainings that are done.
+optimization", NeurIPS 2011), with a seed made from what is asked. A study that goes on proposes the same trials again,
+and takes their answers from the trainings that are done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from statistics import fmean
+from typing import Any
 
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.seeds import derive_seed
+from cachezoo.study.depends import CHOOSING, JUDGED, WHOLE, Pipeline
 from cachezoo.study.grid import Setting, Settings
 from cachezoo.study.paired import difference
-from cachezoo.study.run import Planner, Runs, check_keys, check_seeds, runs, studied_categories, studied_system
+from cachezoo.study.run import runs
 from cachezoo.study.space import Axis, corners, drawn, here, space
-from cachezoo.study.summary import Cell, summary
-from cachezoo.study.training import CHOOSING, JUDGED, WHOLE
-from cachezoo.systems.base import System, studied_of
-
-if TYPE_CHECKING:
-    import optuna
+from cachezoo.study.study import check_seeds, studied_categories, studied_system
+from cachezoo.study.summary import summary
+from cachezoo.systems.base import studied_of
 
 # Trials drawn at random before the estimator has enough to learn from; then those that are proposed at once.
 STARTUP, ROUND = 10, 2
@@ -87,7 +84,7 @@ class Trial:
     def mean(self) -> float | None:
         """Over the seeds; None where one of them did not train, for then the setting is not to be relied on."""
         values = [value for value in self.each if value is not None]
-        return float(np.mean(values)) if len(values) == len(self.each) else None
+        return fmean(values) if len(values) == len(self.each) else None
 
     def said(self) -> dict[str, Any]:
         """As plain values."""
@@ -97,7 +94,7 @@ class Trial:
         }  # fmt: skip
 
 
-Answer = Callable[[Sequence[Setting]], list[tuple[float | None, ...]]]
+Answer = Callable[[Sequence[Setting]], Sequence[tuple[float | None, ...]]]
 
 
 def optimize(
@@ -123,32 +120,40 @@ def optimize(
     """
     budget.check()
     known, settings = studied_system(system), Settings(root)
-    axes, planner = space(settings, texts, budget.trials), Planner(root, known)
-    category = _category(known, categories, settings)
+    axes, pipeline = space(settings, texts, budget.trials), Pipeline(root, known)
+    names = studied_categories(known, categories, settings.params)
+    if len(names) > 1:
+        message = f"--optimize: searches for one category at a time; give --category with one of {', '.join(names)}"
+        raise ConfigError(message)
     for corner in corners(settings, axes):
-        check_keys(planner.pipeline, known, category, corner)
-    with runs(root.resolve(), jobs, budget.trainings) as running:
-        search = _Search(settings, known, planner, category, running)
-        seed = derive_seed(settings.params.seed, "study", system, category, *texts)
-        trials = propose(
-            axes, settings, budget.trials, seed, search.answers(budget.trial_seeds), studied_of(known).lower_is_better
-        )
-        kept = search.best(trials, budget.seeds)
-        found = search.final(kept[0], budget.seeds)
+        pipeline.check(names[0], corner)
+    lower, seeds = studied_of(known).lower_is_better, budget.seeds
+    seed = derive_seed(settings.params.seed, "study", system, names[0], *texts)
+    with runs(pipeline, jobs, budget.trainings) as running:
+
+        def answer(asked: Sequence[Setting], each: int = budget.trial_seeds) -> list[tuple[float | None, ...]]:
+            cells = running.cells([(names[0], one, CHOOSING) for one in asked], range(each))
+            return [tuple(one.get("choosing") for one in cell.found) for cell in cells]
+
+        trials = propose(axes, settings, budget.trials, seed, answer, lower)
+        few = _best(trials, lower)[:KEEP]
+        running.skip((min(KEEP, len(trials)) - len(few)) * seeds)
+        answers = answer([trial.setting for trial in few], seeds)
+        kept = _best([Trial(one.number, one.setting, each) for one, each in zip(few, answers, strict=True)], lower)
+        if not kept:
+            message = "--optimize: no setting trained with all its seeds; give ranges in which trainings do not diverge"
+            raise CachezooError(message)
+        asked = [(Setting({}, settings.params, frozenset()), WHOLE)]
+        asked += [(kept[0].setting, JUDGED)] if kept[0].setting.changed else []
+        running.skip((2 - len(asked)) * seeds)
+        cells = running.cells([(names[0], *one) for one in asked], range(seeds, 2 * seeds))
+    found = summary(known, settings.params.seed + seeds, seeds, cells, pipeline.made_from(names, settings.params))
     found["search"] = {
         "trials_asked": budget.trials, "trial_seeds": budget.trial_seeds, "axes": [own.said() for own in axes],
         "trials": [trial.said() for trial in trials], "kept": [trial.said() for trial in kept],
         "chosen": kept[0].number, **differences(found),
     }  # fmt: skip
     return found
-
-
-def _category(system: System, asked: Sequence[str], settings: Settings) -> str:
-    names = studied_categories(system, asked, settings.params)
-    if len(names) > 1:
-        message = f"--optimize: searches for one category at a time; give --category with one of {', '.join(names)}"
-        raise ConfigError(message)
-    return names[0]
 
 
 def propose(
@@ -174,88 +179,27 @@ def propose(
     as_it_is = here(axes)
     if as_it_is is not None:
         study.enqueue_trial(as_it_is)
-    distributions = {own.key: own.distribution() for own in axes}
     found: list[Trial] = []
     while len(found) < trials:
         count = min(trials - len(found), ROUND if len(found) >= STARTUP else STARTUP)
-        asked = [study.ask(distributions) for _ in range(count)]
+        asked = [study.ask({own.key: own.drawn for own in axes}) for _ in range(count)]
         wanted = [settings.of(drawn(axes, one.params)) for one in asked]
         for one, setting, each in zip(asked, wanted, answer(wanted), strict=True):
             found.append(Trial(one.number, setting, each))
-            _tell(study, one, found[-1])
+            # One that did not train counts as worse than all that did.
+            state = optuna.trial.TrialState.PRUNED if found[-1].mean is None else None
+            study.tell(one, found[-1].mean, state=state)
     return found
 
 
-def _tell(study: "optuna.Study", asked: "optuna.Trial", trial: Trial) -> None:
-    """Tell Optuna a trial's mean; one that did not train counts as worse than all that did."""
-    import optuna
-
-    if trial.mean is None:
-        study.tell(asked, state=optuna.trial.TrialState.PRUNED)
-    else:
-        study.tell(asked, trial.mean)
-
-
-class _Search:
-    """Trains what a search asks for."""
-
-    def __init__(self, settings: Settings, system: System, planner: Planner, category: str, running: Runs) -> None:
-        self._settings, self._system, self._planner = settings, system, planner
-        self._category, self._running = category, running
-
-    def _trained(self, settings: Sequence[Setting], first: int, count: int, depths: Sequence[str]) -> list[Cell]:
-        """Cells of some settings, with the seeds from `first` on."""
-        plans = [
-            [self._planner.trainings(self._category, setting, first + k, depth) for k in range(count)]
-            for setting, depth in zip(settings, depths, strict=True)
-        ]
-        self._running.run([chain for chains in plans for chain in chains])
-        return [
-            Cell(self._category, setting, [judging.figures() for _, judging in chains], depth != CHOOSING)
-            for setting, chains, depth in zip(settings, plans, depths, strict=True)
-        ]
-
-    def answers(self, seeds: int) -> Answer:
-        """What trials are answered with: the figure that chooses, of as many seeds."""
-
-        def answer(settings: Sequence[Setting]) -> list[tuple[float | None, ...]]:
-            cells = self._trained(settings, 0, seeds, [CHOOSING] * len(settings))
-            return [tuple(one.get("choosing") for one in cell.found) for cell in cells]
-
-        return answer
-
-    def best(self, trials: Sequence[Trial], seeds: int) -> list[Trial]:
-        """The best trials with all seeds, the one that they choose first.
-
-        Raises:
-            CachezooError: there is none that trained with all its seeds.
-        """
-        kept: dict[tuple[str, ...], Trial] = {}
-        for trial in self._ranked(trials):
-            kept.setdefault(tuple(trial.setting.values.values()), trial)
-        few = list(kept.values())[:KEEP]
-        self._running.skip((min(KEEP, len(trials)) - len(few)) * seeds)
-        answered = self.answers(seeds)([trial.setting for trial in few])
-        whole = [Trial(trial.number, trial.setting, each) for trial, each in zip(few, answered, strict=True)]
-        found = self._ranked(whole)
-        if not found:
-            message = "--optimize: no setting trained with all its seeds; give ranges in which trainings do not diverge"
-            raise CachezooError(message)
-        return found
-
-    def _ranked(self, trials: Sequence[Trial]) -> list[Trial]:
-        sign = 1 if studied_of(self._system).lower_is_better else -1
-        able = [(sign * trial.mean, trial.number, trial) for trial in trials if trial.mean is not None]
-        return [trial for _, _, trial in sorted(able, key=lambda own: own[:2])]
-
-    def final(self, chosen: Trial, seeds: int) -> dict[str, Any]:
-        """What seeds that no trial had say of params.yaml and of the chosen setting, if it is another one."""
-        as_it_is = Setting({}, self._settings.params, frozenset())
-        settings = [as_it_is, *([chosen.setting] if chosen.setting.changed else [])]
-        self._running.skip((2 - len(settings)) * seeds)
-        cells = self._trained(settings, seeds, seeds, [WHOLE, JUDGED][: len(settings)])
-        made_from = self._planner.made_from([self._category], self._settings.params)
-        return summary(self._system, self._settings.params.seed + seeds, seeds, cells, made_from)
+def _best(trials: Sequence[Trial], lower_is_better: bool) -> list[Trial]:
+    """The trials that trained with all their seeds, the best first, the first of each setting."""
+    sign = 1 if lower_is_better else -1
+    able = [(sign * trial.mean, trial.number, trial) for trial in trials if trial.mean is not None]
+    found: dict[tuple[str, ...], Trial] = {}
+    for _, _, trial in sorted(able, key=lambda own: own[:2]):
+        found.setdefault(tuple(trial.setting.values.values()), trial)
+    return list(found.values())
 
 
 def differences(found: Mapping[str, Any]) -> dict[str, Any]:

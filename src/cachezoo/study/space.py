@@ -3,16 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cachezoo.errors import ConfigError
 from cachezoo.numerals import number, whole
-from cachezoo.study.depends import value_at
-from cachezoo.study.grid import MODEL, Setting, Settings, axis, check_once
+from cachezoo.study.grid import MODEL, Setting, Settings, axis, check_once, flat
 from cachezoo.yaml_file import parsed
-
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
 
 # Figures of a number that a search tries: more would be noise in tables and in conf/.
 FIGURES = 4
@@ -20,84 +18,44 @@ DOTS, LOG = "..", ":log"
 
 
 @dataclass(frozen=True)
-class Range:
-    """Numbers from `low` to `high`, both included.
+class Axis:
+    """A key of params.yaml, dotted, or a group of conf/, with what it may be.
 
     Attributes:
-        key: dotted, as in params.yaml.
-        low, high: integers of a range of integers.
-        log: small numbers are told apart as finely as large ones.
-        now: what params.yaml has; None where that is no number of the range.
+        key: the key.
+        drawn: what Optuna draws from: a range, both ends included, or values as typed.
+        now: what params.yaml has; None where that is not among them.
     """
 
     key: str
-    low: float
-    high: float
-    log: bool
-    now: float | None
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is of integers."""
-        return isinstance(self.low, int) and isinstance(self.high, int)
-
-    def distribution(self) -> "BaseDistribution":
-        """What Optuna draws from."""
-        from optuna.distributions import FloatDistribution, IntDistribution
-
-        if self.whole:
-            return IntDistribution(int(self.low), int(self.high), log=self.log)
-        return FloatDistribution(float(self.low), float(self.high), log=self.log)
+    drawn: CategoricalDistribution | FloatDistribution | IntDistribution
+    now: Any
 
     def text(self, value: Any) -> str:  # noqa: ANN401 - what Optuna drew
-        """A drawn number as it stands in a setting: an integer, or a number of four figures that is in the range."""
-        if self.whole or value == self.now:
+        """What was drawn as a setting has it; of a number that is no integer four figures, within the range."""
+        if isinstance(self.drawn, CategoricalDistribution):
+            return str(value)
+        if isinstance(self.drawn, IntDistribution) or value == self.now:
             return repr(value)
-        return repr(min(max(float(f"{value:.{FIGURES}g}"), float(self.low)), float(self.high)))
+        return repr(min(max(float(f"{value:.{FIGURES}g}"), self.drawn.low), self.drawn.high))
 
     def said(self) -> dict[str, Any]:
         """As plain values."""
-        return {"key": self.key, "low": self.low, "high": self.high, "log": self.log}
+        if isinstance(self.drawn, CategoricalDistribution):
+            return {"key": self.key, "values": list(self.drawn.choices)}
+        return {"key": self.key, "low": self.drawn.low, "high": self.drawn.high, "log": self.drawn.log}
 
-    def ends(self) -> tuple[str, ...]:
+    def ends(self) -> list[str]:
         """Values that are allowed if all of it is."""
-        return repr(self.low), repr(self.high)
+        if isinstance(self.drawn, CategoricalDistribution):
+            return list(map(str, self.drawn.choices))
+        return [repr(self.drawn.low), repr(self.drawn.high)]
 
-
-@dataclass(frozen=True)
-class Choice:
-    """Values without an order.
-
-    Attributes:
-        key: dotted, as in params.yaml, or a group of conf/.
-        values: at least one.
-        now: which of them params.yaml has, if any.
-    """
-
-    key: str
-    values: tuple[str, ...]
-    now: str | None
-
-    def distribution(self) -> "BaseDistribution":
-        """What Optuna draws from."""
-        from optuna.distributions import CategoricalDistribution
-
-        return CategoricalDistribution(self.values)
-
-    def text(self, value: Any) -> str:  # noqa: ANN401 - what Optuna drew
-        """A drawn value as it stands in a setting."""
-        return str(value)
-
-    def said(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"key": self.key, "values": list(self.values)}
-
-    def ends(self) -> tuple[str, ...]:
-        """Values that are allowed if all of it is."""
-        return self.values
-
-
-Axis = Range | Choice
+    def count(self) -> float:
+        """How many values there are."""
+        if isinstance(self.drawn, CategoricalDistribution):
+            return len(self.drawn.choices)
+        return self.drawn.high - self.drawn.low + 1 if isinstance(self.drawn, IntDistribution) else math.inf
 
 
 def space(settings: Settings, texts: Sequence[str], trials: int) -> list[Axis]:
@@ -116,35 +74,25 @@ def space(settings: Settings, texts: Sequence[str], trials: int) -> list[Axis]:
         raise ConfigError(message)
     axes = [_axis(settings, text) for text in texts]
     check_once([own.key for own in axes])
-    count = _count(axes)
-    if count is not None and count <= trials:
+    count = math.prod(own.count() for own in axes)
+    if count <= trials:
         message = f"--optimize: there are {count} settings, --trials is {trials}; list all in --set without --optimize"
         raise ConfigError(message)
     return axes
 
 
-def _count(axes: Sequence[Axis]) -> int | None:
-    """Settings that there are; None where there is no end of them."""
-    counts = []
-    for own in axes:
-        if isinstance(own, Range) and not own.whole:
-            return None
-        counts.append(int(own.high) - int(own.low) + 1 if isinstance(own, Range) else len(own.values))
-    return math.prod(counts)
-
-
 def _axis(settings: Settings, text: str) -> Axis:
     key, values = axis(text)
-    now = None if settings.is_group(key) else value_at(settings.tree, key)
+    group = settings.is_group(key)
+    place = f"{key}.arch" if group and key.split(".")[0] == MODEL else key
+    now = dict(flat(settings.tree)).get(place)
     if any(DOTS in value for value in values):
-        return _range(text, key, values, now)
-    if settings.is_group(key) and key.split(".")[0] == MODEL:
-        now = value_at(settings.tree, f"{key}.arch")
+        return _range(text, key, values, None if group else now)
     same = [value for value in values if now is not None and _equal(value, now)]
-    return Choice(key, tuple(values), same[0] if same else None)
+    return Axis(key, CategoricalDistribution(values), same[0] if same else None)
 
 
-def _range(text: str, key: str, values: Sequence[str], now: object) -> Range:
+def _range(text: str, key: str, values: Sequence[str], now: object) -> Axis:
     first, _, last = values[0].partition(DOTS)
     log = last.endswith(LOG)
     typed = (first, last.removesuffix(LOG))
@@ -158,8 +106,8 @@ def _range(text: str, key: str, values: Sequence[str], now: object) -> Range:
     inside = now if isinstance(now, int | float) and not isinstance(now, bool) and low <= now <= high else None
     if all(whole(end) is not None for end in typed):
         now_whole = int(inside) if inside is not None and inside == int(inside) else None
-        return Range(key, int(low), int(high), log, now_whole)
-    return Range(key, low, high, log, inside)
+        return Axis(key, IntDistribution(int(low), int(high), log=log), now_whole)
+    return Axis(key, FloatDistribution(low, high, log=log), inside)
 
 
 def _equal(text: str, now: object) -> bool:

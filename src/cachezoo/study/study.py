@@ -1,4 +1,4 @@
-"""A whole study: plan, run what is not done, sum up."""
+"""A whole study of a grid: plan, run what is not done, sum up."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,9 +6,15 @@ from typing import Any
 
 from cachezoo import paths
 from cachezoo.config.load import load_params
+from cachezoo.config.schema import Params
+from cachezoo.errors import ConfigError
+from cachezoo.params import categories_of
+from cachezoo.study.depends import CHOOSING, WHOLE, Pipeline
 from cachezoo.study.grid import grid
-from cachezoo.study.run import JOBS, Planner, check_keys, check_seeds, runs, studied_categories, studied_system
-from cachezoo.study.summary import Cell, summary
+from cachezoo.study.run import JOBS, runs
+from cachezoo.study.summary import summary
+from cachezoo.systems.base import System
+from cachezoo.systems.registry import SYSTEMS
 
 
 def study(
@@ -34,13 +40,54 @@ def study(
     check_seeds(seeds)
     known = studied_system(system)
     settings, params = grid(root, changes), load_params(root / paths.PARAMS)
-    names, planner = studied_categories(known, categories, params), Planner(root, known)
+    names, pipeline = studied_categories(known, categories, params), Pipeline(root, known)
     for setting in settings:
-        check_keys(planner.pipeline, known, names[0], setting)
-    cells = [(category, setting) for category in names for setting in settings]
-    planned = [[planner.trainings(*cell, seed) for seed in range(seeds)] for cell in cells]
-    chains = [chain for own in planned for chain in own]
-    with runs(root.resolve(), jobs, len(chains)) as running:
-        running.run(chains)
-    found = [Cell(*cell, [judging.figures() for _, judging in own]) for cell, own in zip(cells, planned, strict=True)]
-    return summary(known, params.seed, seeds, found, planner.made_from(names, params))
+        pipeline.check(names[0], setting)
+    asked = [(name, own, CHOOSING if own.changed else WHOLE) for name in names for own in settings]
+    with runs(pipeline, jobs, len(asked) * seeds) as running:
+        found = running.cells(asked, range(seeds))
+    return summary(known, params.seed, seeds, found, pipeline.made_from(names, params))
+
+
+def studied_system(name: str) -> System:
+    """A system whose trainings can be compared.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    able = [key for key, system in SYSTEMS.items() if system.study is not None]
+    if name not in able:
+        message = f"--system {name}: cannot be studied; {', '.join(able)} can"
+        raise ConfigError(message)
+    return SYSTEMS[name]
+
+
+def studied_categories(system: System, asked: Sequence[str], params: Params) -> list[str]:
+    """The categories of a study; one empty name for a system of all.
+
+    Raises:
+        ConfigError: one that the system has no models of, or names for a system of all categories.
+    """
+    if system.scope == "all":
+        if asked:
+            message = f"--category {asked[0]}: a model of {system.id} is of all categories; leave it out"
+            raise ConfigError(message)
+        return [""]
+    of_scope = {"page category": params.data.page_categories, "stream category": params.data.cycles}
+    known = list(of_scope.get(system.scope, categories_of(params)))
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        message = f"--category {unknown[0]}: {system.id} has models of {', '.join(known)}"
+        raise ConfigError(message)
+    return list(dict.fromkeys(asked)) or known
+
+
+def check_seeds(seeds: int) -> None:
+    """Refuse fewer than have a spread.
+
+    Raises:
+        ConfigError: there are fewer than two.
+    """
+    if seeds < 2:
+        message = f"--seeds {seeds}: a spread takes two at least"
+        raise ConfigError(message)

@@ -60,7 +60,7 @@ def summary(
         seed: that of the first training of each setting; the others follow it.
         seeds: trainings of each setting.
         cells: what they found.
-        made_from: see `cachezoo.study.run.Planner.made_from`.
+        made_from: see `cachezoo.study.depends.Pipeline.made_from`.
     """
     studied = studied_of(system)
     categories: dict[str, list[dict[str, Any]]] = {}

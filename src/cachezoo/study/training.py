@@ -1,63 +1,95 @@
-"""One training of a study in a process of its own: a system's stage, run in a folder laid out like the project."""
+"""The trainings of a study, each in a folder laid out like the project; they run in the processes of a pool."""
 
 import os
-import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from cachezoo import paths
-from cachezoo.console import complain
 from cachezoo.errors import CachezooError, os_message
-from cachezoo.io import read_json, write_json
-from cachezoo.jobs import die_with_parent
-from cachezoo.stage import heed_interrupts, settle_environment
+from cachezoo.io import atomic_dir
+from cachezoo.stage import settle_environment
+from cachezoo.study.depends import CHOOSING, WHOLE, Training
 
-JOB, DONE, LOG = "job.json", "done.json", "log.txt"
-# What is asked of a trained model: the figure that may choose; with the verdict's; with those of the test traces too.
-CHOOSING, JUDGED, WHOLE = "choosing", "judged", "whole"
+STUDIES = Path(".cache/study")
+FITS, LOG = STUDIES / "fits", STUDIES / "log.txt"
 
 
-def main(folder: Path, root: Path) -> None:
-    """Run the stage that `job.json` in a folder names; `done.json`, written last, says that all is there.
+def begin(root: Path) -> None:
+    """What a process of the pool does first: what libraries say goes into a file, and caches stay in the project."""
+    settle_environment(root)
+    with (root / LOG).open("ab") as log:
+        for descriptor in (1, 2):
+            os.dup2(log.fileno(), descriptor)
+
+
+def train(root: Path, system: str, trainings: Sequence[Training]) -> list[dict[str, Any]]:
+    """Fit a model, unless that was done before, and judge it.
 
     Args:
-        folder: it has params.yaml, and links to what the stage reads.
-        root: the project, whose cache of compiled kernels is used.
+        root: the project.
+        system: id of the model's.
+        trainings: at least one; they differ in their judging alone.
+
+    Returns:
+        What each judging found.
+
+    Raises:
+        CachezooError: one failed; the training is named.
     """
-    settle_environment(root)
-    os.chdir(folder)
     from cachezoo.config.load import load_params
-    from cachezoo.models.trained import read_trained
     from cachezoo.systems.base import studied_of
     from cachezoo.systems.registry import SYSTEMS
 
-    job, params = read_json(Path(JOB)), load_params()
-    studied = studied_of(SYSTEMS[job["system"]])
-    keys = [job["category"]] if job["category"] else []
-    if job["step"] == "fit":
-        studied.fit(params, *keys)
-        write_json(Path(DONE), {})
-        return
-    studied.judge(params, *keys)
-    model = paths.trained(job["model"])
-    trained = read_trained(model)
-    figures: dict[str, object] = {"trained": trained.trained, "promoted": trained.promoted, "reason": trained.reason}
-    if trained.trained:
-        figures["choosing"] = studied.choosing(model)
-        if job["depth"] != CHOOSING:
-            figures["judging"] = trained.validation.get(studied.judging)
-        if job["depth"] == WHOLE:
-            figures["tests"] = studied.tests(params, *keys)
-    write_json(Path(DONE), figures)
-
-
-if __name__ == "__main__":
-    die_with_parent()
-    heed_interrupts()
+    studied, found = studied_of(SYSTEMS[system]), []
+    one = trainings[0]
+    keys = [one.category] if one.category else []
     try:
-        main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
-    except CachezooError as error:
-        complain(str(error))
-        raise SystemExit(1) from error
-    except OSError as error:
-        complain(os_message(error))
-        raise SystemExit(1) from error
+        folder = root / FITS / one.fit
+        if not folder.is_dir():
+            with atomic_dir(folder) as made:
+                _lay_out(made, root, one)
+                with chdir(made):
+                    studied.fit(load_params(), *keys)
+        for one in trainings:
+            _lay_out(folder, root, one)
+            with chdir(folder):
+                params = load_params()
+                studied.judge(params, *keys)
+                found.append(_figures(studied, one, params, keys))
+    except Exception as error:  # whatever a library raises ends the study with the training's name
+        traceback.print_exc()
+        said = os_message(error) if isinstance(error, OSError) else str(error).strip() or type(error).__name__
+        message = f"{one.title}: {said.splitlines()[-1]}; its log is {root / LOG}"
+        raise CachezooError(message) from error
+    return found
+
+
+def _lay_out(folder: Path, root: Path, training: Training) -> None:
+    """Write params.yaml, and link what is read of the project."""
+    text = yaml.safe_dump(dict(training.tree), sort_keys=True, allow_unicode=True)
+    (folder / paths.PARAMS).write_text(text, encoding="utf-8")
+    for place in map(Path, ("data", *training.reads)):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        if not (folder / place).is_symlink():
+            (folder / place).symlink_to(root / place)
+
+
+def _figures(studied: Any, training: Training, params: Any, keys: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
+    """What is asked of a trained model, below the working folder."""
+    from cachezoo.models.trained import read_trained
+
+    model = paths.trained(training.model)
+    trained = read_trained(model)
+    found: dict[str, Any] = {"trained": trained.trained, "promoted": trained.promoted}
+    if trained.trained:
+        found["choosing"] = studied.choosing(model)
+        if training.depth != CHOOSING:
+            found["judging"] = trained.validation.get(studied.judging)
+        if training.depth == WHOLE:
+            found["tests"] = studied.tests(params, *keys)
+    return found

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Collection
 from pathlib import Path
 
 from cachezoo.io import sha256_file
@@ -15,37 +15,24 @@ FILES = "artifacts"
 RUN = re.compile(r"[0-9a-f]{32}")
 
 
-def files_of(root: Path, run_id: str) -> Path:
-    """The folder of a run's files."""
-    return root / ARTIFACTS / run_id / FILES
-
-
-def seal(root: Path, run_id: str) -> str:
-    """sha256 over the names and contents of a run's files, so that a later sync sees what is missing or changed."""
-    folder = files_of(root, run_id)
-    digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(f"{file.relative_to(folder).as_posix()}\0{sha256_file(file)}\n".encode())
+def seal(root: Path, runs: Collection[str]) -> str:
+    """sha256 over the names and contents of runs' files, so that a later sync sees what is missing or changed."""
+    store, digest = root / ARTIFACTS, hashlib.sha256()
+    for run in sorted(runs):
+        for file in sorted(path for path in (store / run / FILES).rglob("*") if path.is_file()):
+            digest.update(f"{file.relative_to(store).as_posix()}\0{sha256_file(file)}\n".encode())
     return digest.hexdigest()
 
 
-def clear(root: Path, run_id: str) -> None:
-    """Remove a run's files, which are logged again."""
-    folder = files_of(root, run_id)
-    if folder.exists():
-        shutil.rmtree(folder)
-
-
-def prune(root: Path, owned: Callable[[], set[str]]) -> int:
-    """Remove the folders of runs that no database knows any more.
+def prune(root: Path, kept: Collection[str]) -> int:
+    """Remove the folders of runs that the database does not know.
 
     Only what a sync makes goes: a folder named as MLflow names runs, which holds such files as a sync logs and no
     others. Where mlflow-artifacts is a link, other projects may keep theirs there, and all stays.
 
     Args:
         root: the project.
-        owned: asks the database for the runs whose files are kept. It is asked after the folders are listed: MLflow
-            knows a run before it has files, so one that another sync has just begun is known too.
+        kept: ids of the runs whose files are kept.
 
     Returns:
         How many folders were removed.
@@ -53,9 +40,7 @@ def prune(root: Path, owned: Callable[[], set[str]]) -> int:
     store = root / ARTIFACTS
     if store.is_symlink() or not store.is_dir():
         return 0
-    found = [folder for folder in sorted(store.iterdir()) if _ours(folder)]
-    kept = owned()
-    orphans = [folder for folder in found if folder.name not in kept]
+    orphans = [folder for folder in sorted(store.iterdir()) if folder.name not in kept and _ours(folder)]
     for folder in orphans:
         shutil.rmtree(folder)
     return len(orphans)

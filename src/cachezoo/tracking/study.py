@@ -1,71 +1,73 @@
-"""A study in MLflow: a parent run, and below it a run for each training. Nothing is ever read back from it."""
+"""Studies in MLflow: a parent run each, and below it a run for each training.
+
+What was tracked is kept in `.cache/tracked`, from which a sync logs it again.
+"""
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cachezoo.io import dump_json
-from cachezoo.tracking.database import opened
-from cachezoo.tracking.sync import DIGEST, QUIET, tracking_uri
+from cachezoo.io import dump_json, read_json, write_json
+from cachezoo.tracking.database import DIGEST, STUDIES
 
-EXPERIMENT = "cachezoo studies"
+TRACKED = Path(".cache/tracked")
 PARENT = "mlflow.parentRunId"
 ENDS = {"": "mean", "_low": "low", "_high": "high"}
 
 
-def log_study(root: Path, found: Mapping[str, Any]) -> str:
-    """Log a study, unless it is there already.
+def keep_study(root: Path, found: Mapping[str, Any]) -> None:
+    """Have a study logged by each sync from now on.
 
     Args:
         root: the project.
         found: `cachezoo.study.summary.summary`.
-
-    Returns:
-        The parent run's id.
-
-    Raises:
-        CachezooError: MLflow refuses, or its database cannot be used.
     """
-    os.environ.update(QUIET)
-    from mlflow.tracking import MlflowClient
-
     digest = hashlib.sha256(dump_json(found).encode()).hexdigest()
-    with opened(root):
-        client = MlflowClient(tracking_uri=tracking_uri(root))
-        known = client.get_experiment_by_name(EXPERIMENT)
-        experiment = known.experiment_id if known else client.create_experiment(EXPERIMENT)
-        for run in client.search_runs([experiment], f"tags.`{DIGEST}` = '{digest}'"):
-            if run.info.status == "FINISHED":
-                return str(run.info.run_id)
-            _drop(client, experiment, run.info.run_id)
-        name, params, metrics = _parent(found)
-        parent = client.create_run(experiment, run_name=name, tags={DIGEST: digest}).info.run_id
-        for child, own_params, own_metrics in _children(found):
-            run_id = client.create_run(experiment, run_name=child, tags={PARENT: parent}).info.run_id
-            _log(client, run_id, own_params, own_metrics)
-        _log(client, parent, params, metrics)
-    return str(parent)
+    (root / TRACKED).mkdir(mode=0o700, exist_ok=True)
+    write_json(root / TRACKED / f"{digest}.json", found)
 
 
-def _log(client: Any, run_id: str, params: Mapping[str, str], metrics: Mapping[str, float]) -> None:  # noqa: ANN401
-    """All that a run holds, in one write, and its end."""
+def tracked(root: Path) -> dict[str, Path]:
+    """The studies that were tracked, by digest."""
+    return {path.stem: path for path in sorted((root / TRACKED).glob("*.json"))}
+
+
+def log_study(client: Any, digest: str, path: Path) -> None:  # noqa: ANN401 - MlflowClient
+    """Log a study.
+
+    Args:
+        client: of a database that does not have it.
+        digest: of the study.
+        path: the study's file.
+    """
+    known, found = client.get_experiment_by_name(STUDIES), read_json(path)
+    experiment = known.experiment_id if known else client.create_experiment(STUDIES)
+    tags = {DIGEST: digest}
+    parent = _log(client, experiment, tags, *_parent(found))
+    for child in _children(found):
+        _log(client, experiment, {**tags, PARENT: parent}, *child)
+
+
+def _log(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    experiment: str,
+    tags: Mapping[str, str],
+    name: str,
+    params: Mapping[str, str],
+    metrics: Mapping[str, float],
+) -> str:
+    """A run with all that it holds, in one write, and its end; returns its id."""
     from mlflow.entities import Metric, Param
 
+    run_id = str(client.create_run(experiment, run_name=name, tags=tags).info.run_id)
     client.log_batch(
         run_id,
         metrics=[Metric(key, value, 0, 0) for key, value in metrics.items()],
         params=[Param(key, value) for key, value in params.items()],
     )
     client.set_terminated(run_id)
-
-
-def _drop(client: Any, experiment: str, parent: str) -> None:  # noqa: ANN401 - MlflowClient
-    """Remove what an interrupted logging left."""
-    for run in client.search_runs([experiment], f"tags.`{PARENT}` = '{parent}'"):
-        client.delete_run(run.info.run_id)
-    client.delete_run(parent)
+    return run_id
 
 
 def _parent(found: Mapping[str, Any]) -> tuple[str, dict[str, str], dict[str, float]]:

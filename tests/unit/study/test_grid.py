@@ -6,7 +6,7 @@ import pytest
 from cachezoo.errors import ConfigError
 from cachezoo.study.depends import Pipeline
 from cachezoo.study.grid import axis, grid
-from cachezoo.study.run import check_keys, studied_categories, studied_system
+from cachezoo.study.study import studied_categories, studied_system
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -82,11 +82,12 @@ def test_a_params_yaml_that_is_not_what_conf_says_is_refused(tmp_path: Path) -> 
 def test_only_what_the_fit_or_the_judge_alone_reads_is_studied(system: str, change: str, said: str) -> None:
     (setting,) = grid(ROOT, [change])
     assert setting.changed
+    pipeline = Pipeline(ROOT, studied_system(system))
     if not said:
-        check_keys(Pipeline(ROOT), studied_system(system), "web", setting)
+        pipeline.check("web", setting)
         return
     with pytest.raises(ConfigError, match=f"--set {change.split('=')[0]}: {said}"):
-        check_keys(Pipeline(ROOT), studied_system(system), "web", setting)
+        pipeline.check("web", setting)
 
 
 def test_systems_and_categories_that_there_are_not_are_named() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from cachezoo.cli.study import SYSTEMS
+from cachezoo.study.depends import Pipeline
 from cachezoo.study.grid import Settings, grid
-from cachezoo.study.run import Planner, check_keys, studied_categories, studied_system
 from cachezoo.study.space import corners, space
+from cachezoo.study.study import studied_categories, studied_system
 from cachezoo.systems import registry
 from tests.command_line import run
 from tests.study_data import made_search, made_study
@@ -39,7 +40,7 @@ def test_the_examples_are_understood_and_ask_for_what_there_is(tmp_path: Path, m
         searched = not isinstance(budget, int)
         wanted = corners(settings, space(settings, changes, budget.trials)) if searched else grid(root, changes)
         for setting in wanted:
-            check_keys(Planner(ROOT, system).pipeline, system, category, setting)
+            Pipeline(ROOT, system).check(category, setting)
     assert [len(changes) for _, _, _, changes, *_ in asked] == [0, 2, 2]
     assert not isinstance(asked[2][4], int) and asked[2][4].trials == 20
 

@@ -3,17 +3,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cachezoo.errors import ConfigError
 from cachezoo.study.grid import Setting, Settings
 from cachezoo.study.optimize import STARTUP, Budget, Trial, propose
-from cachezoo.study.space import Axis, Choice, Range
+from cachezoo.study.space import Axis
 
 ROOT = Path(__file__).resolve().parents[3]
-AXES: list[Axis] = [
-    Range("rate", 1e-4, 1.0, True, 0.5),
-    Range("leaves", 2, 64, False, 60),
-    Choice("kind", ("a", "b"), "a"),
+AXES = [
+    Axis("rate", FloatDistribution(1e-4, 1.0, log=True), 0.5),
+    Axis("leaves", IntDistribution(2, 64), 60),
+    Axis("kind", CategoricalDistribution(("a", "b")), "a"),
 ]
 
 

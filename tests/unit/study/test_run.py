@@ -1,22 +1,28 @@
 import fcntl
+import os
 import re
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cachezoo.errors import CachezooError, ConfigError
-from cachezoo.io import write_json
+from cachezoo.pinned import PINNED
 from cachezoo.study import run
-from cachezoo.study.depends import Pipeline
+from cachezoo.study.depends import CHOOSING, WHOLE, Pipeline, Training
 from cachezoo.study.grid import grid
-from cachezoo.study.run import STUDIES, Training, runs
+from cachezoo.study.run import FILE, STUDIES, runs
+from cachezoo.study.training import FITS
+from cachezoo.systems.registry import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[3]
+FOUND = {"trained": True, "promoted": False, "choosing": 1 / 3}
 
 
 @pytest.fixture
@@ -25,73 +31,74 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def training(root: Path, name: str = "one") -> Training:
-    job = {"system": "caching", "category": "web", "step": "fit", "model": "caching.web.x", "depth": "whole"}
-    return Training(root / STUDIES / name, job, {"seed": "none"}, {"data": root}, f"fit of {name}")
+def training(name: str = "one", fit: str = "") -> Training:
+    return Training(name, fit or name, f"web, {name}", "web", {"seed": "none"}, (), "caching.web.x", "whole")
 
 
-def run_all(root: Path, chains: Sequence[Sequence[Training]], jobs: int) -> None:
-    with runs(root, jobs, len(chains)) as running:
-        running.run(chains)
-    assert running.done == running.planned == len(chains)
+def run_all(root: Path, trainings: Sequence[Training], jobs: int = 1) -> dict[str, Any]:
+    pipeline: Any = SimpleNamespace(root=root, system=SYSTEMS["caching"])
+    with runs(pipeline, jobs, len(trainings)) as running:
+        running.run(trainings)
+    assert running.done == running.planned == len(trainings)
+    return running._found
+
+
+class Pool(Executor):
+    """Does in this process what is asked of it, at once."""
+
+    def __init__(self, work: Callable[[Training], dict[str, Any]]) -> None:
+        self.work, self.asked = work, list[list[str]]()
+
+    def submit(self, fn: Any, root: Any, system: str, trainings: list[Training]) -> Future[Any]:
+        self.asked.append([one.key for one in trainings])
+        future: Future[Any] = Future()
+        try:
+            future.set_result([self.work(one) for one in trainings])
+        except (KeyboardInterrupt, BrokenProcessPool) as error:
+            future.set_exception(error)
+        return future
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, list[str]]]]:
-    """Trainings that say their end at once and leave later; each with those that were running when it started."""
-    seen: list[tuple[str, list[str]]] = []
-    processes: dict[str, subprocess.Popen[bytes]] = {}
-
-    def begin(seconds: float, end: str = "done.json") -> list[tuple[str, list[str]]]:
-        code = f"import pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text('{{}}'); time.sleep({seconds})"
-
-        def start(_: Path, training: Training) -> subprocess.Popen[bytes]:
-            training.prepare()
-            others = [name for name, process in processes.items() if process.poll() is None]
-            seen.append((training.folder.name, sorted(others)))
-            processes[training.folder.name] = subprocess.Popen([sys.executable, "-c", code, str(training.folder / end)])
-            return processes[training.folder.name]
-
-        monkeypatch.setattr(run, "_start", start)
-        return seen
-
-    return begin
+def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    made = Pool(lambda _: FOUND)
+    monkeypatch.setattr(run, "processes", lambda *_: nullcontext(made))
+    return made
 
 
-def test_a_judging_waits_for_the_end_of_its_fit_and_a_fit_of_several_runs_once(root: Path, started) -> None:
-    fit, other, first, second, third = (training(root, name) for name in ("fit", "other", "a", "b", "c"))
-    seen = started(0.4)
-    run_all(root, [[fit, first], [fit, second], [other, third], [other, third]], 2)
-    names = [name for name, _ in seen]
-    assert sorted(names) == ["a", "b", "c", "fit", "other"]
-    assert all("fit" not in beside for name, beside in seen if name in "ab")
-    assert all(len(beside) < 2 for _, beside in seen) and any(beside for _, beside in seen)
+def test_what_is_done_is_not_run_again_and_a_fit_of_several_runs_in_one_process(root: Path, pool: Pool) -> None:
+    one, two, three = training("one"), training("two", "fit"), training("three", "fit")
+    run_all(root, [one])
+    diverged = {"trained": False, "promoted": False}
+    pool.work = lambda own: diverged if own.key == "two" else FOUND
+    asked = [one, two, three, two]
+    found = run_all(root, asked)
+    assert pool.asked == [["one"], ["two", "three"]]
+    assert run_all(root, asked) == found == {"one": FOUND, "two": diverged, "three": FOUND}
+    assert len(pool.asked) == 2 and (root / FILE).is_file()
 
 
-def test_what_ctrl_c_ends_says_how_many_are_done_and_leaves_no_process(
-    root: Path, started, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chains = [[training(root, name)] for name in ("one", "two", "three")]
-    started(0)
-    begun: list[subprocess.Popen[bytes]] = []
-    monkeypatch.setattr(run.subprocess.Popen, "kill", lambda own: (begun.append(own), own.send_signal(9))[0])
-    with pytest.raises(KeyboardInterrupt, match=r"^1 of 3 trainings are done$"), runs(root, 1, 3) as running:
-        running.run(chains[:1])
-        started(60, "half.json")
-        monkeypatch.setattr(run, "wait", interrupted)
-        running.run(chains[1:])
-    assert len(begun) == 1 and begun[0].returncode == -9
+def interrupt(_: Training) -> dict[str, Any]:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_says_how_many_are_done_and_these_stay(root: Path, pool: Pool) -> None:
+    run_all(root, [training("one")])
+    pool.work = interrupt
+    with pytest.raises(KeyboardInterrupt, match=r"^1 of 2 trainings are done$"):
+        run_all(root, [training("one"), training("two")])
+    pool.work = lambda _: FOUND
+    run_all(root, [training("one"), training("two")])
+    assert pool.asked == [["one"], ["two"], ["two"]]
 
 
 def test_lines_say_how_many_are_done_and_how_long_the_rest_takes(
-    root: Path, started, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("cachezoo.console.PLAIN_INTERVAL_S", 0.0)
-    started(0)
-    kept = training(root, "kept")
-    kept.prepare()
-    write_json(kept.folder / "done.json", {})
-    run_all(root, [[kept], [training(root, "one")], [training(root, "two")]], 1)
+    run_all(root, [training("kept")])
+    assert capsys.readouterr().err.startswith("study: 1 trainings, none done yet; each may take minutes\n")
+    run_all(root, [training("kept"), training("one"), training("two")])
     first, begun, second, third = capsys.readouterr().err.splitlines()
     assert begun == "study: 3 trainings, 1 done yet; each may take minutes"
     assert first == "study: 33 %, 1 of 3 trainings"
@@ -99,46 +106,39 @@ def test_lines_say_how_many_are_done_and_how_long_the_rest_takes(
     assert third == "study: 100 %, 3 of 3 trainings, about 0 s left"
 
 
-def test_the_first_line_in_a_file_says_how_many_trainings_there_are_and_that_none_is_done(
-    root: Path, started, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said: list[str] = []
-    started(0)
-    begin = run._start
-
-    def heard(*given: Any) -> subprocess.Popen[bytes]:
-        said.append(capsys.readouterr().err)
-        return begin(*given)
-
-    monkeypatch.setattr(run, "_start", heard)
-    run_all(root, [[training(root, "one")], [training(root, "two")]], 1)
-    assert said == ["study: 2 trainings, none done yet; each may take minutes\n", ""]
-
-
-def interrupted(_: object) -> list[int]:
-    time.sleep(0.2)
-    raise KeyboardInterrupt
-
-
 def test_a_training_that_fails_is_named_with_what_it_said_and_is_not_done(root: Path) -> None:
-    one = training(root)
-    said = r"fit of one: ended with status 1 \(params\.yaml: .*fix it in conf/.*\); its log is .*one/log\.txt"
-    with pytest.raises(CachezooError, match=said) as error:
-        run_all(root, [[one]], 1)
-    assert "\n" not in str(error.value) and not one.done
+    said = r"^web, one: params\.yaml: .*fix it in conf/.*; its log is .*study/log\.txt$"
+    for _ in range(2):
+        with pytest.raises(CachezooError, match=said):
+            run_all(root, [training()])
+        assert list((root / FITS).iterdir()) == []
+    assert "Traceback" in (root / STUDIES / "log.txt").read_text()
 
 
-def test_what_is_done_is_not_run_again_and_what_is_half_done_begins_anew(root: Path) -> None:
-    one, two = training(root), training(root, "two")
-    for each in (one, two):
-        each.prepare()
-        (each.folder / "left").write_text("of an earlier run")
-    write_json(one.folder / "done.json", {"choosing": 0.5})
-    run_all(root, [[one], [one]], 2)
-    assert one.figures() == {"choosing": 0.5} and (one.folder / "left").exists()
-    with pytest.raises(CachezooError, match="fit of two"):
-        run_all(root, [[one], [two]], 2)
-    assert not (two.folder / "left").exists() and (one.folder / "left").exists()
+def test_a_process_that_is_killed_ends_the_study_in_one_line(root: Path, pool: Pool) -> None:
+    def killed(_: Training) -> dict[str, Any]:
+        raise BrokenProcessPool
+
+    pool.work = killed
+    with pytest.raises(CachezooError, match=r"was killed, perhaps for want of memory; its log is .*log\.txt$"):
+        run_all(root, [training()])
+
+
+def test_trainings_begin_in_the_environment_of_the_stages(
+    root: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    seen: list[dict[str, str]] = []
+    pool.work = lambda _: (seen.append(dict(os.environ)), FOUND)[1]
+    run_all(root, [training()])
+    assert seen[0] | PINNED == seen[0] and os.environ["OMP_NUM_THREADS"] == "7"
+
+
+def test_a_storage_that_optuna_cannot_use_is_named(root: Path, pool: Pool) -> None:
+    run_all(root, [training()])
+    (root / FILE).write_bytes(b"no database" * 100)
+    with pytest.raises(CachezooError, match=r"optuna\.db: Optuna cannot use it \(.*not a database.*\); delete it"):
+        run_all(root, [training()])
 
 
 def test_two_studies_of_a_project_do_not_run_at_once(root: Path) -> None:
@@ -146,25 +146,27 @@ def test_two_studies_of_a_project_do_not_run_at_once(root: Path) -> None:
     with (root / STUDIES / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(ConfigError, match="another study of this project is running"):
-            run_all(root, [[training(root)]], 1)
+            run_all(root, [training()])
 
 
-def test_a_stage_s_places_are_filled_in_and_its_name_is_made_of_what_it_hangs_on() -> None:
-    pipeline = Pipeline(ROOT)
-    kept, other, besides = (
-        grid(ROOT, texts)[0].params for texts in ([], ["fit.caching.batch=8"], ["evaluate.capacity_fraction=0.2"])
+def test_a_training_is_named_by_all_that_it_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = Pipeline(ROOT, SYSTEMS["caching"])
+    inputs: dict[str, str] = {}
+    monkeypatch.setattr(Pipeline, "_inputs", lambda *_: dict(inputs))
+    kept, fitted, judged, besides = (
+        grid(ROOT, [text] if text else [])[0]
+        for text in ("", "fit.caching.batch=8", "policy.manager.on_hit=[requeue]", "evaluate.capacity_fraction=0.2")
     )
-    arch = kept.model.caching.arch
-    fit, judge = (pipeline.stage(f"{step}_caching", "web", kept) for step in ("fit", "judge"))
-    assert fit.script == "pipelines/fit_caching.py" and "data.roles.web" in fit.params
-    assert fit.outs == (f"models/fitted/caching/caching.web.{arch}",) and fit.outs[0] in judge.deps
-    assert not any("$" in text for stage in (fit, judge) for text in (*stage.deps, *stage.params, *stage.outs))
-    inputs = {"data/requests/web/web_train.parquet": "0" * 64}
-    name = pipeline.key(fit, kept, inputs)
-    assert name == Pipeline(ROOT).key(fit, besides, inputs)
-    figures = Path("src/cachezoo/systems/caching/study.py")
-    others = [
-        pipeline.key(fit, other, inputs), pipeline.key(fit, kept, {}), pipeline.key(judge, kept, inputs),
-        pipeline.key(fit, kept, inputs, figures),
-    ]  # fmt: skip
-    assert len({name, *others}) == 5
+
+    def named(setting: Any, seed: int = 0, depth: str = CHOOSING) -> Training:
+        return pipeline.training("web", setting, seed, depth)
+
+    one = named(kept)
+    assert one.model == f"caching.web.{kept.params.model.caching.arch}" and one.reads == ()
+    assert replace(named(besides), tree=one.tree, title=one.title) == one
+    assert named(kept, depth=WHOLE).fit == named(judged).fit == one.fit
+    others = [named(fitted), named(judged), named(kept, 1), named(kept, depth=WHOLE)]
+    inputs["data/requests/web/web_train.parquet"] = "0" * 64
+    others.append(named(kept))
+    assert len({one.key, *(own.key for own in others)}) == 6
+    assert len({own.fit for own in (one, named(fitted), named(kept, 1), named(kept))}) == 4

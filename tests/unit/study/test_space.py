@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cachezoo.errors import ConfigError
 from cachezoo.study.grid import Settings, grid
-from cachezoo.study.space import Choice, Range, corners, drawn, here, space
+from cachezoo.study.space import Axis, corners, drawn, here, space
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -23,25 +24,26 @@ def test_ranges_and_lists_know_what_params_yaml_has(settings: Settings) -> None:
     found = space(settings, texts, 20)
     arch = settings.params.model.caching.arch
     assert found == [
-        Range("fit.caching.learning_rate", 1e-4, 1e-1, True, now.learning_rate),
-        Range("fit.caching.max_epochs", 3, 12, False, now.max_epochs),
-        Range("fit.caching.hit_weight", 0.5, 2.0, False, now.hit_weight),
-        Choice("fit.caching.batch", ("8", "16"), str(now.batch) if now.batch in (8, 16) else None),
-        Choice("model.caching", ("lstm3x256", "lstm_small"), arch),
-        Choice("policy.manager.on_hit", ("[stay]", "[requeue]"), "[stay]"),
+        Axis("fit.caching.learning_rate", FloatDistribution(1e-4, 1e-1, log=True), now.learning_rate),
+        Axis("fit.caching.max_epochs", IntDistribution(3, 12), now.max_epochs),
+        Axis("fit.caching.hit_weight", FloatDistribution(0.5, 2.0), now.hit_weight),
+        Axis(
+            "fit.caching.batch", CategoricalDistribution(("8", "16")), str(now.batch) if now.batch in (8, 16) else None
+        ),
+        Axis("model.caching", CategoricalDistribution(("lstm3x256", "lstm_small")), arch),
+        Axis("policy.manager.on_hit", CategoricalDistribution(("[stay]", "[requeue]")), "[stay]"),
     ]
-    assert [type(own.low) for own in found[:3]] == [float, int, float]
     asked = here(found)
     assert asked is not None and not settings.of(drawn(found, asked)).changed
     assert here(space(settings, ["fit.caching.learning_rate=0.1..0.5"], 20)) is None
 
 
 def test_a_drawn_number_has_four_figures_and_stays_in_its_range() -> None:
-    rate = Range("a", 0.00012346, 0.5, True, 0.0012345)
+    rate = Axis("a", FloatDistribution(0.00012346, 0.5, log=True), 0.0012345)
     assert [rate.text(value) for value in (0.33333333, 0.00012346, 0.0012345)] == ["0.3333", "0.0001235", "0.0012345"]
-    assert Range("a", 1.00004, 2.0, False, None).text(1.00004) == "1.00004"
-    assert Range("a", 1e-5, 1.0, True, None).text(1.23456e-5) == "1.235e-05"
-    assert Range("a", 3, 12, False, None).text(7) == "7"
+    assert Axis("a", FloatDistribution(1.00004, 2.0), None).text(1.00004) == "1.00004"
+    assert Axis("a", FloatDistribution(1e-5, 1.0, log=True), None).text(1.23456e-5) == "1.235e-05"
+    assert Axis("a", IntDistribution(3, 12), None).text(7) == "7"
 
 
 def test_a_small_number_reaches_params_yaml_as_a_number(settings: Settings) -> None:

@@ -41,20 +41,3 @@ def quick_databases() -> Iterator[None]:
         patch.setattr(utils, "_initialize_tables", begin_or_copy)
         yield
     event.remove(*listener)
-
-
-def as_a_new_process() -> None:
-    """Let go of the databases that MLflow keeps open by address, as the end of a process does."""
-    from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Registry
-    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore as Tracking
-    from mlflow.tracking._model_registry.registry import ModelRegistryStoreRegistry
-    from mlflow.tracking._tracking_service import utils
-    from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
-
-    for store in (Registry, Tracking):
-        for engine in store._engine_map.values():
-            engine.dispose()
-        store._engine_map.clear()
-    TrackingStoreRegistry._get_store_with_resolved_uri.cache_clear()
-    ModelRegistryStoreRegistry._get_store_with_resolved_uri.cache_clear()
-    utils._artifact_repos_cache.clear()

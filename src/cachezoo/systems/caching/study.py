@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.contest.counting import first_access
-from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import read_trained
 from cachezoo.params import traces_of
 from cachezoo.systems.base import Studied
 from cachezoo.systems.caching.evaluate import evaluate_caching
 from cachezoo.systems.caching.fit import fit_caching, model_id
 from cachezoo.systems.caching.judge import judge_caching
+from cachezoo.systems.studied import counted_hit_ratio
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.store import read_pages, read_trace
 
@@ -33,7 +32,7 @@ def tests(params: "Params", category: str) -> dict[str, float]:
         trace, pages = read_trace(path), read_pages(path)
         capacity = capacity_pages(params.policy.manager.capacity, pages.n_pages)
         outcome = evaluate_caching(folder, trace, pages, capacity).outcomes.outcome
-        found[key] = float((outcome[first_access(pages) :] == HIT).mean())
+        found[key] = counted_hit_ratio(outcome, pages)
     return found
 
 

@@ -1,36 +1,19 @@
 """How trainings of the cache are compared over seeds: by its hits on the choosing blocks of validation."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo.contest.counting import first_access
-from cachezoo.errors import TrainingError
-from cachezoo.kernels.outcome import HIT
-from cachezoo.models.trained import read_trained
 from cachezoo.serving.requests import batch_of
 from cachezoo.systems.base import Studied
 from cachezoo.systems.reuse.fit import fit_reuse, model_id
 from cachezoo.systems.reuse.judge import judge_reuse
 from cachezoo.systems.reuse.model import load_reuse
 from cachezoo.systems.reuse.prepared import Prepared, places
+from cachezoo.systems.studied import counted_hit_ratio, validated
 from cachezoo.traces.pages import capacity_pages
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
-
-
-def choosing(folder: Path) -> float:
-    """Mean page hit ratio on the choosing blocks of validation.
-
-    Raises:
-        TrainingError: there was no validation trace.
-    """
-    found = read_trained(folder).validation.get("choosing_hit_ratio")
-    if found is None:
-        message = f"{folder}: no validation trace was judged, so there is nothing to compare; add one"
-        raise TrainingError(message)
-    return found
 
 
 def tests(params: "Params") -> dict[str, float]:
@@ -41,14 +24,14 @@ def tests(params: "Params") -> dict[str, float]:
         part = Prepared.read(key, path)
         capacity = capacity_pages(float(model.calibration["capacity"]), part.pages.n_pages)
         outcome = serving.run(batch_of(part.trace), part.pages, capacity).followed.run.outcome
-        found[key] = float((outcome[first_access(part.pages) :] == HIT).mean())
+        found[key] = counted_hit_ratio(outcome, part.pages)
     return found
 
 
 STUDIED = Studied(
     fit=fit_reuse,
     judge=judge_reuse,
-    choosing=choosing,
+    choosing=validated("choosing_hit_ratio"),
     choosing_is="mean page hit ratio on the choosing blocks of validation",
     lower_is_better=False,
     judging="hit_ratio",

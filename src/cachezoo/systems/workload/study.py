@@ -1,16 +1,14 @@
 """How trainings of workload classifiers are compared over seeds: by the loss that chose their epoch."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cachezoo import paths
-from cachezoo.errors import TrainingError
-from cachezoo.models.trained import read_trained
 from cachezoo.params import traces_of
 from cachezoo.serving.requests import batch_of
 from cachezoo.systems.base import Studied
+from cachezoo.systems.studied import validated
 from cachezoo.systems.workload.fit import fit_workload, model_id
 from cachezoo.systems.workload.infer import load_workload
 from cachezoo.systems.workload.judge import judge_workload
@@ -20,17 +18,7 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 
-def choosing(folder: Path) -> float:
-    """Loss of the epoch kept on the validation windows.
-
-    Raises:
-        TrainingError: there were too few of them for a loss.
-    """
-    loss = read_trained(folder).validation.get("loss")
-    if loss is None:
-        message = f"{folder}: too few validation windows for a loss, so there is nothing to compare; give longer traces"
-        raise TrainingError(message)
-    return loss
+TOO_FEW = "too few validation windows for a loss, so there is nothing to compare; give longer traces"
 
 
 def tests(params: "Params") -> dict[str, float]:
@@ -47,7 +35,7 @@ def tests(params: "Params") -> dict[str, float]:
 STUDIED = Studied(
     fit=fit_workload,
     judge=judge_workload,
-    choosing=choosing,
+    choosing=validated("loss", TOO_FEW),
     choosing_is="loss of the epoch kept, on the windows of validation",
     lower_is_better=True,
     judging="balanced_accuracy",
