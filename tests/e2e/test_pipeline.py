@@ -78,7 +78,7 @@ def test_every_stage_wrote_its_outputs(first):
         assert {"lru", "lfu", "larc", "rejectx", "belady_bypass", *models} <= set(ratios)
         assert models == set(metrics["models"])
         assert max(ratios.values()) == ratios["belady_bypass"] > ratios["lru"] > 0
-        assert 0.1 * trace["page_accesses"] - 1 <= trace["warmup"] <= trace["page_accesses"] / 3 + 1
+        assert 0.49 * trace["page_accesses"] - 1 <= trace["warmup"] <= trace["page_accesses"] / 2
 
 
 def test_what_to_buy_is_chosen_at_every_budget_and_judged(first):
@@ -252,7 +252,7 @@ def test_a_second_repro_does_nothing(first):
 
 
 # A knob, and the stages that read it or what these write: bundles carry the figures, MLflow and the report show them.
-KNOB = "policy.share.samples=110"
+KNOB = "policy.share.near=0.06"
 KNOBS = {
     KNOB: {"compose", "evaluate_share", "report", "track"},
     "evaluate.capacity_fraction=0.2": {
