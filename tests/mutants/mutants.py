@@ -310,6 +310,7 @@ REUSE = (
         ("the own forest is always believed", "return share < 1.0 ? share : 1.0;", "return 1.0;"),
         ("the own forest is never believed", "return share < 1.0 ? share : 1.0;", "return 0.0;"),
         ("targets are read at once", "own->n.settled + own->delay < i", "own->n.settled < i"),
+        ("the own forest is hardly doubted", "#define DOUBT 0.1", "#define DOUBT 0.01"),
     ),
     *_of(
         "reuse_trees.c",
@@ -339,6 +340,8 @@ REUSE = (
         "reuse_follow.c",
         ("the first leads for ever", "        if (ahead != follow->n.leader)\n            change(follow, ahead);\n", "        (void)ahead;\n"),
         ("hits weigh alike for ever", "    follow->n.weight *= follow->growth;\n", ""),
+        ("leaders change on any access", "if (hit && !(hit >> follow->n.leader & 1)) {", "if (true) {"),
+        ("a stray that is hit is kept", "held ? KEPT : STRAY);\n        return CZ_HIT;", "KEPT);\n        return CZ_HIT;"),
         ("strays leave latest first", "left = cz_pop_tail(follow->links, STRAY - 1);", "left = follow->links[STRAY - 1].after;\n        cz_unlink(follow->links, left);"),
     ),
     *_of(
@@ -346,7 +349,17 @@ REUSE = (
         ("metadata is as data", "(own->count + 1) | (metadata ? METADATA : 0)", "own->count + 1"),
         ("counts do not grow", "(own->count + 1) | (metadata ? METADATA : 0)", "1 | (metadata ? METADATA : 0)"),
     ),
-    *_of("reuse_s3fifo.c", ("S3-FIFO has no ghosts", "bool to_main = known || (", "bool to_main = (")),
+    *_of(
+        "reuse_lirs.c",
+        ("the LIRS stack is not pruned", "    state->n.high--;\n    prune(state);\n", "    state->n.high--;\n"),
+        ("LIRS has no ghosts", "    state->kind[slot] = state->kind[slot] == HIR ? GHOST : NOWHERE;\n",
+         "    if (state->kind[slot] == HIR) drop_high(state, slot);\n    state->kind[slot] = NOWHERE;\n"),
+    ),
+    *_of(
+        "reuse_s3fifo.c",
+        ("S3-FIFO has no ghosts", "bool to_main = known || (", "bool to_main = ("),
+        ("S3-FIFO promotes at the first use", "(state->mark[slot] & FREQUENCY) < PROMOTE", "(state->mark[slot] & FREQUENCY) < 1"),
+    ),
     *_of(
         "reuse_wtinylfu.c",
         ("the candidate always wins", "    if (seen(state, state->ids[candidate]) <= seen(state, state->ids[rival]))\n        return candidate;\n", ""),

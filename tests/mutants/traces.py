@@ -7,7 +7,7 @@ the sets hold beside their requests is zeros of the right shape.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from cachezoo.kernels.segments import Geometry, segment_keys
 from cachezoo.serving.kind import Recomputed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.serving.script import widest_gap
-from cachezoo.serving.synthetic import SyntheticSet
+from cachezoo.serving.synthetic import SyntheticSet, changed
 from cachezoo.systems.registry import bundling_of
 from cachezoo.systems.reuse import synthetic as reuse
 from cachezoo.traces.read import read_any
@@ -91,33 +91,43 @@ def _rows(kind: str, manifest: Mapping[str, Any], batch: RequestBatch) -> tuple[
     return (pages if kind == "reuse" else requests), (pages if kind in ("reuse", "virtual") else requests)
 
 
-def write_traces(kind: str, folder: Path) -> None:
-    """Write a kind's bundle whose synthetic sets are captured traces."""
+def write_requests(kind: str, folder: Path, sets: Sequence[SyntheticSet]) -> None:
+    """Write a bundle of a kind whose sets hold requests and given outputs, and else zeros of the right shape."""
     (path,) = STORED.glob(f"{kind}.*")
     bundle, own = load(path), bundling_of(kind).kind.load()
     manifest = completed(kind, bundle.manifest)
     files = {name: data for name, data in bundle.files.items() if name != ACTS and not name.startswith(SYNTHETIC)}
     manifest["golden"]["synthetic"] = []
+    for one in sets:
+        asked, answered = _rows(kind, changed(manifest, one.changes), one.requests)
+        shapes = [len(manifest["features"]), len(own.outputs(manifest)), len(own.synthetic_decisions(one.context))]
+        features, outputs, decided = (
+            np.zeros((rows, n)) for rows, n in zip((asked, answered, answered), shapes, strict=True)
+        )
+        held = Recomputed(features, outputs if one.given is None else one.given, decided, {})
+        files |= golden_files(one.requests, held, synthetic_folder(one.name))
+        manifest["golden"]["synthetic"].append(
+            {
+                "name": one.name, "rows": len(one.requests), "changes": dict(one.changes),
+                "context": dict(one.context), "outputs": list(own.outputs(manifest)),
+                "decisions": list(own.synthetic_decisions(one.context)), "branches": {},
+            }
+        )  # fmt: skip
+    write_whole(folder, manifest, files)
+
+
+def write_traces(kind: str, folder: Path) -> None:
+    """Write a kind's bundle whose synthetic sets are captured traces."""
+    (path,) = STORED.glob(f"{kind}.*")
+    bundle, own = load(path), bundling_of(kind).kind.load()
+    manifest, sets = completed(kind, bundle.manifest), []
     for k, name in enumerate(TRACES):
         batch = _batch(name)
         if kind in ("virtual", "streams", "caching"):
             batch = RequestBatch(batch.time_us, batch.op, batch.offset, batch.size, batch.volume)
         changes, context = _rules(kind, manifest, batch, k, lambda values: own.serve(values, bundle.engine))
-        one = SyntheticSet(name, batch, changes, context)
-        asked, answered = _rows(kind, manifest, batch)
-        shapes = [len(manifest["features"]), len(own.outputs(manifest)), len(own.synthetic_decisions(context))]
-        zeros = Recomputed(
-            *(np.zeros((rows, n)) for rows, n in zip((asked, answered, answered), shapes, strict=True)), {}
-        )
-        files |= golden_files(one.requests, zeros, synthetic_folder(name))
-        manifest["golden"]["synthetic"].append(
-            {
-                "name": name, "rows": len(batch), "changes": changes, "context": context,
-                "outputs": list(own.outputs(manifest)), "decisions": list(own.synthetic_decisions(context)),
-                "branches": {},
-            }
-        )  # fmt: skip
-    write_whole(folder, manifest, files)
+        sets.append(SyntheticSet(name, batch, changes, context))
+    write_requests(kind, folder, sets)
 
 
 if __name__ == "__main__":

@@ -29,11 +29,18 @@ USERS = ("one", "two/1", "three")
 # Names of the sets, and what they pass that no other does.
 MODEL, FOLLOW, OWN, BARE = "model", "follow", "own", "bare"
 LONG, GROWN, LARGE, EXPERTS = "long", "grown", "large", "experts"
+WIDE, CLASSICS, DOUBTED = "wide", "classics", "doubted"
 # Names that their draws hang on: of those tried, they tell most wrong runtimes from the right one.
-DRAWS = {LONG: "light16_1", GROWN: "own4_0", LARGE: "l1_2", EXPERTS: "x30_1_las"}
+DRAWS = {
+    LONG: "light16_1", GROWN: "own4_0", LARGE: "l1_2", EXPERTS: "x30_1_las", WIDE: "wide_1", CLASSICS: "classics_44",
+    DOUBTED: "doubted_10",
+}  # fmt: skip
 # A leader that stays, and one that changes.
 STEADY = {"half_life": 8.0, "lead": 50.0, "price": 0.0, "head_start": 50.0}
 EAGER = {"half_life": 0.5, "lead": 0.0, "price": 0.02, "head_start": 0.1}
+WIDE_CAPACITY = 264  # more than a byte counts to
+FAR = 1 << 20  # pages: 4 GiB
+DENSE_CUTS = [round(-2 + 0.25 * k, 2) for k in range(24)]
 FINE_CUTS = [round(-3.5 + 0.5 * k, 1) for k in range(15)]
 BRANCHES = (
     "hit", "admitted", "bypass", "replaced", "forest_led", "classic_led", "led_back", "corrected", "own_forest",
@@ -114,6 +121,25 @@ def _large_script(name: str) -> RequestBatch:
     return script.batch()
 
 
+def _wide_script(name: str, accesses: int, capacity: int) -> RequestBatch:
+    """Requests of many pages that fill a cache of hundreds, then hot stretches beside a far loop that is longer."""
+    draws, script, seen, looped = draws_of(f"reuse_{name}"), Script(("one", "two"), users=USERS, flags=FLAGS), 0, 0
+    while seen < accesses:
+        part, pages = draws.random(), int(draws.integers(1, 25))
+        if seen < capacity:
+            page = seen
+        elif part < 0.4:
+            page = int(draws.integers(2 * capacity // 3))
+        elif part < 0.85:
+            page, looped = FAR + looped % (capacity + capacity // 8), looped + pages
+        else:
+            page, pages = int(draws.integers(capacity)), 1
+        kind = WRITE if draws.random() < 0.3 else READ
+        script.add(kind, page * PAGE_BYTES, pages * PAGE_BYTES, turn=int(draws.integers(60)))
+        seen += pages
+    return script.batch()
+
+
 def _counts(cuts: int, shadows: int) -> dict[str, Any]:
     """Events and risks of so many classes, each of another rate, and so many that those of the set do not hide them."""
     classes = (cuts + 1) << shadows
@@ -134,13 +160,13 @@ def _changes(
     }  # fmt: skip
 
 
-def _lighter(changes: dict[str, Any], weight: float) -> dict[str, Any]:
-    """Counts that those of the set do hide."""
-    lighter = {
+def _weighed(changes: dict[str, Any], weight: float) -> dict[str, Any]:
+    """The same with lighter counts, which those of the set hide, or heavier ones."""
+    weighed = {
         name: [[round(value * weight, 4) for value in row] for row in changes[name]]
         for name in ("calibration.events", "calibration.risks")
     }
-    return {**changes, **lighter}
+    return {**changes, **weighed}
 
 
 def _searched() -> list[SyntheticSet]:
@@ -148,11 +174,13 @@ def _searched() -> list[SyntheticSet]:
     context, among = {"outputs": GIVEN}, (-2.0, -0.5, 0.5, 1.75, 3.0)
     long, grown = _long_script(DRAWS[LONG], 500, CAPACITY, 10), _long_script(DRAWS[GROWN], 450, 4, 6)
     large, beside = _large_script(DRAWS[LARGE]), _long_script(DRAWS[EXPERTS], 450, 30, 10)
+    wide, small = _wide_script(DRAWS[WIDE], 850, WIDE_CAPACITY), _long_script(DRAWS[CLASSICS], 200, 6, 4)
+    doubted = _long_script(DRAWS[DOUBTED], 400, 3, 4)
     cuts = [-1.0, 0.0, 1.5]
     steady, eager = {"candidates": 64, **STEADY}, {"candidates": 64, **EAGER}
     return [
         SyntheticSet(
-            LONG, long, _lighter(_changes(cuts, SHADOWS, 3, steady), 0.01), {**context, "capacity_pages": CAPACITY},
+            LONG, long, _weighed(_changes(cuts, SHADOWS, 3, steady), 0.01), {**context, "capacity_pages": CAPACITY},
             _given_scores(DRAWS[LONG], long, among),
         ),
         SyntheticSet(
@@ -160,13 +188,34 @@ def _searched() -> list[SyntheticSet]:
             {**context, "capacity_pages": 4}, _given_scores(DRAWS[GROWN], grown, (4.5, 5.5)),
         ),
         SyntheticSet(
-            LARGE, large, _lighter(_changes(cuts, SHADOWS, 3, eager), 0.01), {**context, "capacity_pages": 1},
+            LARGE, large, _weighed(_changes(cuts, SHADOWS, 3, eager), 0.01), {**context, "capacity_pages": 1},
             _given_scores(DRAWS[LARGE], large, among),
         ),
         SyntheticSet(
             EXPERTS, beside,
-            {**_lighter(_changes(cuts, SHADOWS, 2, eager), 0.01), "policy.experts": ["lirs", "azor", "s3fifo"]},
+            {**_weighed(_changes(cuts, SHADOWS, 2, eager), 0.01), "policy.experts": ["lirs", "azor", "s3fifo"]},
             {**context, "capacity_pages": 30}, _given_scores(DRAWS[EXPERTS], beside, among),
+        ),
+        SyntheticSet(
+            WIDE, wide,
+            {
+                **_weighed(_changes(cuts, SHADOWS, 0, {**eager, "candidates": 250}), 0.01),
+                "policy.experts": ["lfu", "lirs", "azor", "s3fifo", OUTSIDE, "lru"],
+            },
+            {**context, "capacity_pages": WIDE_CAPACITY}, _given_scores(DRAWS[WIDE], wide, among),
+        ),
+        SyntheticSet(
+            CLASSICS, small,
+            {
+                **_weighed(_changes(cuts, (), 0, {**eager, "half_life": 1.5, "price": 0.1}), 0.01),
+                "policy.experts": ["azor", "lirs", "lru", "s3fifo"],
+            },
+            {**context, "capacity_pages": 6}, _given_scores(DRAWS[CLASSICS], small, among),
+        ),
+        SyntheticSet(
+            DOUBTED, doubted, {**_weighed(_changes(DENSE_CUTS, (), 12, steady), 8), "policy.own_rows": 1000},
+            {**context, "capacity_pages": 3},
+            _given_scores(DRAWS[DOUBTED], doubted, (-2.0, 1.0, 3.0)),
         ),
     ]  # fmt: skip
 
