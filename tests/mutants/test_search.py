@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 from cachezoo.systems.reuse.synthetic import DRAWS, LARGE
+from tests.mutants.kept import counts, table
 from tests.mutants.mutants import MUTANTS
 from tests.mutants.operators import all_changes
-from tests.mutants.score import Score, table
+from tests.mutants.score import Score
 from tests.mutants.search import caught, chosen, drawn, missed
 
 
 def test_the_wrong_runtimes_are_read_from_what_the_score_prints():
     wrong = [*all_changes(("reuse",))[:2], MUTANTS["reuse"][0]]
     lines = [f"reuse: {one.name}: mail_test, web_test" for one in wrong]
-    figures = table({"reuse": Score(frozenset(), frozenset(), dict.fromkeys(wrong, ("mail_test",)))})
+    figures = table({"reuse": counts(Score(frozenset(), frozenset(), dict.fromkeys(wrong, ("mail_test",))))})
     assert missed("reuse", "\n".join([figures, *lines, "virtual: virtual.c:1:1 + -> -: mail_test"])) == wrong
 
 
