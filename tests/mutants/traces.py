@@ -7,7 +7,7 @@ the sets hold beside their requests is zeros of the right shape.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,35 +91,43 @@ def _rows(kind: str, manifest: Mapping[str, Any], batch: RequestBatch) -> tuple[
     return (pages if kind == "reuse" else requests), (pages if kind in ("reuse", "virtual") else requests)
 
 
-def write_traces(kind: str, folder: Path) -> None:
-    """Write a kind's bundle whose synthetic sets are captured traces."""
+def write_requests(kind: str, folder: Path, sets: Iterable[SyntheticSet]) -> None:
+    """Write a kind's bundle whose synthetic sets are these, with no more than their requests and rules."""
     (path,) = STORED.glob(f"{kind}.*")
     bundle, own = load(path), bundling_of(kind).kind.load()
     manifest = completed(kind, bundle.manifest)
     files = {name: data for name, data in bundle.files.items() if name != ACTS and not name.startswith(SYNTHETIC)}
     manifest["golden"]["synthetic"] = []
-    for k, name in enumerate(TRACES):
-        batch = _batch(name)
-        if kind in ("virtual", "streams", "caching"):
-            batch = RequestBatch(batch.time_us, batch.op, batch.offset, batch.size, batch.volume)
-        changes, context = _rules(kind, manifest, batch, k, lambda values: own.serve(values, bundle.engine))
-        one = SyntheticSet(name, batch, changes, context)
-        asked, answered = _rows(kind, manifest, batch)
-        shapes = [len(manifest["features"]), len(own.outputs(manifest)), len(own.synthetic_decisions(context))]
+    for one in sets:
+        asked, answered = _rows(kind, manifest, one.requests)
+        decided = list(own.synthetic_decisions(one.context))
+        shapes = [len(manifest["features"]), len(own.outputs(manifest)), len(decided)]
         zeros = Recomputed(
             *(np.zeros((rows, n)) for rows, n in zip((asked, answered, answered), shapes, strict=True)), {}
         )
-        files |= golden_files(one.requests, zeros, synthetic_folder(name))
+        files |= golden_files(one.requests, zeros, synthetic_folder(one.name))
         manifest["golden"]["synthetic"].append(
             {
-                "name": name, "rows": len(batch), "changes": changes, "context": context,
-                "outputs": list(own.outputs(manifest)), "decisions": list(own.synthetic_decisions(context)),
-                "branches": {},
+                "name": one.name, "rows": len(one.requests), "changes": one.changes, "context": one.context,
+                "outputs": list(own.outputs(manifest)), "decisions": decided, "branches": {},
             }
         )  # fmt: skip
     write_whole(folder, manifest, files)
 
 
+def of_traces(kind: str) -> Iterator[SyntheticSet]:
+    """Sets of a kind that are captured traces."""
+    (path,) = STORED.glob(f"{kind}.*")
+    bundle, own = load(path), bundling_of(kind).kind.load()
+    manifest = completed(kind, bundle.manifest)
+    for k, name in enumerate(TRACES):
+        batch = _batch(name)
+        if kind in ("virtual", "streams", "caching"):
+            batch = RequestBatch(batch.time_us, batch.op, batch.offset, batch.size, batch.volume)
+        changes, context = _rules(kind, manifest, batch, k, lambda values: own.serve(values, bundle.engine))
+        yield SyntheticSet(name, batch, changes, context)
+
+
 if __name__ == "__main__":
     for each in sys.argv[2:] or KINDS:
-        write_traces(each, Path(sys.argv[1]) / each)
+        write_requests(each, Path(sys.argv[1]) / each, of_traces(each))
