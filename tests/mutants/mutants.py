@@ -407,18 +407,33 @@ VIRTUAL = (
         ("lru: a page behind the queue is still known", "        page = cz_stack_pop(stack);\n        cz_keyed_remove(&queue->keyed, page);\n", "        page = cz_stack_pop(stack);\n"),
         ("lfu: a page goes behind its class", "class->front != CZ_NO_PAGE ? class->front : before);\n    class->front = page;", "before);\n    if (class->front == CZ_NO_PAGE) class->front = page;"),
         ("lfu: a page's count outlives it", "    return (cz_move){-1, vacated, put_in(queue, page, last, CZ_NO_PAGE)};",
-         "    static bool known[4096]; /* by key; the sets have fewer */\n"
+         "    static bool known[4096]; /* by key; some share an entry */\n"
          "    if (queue->used == 1) memset(known, 0, sizeof known);\n"
          "    cz_move move = {-1, vacated, put_in(queue, page, last, CZ_NO_PAGE)};\n"
          "    if (known[key % 4096]) move.filled = lfu_again(queue, page).filled;\n"
          "    known[key % 4096] = true;\n"
          "    return move;"),
+        ("lfu: the count of a page that was asked again outlives it", "    if (page != CZ_NO_PAGE) return lfu_again(queue, page);\n",
+         "    static bool again[1 << 19]; /* the sets' pages have no other bits, nor volumes */\n"
+         "    bool *own = &again[(key & 0xFFFF) | (key >> 19 & 1) << 16 | (key >> 32 & 1) << 17 | (key >> 51 & 1) << 18];\n"
+         "    if (queue->used == 0) memset(again, 0, sizeof again);\n"
+         "    if (page == CZ_NO_PAGE && *own) {\n"
+         "        *own = false;\n"
+         "        cz_move move = lfu(queue, key);\n"
+         "        move.filled = lfu_again(queue, cz_keyed_find(&queue->keyed, key)).filled;\n"
+         "        return move;\n"
+         "    }\n"
+         "    if (page != CZ_NO_PAGE) {\n"
+         "        *own = true;\n"
+         "        return lfu_again(queue, page);\n"
+         "    }\n"),
         ("arc: new pages go to the head", "filled = queue->stacks[T2].live;", "filled = 0;"),
         ("arc: the target never moves", "        adapt(queue, list);\n", ""),
         ("arc: hits stay in T1", "    queue->list[page] = T2;\n    cz_stack_push(&queue->stacks[T2], page);\n    return move;",
          "    queue->list[page] = list == T1 ? T1 : T2;\n    cz_stack_push(&queue->stacks[queue->list[page]], page);\n    return move;"),
         ("arc: ghosts come back to T1", "    queue->list[page] = T2;\n    cz_stack_push(&queue->stacks[T2], page);\n    return move;",
          "    queue->list[page] = list > T2 ? T1 : T2;\n    cz_stack_push(&queue->stacks[queue->list[page]], page);\n    return move;"),
+        ("arc: the end is always vacated", "return first ? often + recent - 1 : often - 1;", "return often + recent - 1;"),
     ),
     *_of(
         "virtual_map.c",
@@ -431,6 +446,7 @@ VIRTUAL = (
         ("the worst fragment beside a run is taken", "(cz_ranked){-of->value[b], b, b}", "(cz_ranked){of->value[b], b, b}"),
         ("the farthest fragment beside a run is taken", "(cz_ranked){-of->value[b], b, b}", "(cz_ranked){-of->value[b], -b, b}"),
         ("cost is forgotten", "return found - of->cost * crossed;", "return found;"),
+        ("the head only where it is worth more", "head >= *worth", "head > *worth"),
         ("with a cost the head is always mapped", "if (of->cost > 0 && head >= *worth) {", "if (of->cost > 0) {"),
     ),
     *_of(
@@ -439,9 +455,11 @@ VIRTUAL = (
         ("pages enter a run that begins where the move does", "move.filled < run->low && run->low <= move.vacated", "move.filled <= run->low && run->low <= move.vacated"),
         ("pages do not enter a run that begins where a place is vacated", "move.filled < run->low && run->low <= move.vacated", "move.filled < run->low && run->low < move.vacated"),
         ("values are counted where the page goes", "view->value[(uint32_t)move.position / fragment] += 1;", "view->value[(uint32_t)move.filled / fragment] += 1;"),
+        ("crossings count the fragment that is left, too", "view->change[(uint32_t)move.filled / fragment + 1]++;", "view->change[(uint32_t)move.filled / fragment]++;"),
         ("crossings are never tallied", "view->crossings[b] += (double)crossed;", "view->crossings[b] += 0;"),
         ("values do not decay", "        view->value[b] *= view->settings.decay;\n", ""),
         ("crossings do not decay", "        view->crossings[b] *= view->settings.decay;\n", ""),
+        ("pages are read behind the queue's end", "least_of(view->runs[r].high, view->queue.length);", "view->runs[r].high;"),
         ("what was mapped before is read again", "found -= most_of(0, least_of(", "found -= 0 * most_of(0, least_of("),
         ("pages left over are not mapped", "    if (runs[0].high == n) runs[0].low = most_of(runs[0].low - capacity % fragment, 0);\n    else runs[0].high = least_of(runs[0].high + capacity % fragment, n);\n", ""),
         ("pages left over go before the run", "if (runs[0].high == n)", "if (runs[0].low > 0)"),

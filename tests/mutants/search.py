@@ -1,4 +1,4 @@
-"""Looks for golden sets that catch what all others miss: the same set of other draws.
+"""Looks for golden sets that catch what all others miss: the same set of other draws, or candidates made by rules.
 
     python -m tests.mutants.score --kind reuse > missed.txt
     python -m tests.mutants.search --kind reuse --set wide --missed missed.txt [--tries 40] [--every 2]
@@ -9,6 +9,8 @@ names that catch what no name before them does, and then what none of them catch
 where it leaves too much, change the set's rules, or add a set, and look again.
 
 The file may hold wrong runtimes of `mutants.py`, too: a line `reuse: leaders change on any access: missed` for each.
+
+Without --set the candidates of `candidates.py` are tried, and the best is what catches most for its page accesses.
 
 With --every 2 each second wrong runtime alone decides. The score of the others then says how well the chosen set does
 where nobody looked.
@@ -26,6 +28,7 @@ from unittest.mock import patch
 from cachezoo.bundles.reader import load
 from cachezoo.serving.synthetic import SyntheticSet
 from cachezoo.systems.registry import bundling_of
+from tests.mutants.candidates import CANDIDATES
 from tests.mutants.mutants import MUTANTS, Mutant
 from tests.mutants.operators import DECIDING, all_changes
 from tests.mutants.running import failed, program
@@ -33,6 +36,7 @@ from tests.mutants.sets import STORED, completed
 from tests.mutants.traces import write_requests
 
 MOST_SETS = 64  # that a bundle may have
+OWN_COST = 300  # of a set, in page accesses, besides its own
 
 
 def missed(kind: str, printed: str) -> list[Mutant]:
@@ -70,10 +74,10 @@ def caught(kind: str, sets: Sequence[SyntheticSet], mutants: Sequence[Mutant], f
     return found
 
 
-def chosen(found: Mapping[str, set[Mutant]]) -> list[tuple[str, int]]:
-    """Sets, each the one that catches most of what those before it miss, and how many that is."""
+def chosen(found: Mapping[str, set[Mutant]], costs: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Sets, each the one that catches most for its cost of what those before it miss, and how many that is."""
     left, most = {name: set(own) for name, own in found.items()}, []
-    while left and (best := max(left, key=lambda name: len(left[name]))) and left[best]:
+    while left and (best := max(left, key=lambda name: len(left[name]) / costs[name])) and left[best]:
         most.append((best, len(left[best])))
         taken = left.pop(best)
         left = {name: own - taken for name, own in left.items()}
@@ -84,15 +88,17 @@ def main() -> None:
     """Print the names of draws, and what none catches."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind", choices=tuple(DECIDING), required=True)
-    parser.add_argument("--set", required=True, help="a set of the kind's DRAWS")
+    parser.add_argument("--set", help="a set of the kind's DRAWS; without, the kind's candidates")
     parser.add_argument("--missed", type=Path, required=True, help="what tests.mutants.score printed")
     parser.add_argument("--tries", type=int, default=40, help="names of draws")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th wrong runtime alone")
     given = parser.parse_args()
     mutants = missed(given.kind, given.missed.read_text(encoding="utf-8"))[:: given.every]
     with tempfile.TemporaryDirectory() as folder:
-        found = caught(given.kind, drawn(given.kind, given.set, given.tries), mutants, Path(folder))
-    for name, more in chosen(found):
+        tried = drawn(given.kind, given.set, given.tries) if given.set else list(CANDIDATES[given.kind]())
+        found = caught(given.kind, tried, mutants, Path(folder))
+    costs = {one.name: OWN_COST + int(one.requests.pages().request_start[-1]) for one in tried}
+    for name, more in chosen(found, costs):
         print(f"{name}: {more} more of {len(mutants)}")  # noqa: T201
     for mutant in set(mutants) - set().union(*found.values()):
         print(f"missed by all: {mutant.name}")  # noqa: T201

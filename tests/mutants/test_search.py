@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from cachezoo.systems.reuse.synthetic import DRAWS, LARGE
+from tests.mutants.candidates import CANDIDATES
 from tests.mutants.kept import counts, table
 from tests.mutants.mutants import MUTANTS
 from tests.mutants.operators import all_changes
 from tests.mutants.score import Score
 from tests.mutants.search import caught, chosen, drawn, missed
+from tests.mutants.sets import KINDS
 
 
 def test_the_wrong_runtimes_are_read_from_what_the_score_prints():
@@ -33,8 +35,17 @@ def test_each_try_has_draws_of_its_own_and_the_table_stays():
 
 def test_the_best_comes_first_and_what_catches_nothing_more_is_left_out():
     found = {"a": {1, 2}, "b": {2, 3, 4}, "c": {4}, "d": set()}
-    assert chosen(found) == [("b", 3), ("a", 1)]
-    assert chosen({"d": set()}) == []
+    alike = dict.fromkeys(found, 1)
+    assert chosen(found, alike) == [("b", 3), ("a", 1)]
+    assert chosen(found, {**alike, "b": 9}) == [("a", 2), ("c", 1), ("b", 1)]
+    assert chosen({"d": set()}, alike) == []
+
+
+def test_candidates_have_names_of_their_own_and_are_of_a_kind_with_sets():
+    assert set(CANDIDATES) <= set(KINDS)
+    for candidates in CANDIDATES.values():
+        names = [one.name for one in candidates()]
+        assert len(set(names)) == len(names) <= 64  # a bundle has no more
 
 
 @pytest.mark.slow(seconds=25)

@@ -1,6 +1,9 @@
-"""Synthetic golden sets of kind `virtual`: short queues of every order, which fill up, and caches of several runs."""
+"""Synthetic golden sets of kind `virtual`: short queues of every order, which fill up, and caches of several runs.
 
-from collections.abc import Callable, Mapping
+Longer queues have requests of many pages, so that thousands of page accesses are few rows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +40,8 @@ SMALL = {
     "queue": "lru", "pages": PAGES, "fragment": FRAGMENT, "runs": 2, "decay": 0.5, "quantum": 24, "cost": 0,
 }  # fmt: skip
 
+MANY, FEW = (1, 3, 8, 17, 40, 60), (1, 2, 3, 5, 8)  # pages of requests
+
 
 def _script(name: str, requests: int) -> RequestBatch:
     """Hot pages, a loop longer than the cache, a scan longer than the queue, and pages that come back, in turns."""
@@ -61,15 +66,73 @@ def _loop() -> RequestBatch:
     return script.batch()
 
 
+def _many(
+    draw: str, accesses: int, span: int, sizes: Sequence[int], twice: float, new: int, often: int
+) -> RequestBatch:
+    """Hot ranges, a loop of `span` pages, and new ones, in turns, in requests of several pages.
+
+    Before them stand requests that ask some pages more often than others, so that none of the lower classes of lfu
+    begins at the head of the queue, and new pages, which arc keeps in T1 alone. Some pages have numbers that differ
+    above their 19th or 32nd bit alone.
+
+    Args:
+        draw: name that the draws hang on.
+        accesses: of pages, or a few more.
+        span: pages of the loop, and accesses of a turn.
+        sizes: pages of a request.
+        twice: share of the requests that are made twice.
+        new: pages of the scan at the beginning.
+        often: how often the first page is asked at the beginning; each one after it once less.
+    """
+    draws, script, seen, turned, fresh = draws_of(f"virtual_{draw}"), Script(("one", "two")), 0, 0, 4 * span
+    for count in range(often, 0, -1):
+        script.add(READ, 0, count * PAGE_BYTES)
+        seen += count
+    for at in range(0, new, max(sizes)):
+        count = min(max(sizes), new - at)
+        script.add(READ, fresh * PAGE_BYTES, count * PAGE_BYTES)
+        seen, fresh = seen + count, fresh + count
+    while seen < accesses:
+        phase, count, page = seen // span % 3, int(draws.choice(sizes)), int(draws.integers(span // 4))
+        if phase == 1:
+            page, turned = span // 4 + turned % span, turned + count
+        if phase == 2 and draws.random() < 0.5:
+            page, fresh = fresh, fresh + count
+        if draws.random() < 0.1:
+            page += int(draws.choice([1 << 19, 1 << 32]))
+        volume = int(draws.random() < 0.1)
+        for _ in range(1 + int(draws.random() < twice)):
+            script.add(WRITE if draws.random() < 0.3 else READ, page * PAGE_BYTES, count * PAGE_BYTES, volume)
+            seen += count
+    return script.batch()
+
+
 def _set(name: str, requests: int, capacity: int = CAPACITY, start: str = COLD, **arch: object) -> SyntheticSet:
     """A set of a small cache, of a loop where no requests are drawn; `arch` are values other than those of `SMALL`."""
+    return _of(name, _script(name, requests) if requests else _loop(), capacity, start, **arch)
+
+
+def _of(name: str, batch: RequestBatch, capacity: int, start: str = COLD, **arch: object) -> SyntheticSet:
     changes = {f"arch.{key}": value for key, value in {**SMALL, **arch}.items()}
-    return SyntheticSet(
-        name,
-        _script(name, requests) if requests else _loop(),
-        {**changes, "policy.start": start},
-        {"capacity_pages": capacity},
-    )
+    return SyntheticSet(name, batch, {**changes, "policy.start": start}, {"capacity_pages": capacity})
+
+
+def _searched() -> list[SyntheticSet]:
+    """Sets that were chosen for the wrong runtimes that no other catches; `tests/mutants/search.py`."""
+    lfu = _many("many_lfu", 4350, 600, MANY, twice=0, new=2800, often=6)
+    arc = _many("many_arc_0", 1250, 128, MANY, twice=0.4, new=260, often=0)
+    lru = _many("many_lru_1", 1300, 250, MANY, twice=0.3, new=0, often=0)
+    few_lfu = _many("few_lfu_0", 330, 60, FEW, twice=0.5, new=66, often=0)
+    few_arc = _many("few_arc_7", 250, 30, FEW, twice=0.5, new=0, often=0)
+    few_lru = _many("few_lru_0", 150, 30, FEW, twice=0.5, new=0, often=0)
+    return [
+        _of("many_lfu", lfu, 900, queue="lfu", pages=1860, fragment=2, runs=3, decay=1, quantum=290, cost=0.02),
+        _of("many_arc", arc, 67, queue="arc", pages=256, fragment=2, runs=4, decay=0.75, quantum=50, cost=0.1),
+        _of("many_lru", lru, 100, pages=320, fragment=2, runs=3, decay=1, quantum=300, cost=0.1),
+        _of("few_lfu", few_lfu, 20, queue="lfu", pages=64, quantum=11, cost=0.25),
+        _of("few_arc", few_arc, 16, queue="arc", pages=40, decay=0, quantum=11, cost=0.25),
+        _of("few_lru", few_lru, 40, pages=8192, fragment=16, quantum=11, cost=0.25),
+    ]
 
 
 def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
@@ -84,6 +147,7 @@ def sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
         _set("warm", 90, start=WARM, decay=0.95),
         _set("whole", 60, capacity=PAGES, queue="arc", fragment=6),
         _set("loop", 0, pages=LOOP, runs=1, cost=0.25),
+        *_searched(),
     ]
 
 
