@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from cachezoo.contest.verdict import Verdict
 from cachezoo.recommend.bench import Bench, lasted
+from cachezoo.recommend.candidates import SIMPLEST
 from cachezoo.recommend.contest import Contest
 from cachezoo.recommend.rows import Row
 
@@ -61,6 +63,8 @@ def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None, useful:
     if row.capacity >= bench.pages.n_pages and bench.first_share > STILL_NEW:
         new = f"{100 * bench.first_share:.0f} % of the accesses that are counted are of new pages"
         doubts.append(("medium", f"{new}, so a longer trace would touch more than this holds"))
+    if row.ran.policy == row.chosen != SIMPLEST and row.verdict == Verdict.EVEN:
+        doubts.append(("medium", "chance may explain the lead over LRU"))
     interval = row.ran.interval
     if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
         doubts.append(("medium", f"the hit ratio changes over time: ± {100 * half:.0f} points on average"))

@@ -191,7 +191,7 @@ def why_policy(found: "Recommendation") -> str:
         return "LRU had the most hits of the candidates on the first half of the trace."
     figures = f"{points(lead.value)} points, 90 % interval [{points(lead.low)}, {points(lead.high)}]"
     if row.ran.policy == row.chosen:
-        unsure = "" if row.verdict == Verdict.BETTER else ": not told apart from LRU"
+        unsure = "" if row.verdict == Verdict.BETTER else ", which chance may explain"
         return (
             f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
             f"{lead.blocks} time blocks; lead {figures}{unsure}."

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cachezoo.bundles.reader import load
 from cachezoo.coded import Coded
+from cachezoo.contest.lead import ahead
 from cachezoo.contest.verdict import Verdict
 from cachezoo.devices.built_in import BUILT_IN, DEFAULT
 from cachezoo.devices.profile import load_models
@@ -23,6 +24,7 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.recommend import words
 from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import CANDIDATES, chosen, name_of
+from cachezoo.recommend.confidence import confidence
 from cachezoo.recommend.contest import contest
 from cachezoo.recommend.device import bundles_folder, models_of
 from cachezoo.recommend.ladder import CLOSE, knee, ladder, middle, shown, typed
@@ -404,6 +406,21 @@ def test_lru_stays_where_no_lead_is_clear():
     for place in places:
         picked = dataclasses.replace(found.picked, place=place, why="knee")
         assert "leads by under 0.5 points on the second" in words.why_policy(dataclasses.replace(found, picked=picked))
+
+
+def test_a_lead_that_chance_may_explain_is_said_to_be_one_and_lowers_confidence():
+    found = asked(trace_of(loop(60_000, 1000)))
+    row = row_at(found, 512)
+    assert row.ran.policy == row.chosen != "lru" and row.verdict == Verdict.BETTER
+    swinging = row.lead.value * (1 + 3 * np.cos(np.pi * (np.arange(20) + 0.5) / 20))
+    unsure = dataclasses.replace(row, lead=ahead(swinging, np.zeros(20), row.lead.value))
+    assert unsure.verdict == Verdict.EVEN
+    doubts = [confidence(found.bench, one, found.contest).reasons for one in (row, unsure)]
+    assert set(doubts[1]) - set(doubts[0]) == {"chance may explain the lead over LRU"}
+    place = found.picked.rows.index(row)
+    rows = (*found.picked.rows[:place], unsure, *found.picked.rows[place + 1 :])
+    picked = dataclasses.replace(found.picked, rows=rows, place=place, why="knee")
+    assert words.why_policy(dataclasses.replace(found, picked=picked)).endswith("which chance may explain.")
 
 
 def test_a_sample_of_the_pages_ranks_as_the_whole_does():
