@@ -13,13 +13,13 @@ PAGES = "4 KiB pages"
 
 
 class PolicyRow(Document):
-    """A policy or model on a trace, counted after the warm-up."""
+    """A policy or model on a trace, where it counts."""
 
     policy: Annotated[str, Means("policy or model")]
     kind: Annotated[RowKind, Means("classic, online, follower, bound, composed or model")]
-    hits: Annotated[int, Means("page hits after warm-up", "page accesses")]
+    hits: Annotated[int, Means("page hits that count", "page accesses")]
     hit_ratio: Annotated[float, Means("page hits per page access", "ratio")]
-    hit_ratio_interval: Annotated[Interval, Means("its 90 % interval, bootstrap of time blocks", "ratio")]
+    hit_ratio_interval: Annotated[Interval, Means("its 90 % interval over blocks of time", "ratio")]
     request_hit_ratio: Annotated[float, Means("requests with every page resident before them per request", "ratio")]
     byte_hit_ratio: Annotated[float, Means("bytes of page hits per byte asked for", "ratio")]
     ssd_writes: Annotated[int, Means("pages admitted, and pages written on write hits", PAGES)]

@@ -3,8 +3,8 @@
 TERMS = {
     "page access": "The cache's unit of 4 KiB; a request touches one or more, and each touch is an access.",
     "hit ratio": (
-        "Page accesses found in the cache, of all after the warm-up: until LRU has filled the cache, between a "
-        "tenth and a third of the trace. All policies run at the same cache size. In points: hundredths."
+        "Page accesses found in the cache, of those in the second half of the trace; the first warms the cache up. All "
+        "policies run at the same cache size. In points: hundredths."
     ),
     "classic": (
         "A policy that a cache could run and that learns nothing beforehand: FIFO, LRU, ARC … The best classic is "
@@ -21,8 +21,8 @@ TERMS = {
         "than the best classic. None where the optimum leads by less than 2 points."
     ),
     "90 % interval": (
-        "From resampled blocks of the trace's time. It says how far chance moves the figure on such a trace, not "
-        "how another workload would do."
+        "Over blocks of the trace's time, heeding that neighbours correlate. It says how far chance moves the figure "
+        "on such a trace, not how another workload would do."
     ),
     "response time": (
         "The SSD's time where all pages of a request were in the cache, else the disk's, on the modelled devices, "

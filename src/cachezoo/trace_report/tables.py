@@ -52,7 +52,7 @@ def curves_table(curves: Sequence[Curve]) -> Table:
             rows[-1].append(Cell(share(float(curve.hit_ratio[at])), float(curve.hit_ratio[at]), error))
     columns = [Column("cache size", numeric=False), *(Column(NAMES.get(own.policy, own.policy)) for own in curves)]
     sampled = any(curve.error is not None for curve in curves)
-    caption = "Page hit ratio, after the warm-up of each size"
+    caption = "Page hit ratio in the second half of the trace"
     return Table(f"{caption}; ± one standard error, in points" if sampled else caption, columns, rows[::-1])
 
 

@@ -2,7 +2,7 @@
 
 TERMS = {
     "page access, page": "A page is the cache's unit of 4 KiB. A request touches one or more; each touch is an access.",
-    "page hit ratio, hits": "Share of the page accesses that find their page in the cache, after the warm-up.",
+    "page hit ratio, hits": "Share of the page accesses that find their page in the cache, in the second half of the trace.",
     "warm-up": (
         "A cache begins empty. Counting begins when LRU has filled it: after a tenth of the page accesses at least, a "
         "third at most."

@@ -64,7 +64,7 @@ DESCRIBED = Described(
         "teacher": Column("text", Means("oracle imitated")),
         "network": Column("integer", Means("which of the fit's networks is shipped, from 0")),
         "oracle_beats_classic": Column(
-            "bool", Means("that oracle hits at least as often as the best classic on validation")
+            "bool", Means("that oracle hits at least as often as the chosen classic on validation")
         ),
         "candidates": Rows(
             CANDIDATE,
@@ -97,11 +97,11 @@ DESCRIBED = Described(
         ),
         "optimum_hit_ratio": Column(FIGURE, Means("Belady with bypass on the same accesses", "ratio")),
         "difference_low": Column(
-            FIGURE, Means("mean of the networks less best classic: lower end of the 90 % interval", "ratio")
+            FIGURE, Means("mean of the networks less the chosen classic: lower end of the 90 % interval", "ratio")
         ),
         "difference_high": Column(FIGURE, Means("its upper end", "ratio")),
         "oracle_classic_hit_ratio": Column(
-            FIGURE, Means("the best classic over the whole trace, as the oracles are counted", "ratio")
+            FIGURE, Means("the chosen classic over the whole trace, as the oracles are counted", "ratio")
         ),
         **TAGS,
     },

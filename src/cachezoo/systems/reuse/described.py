@@ -42,12 +42,12 @@ DESCRIBED = Described(
         "optimum_hit_ratio": Column("number or null", Means("Belady with bypass", RATIO)),
         "difference_low": Column(
             "number or null",
-            Means("lead over the best classics, seeds and blocks resampled: lower end of the 90 % interval", RATIO),
+            Means("lead over the chosen classics, over seeds and blocks: lower end of the 90 % interval", RATIO),
         ),
         "difference_high": Column("number or null", Means("its upper end", RATIO)),
         "lowest_difference": Column("number or null", Means("lead on the trace where it is least", RATIO)),
         "above_floor": Column(
-            "number or null", Means("traces at most 0.01 and one reload below the best classic", "share")
+            "number or null", Means("traces at most 0.01 and one reload below the chosen classic", "share")
         ),
     },
     page={
