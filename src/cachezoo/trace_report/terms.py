@@ -2,11 +2,8 @@
 
 TERMS = {
     "page access, page": "A page is the cache's unit of 4 KiB. A request touches one or more; each touch is an access.",
-    "page hit ratio, hits": "Share of the page accesses that find their page in the cache, in the second half of the trace.",
-    "warm-up": (
-        "A cache begins empty. Counting begins when LRU has filled it: after a tenth of the page accesses at least, a "
-        "third at most."
-    ),
+    "page hit ratio, hits": "Share of the page accesses of the trace's second half that find their page in the cache.",
+    "warm-up": "A cache begins empty, so the first half of a trace warms it up and is not counted.",
     "LRU": "Least recently used: what was used longest ago is evicted first. The usual policy.",
     "ARC, S3-FIFO": "Policies that tell pages used once from pages used again, and resist scans better than LRU.",
     "optimum": (
