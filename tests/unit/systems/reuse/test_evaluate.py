@@ -10,7 +10,7 @@ from cachezoo.settings.data import CorpusEntry, TraceEntry
 from cachezoo.systems.reuse import evaluate, judge
 from cachezoo.systems.reuse.model import load_reuse
 from cachezoo.systems.reuse.plan import plan_of
-from cachezoo.systems.reuse.study import choosing
+from cachezoo.systems.reuse.study import STUDIED
 from tests.reuse_data import part, write_model
 
 
@@ -60,4 +60,4 @@ def test_where_a_trace_is_from() -> None:
 
 
 def test_a_study_reads_what_chose(folder: Path) -> None:
-    assert 0 < choosing(folder / "model") < 1
+    assert 0 < STUDIED.choosing(folder / "model") < 1

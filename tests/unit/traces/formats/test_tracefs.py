@@ -9,7 +9,7 @@ from cachezoo.traces.source import Source
 from tests.oracles.event_text import naive_requests, tracefs_events
 from tests.trace_data import read, texts
 
-RECORDED = Path(__file__).parents[2] / "capture" / "block_events.txt"
+RECORDED = Path(__file__).parents[3] / "tools/capture/block_events.txt"
 ISSUE = "              dd-9     [001] ..... 10.000005: block_rq_issue: 8,0 RA 4096 () 8 + 8 be,0,4 [dd]\n"
 COMPLETE = "          <idle>-0     [000] ..s.. 10.000105: block_rq_complete: 8,0 RA () 8 + 8 be,0,4 [0]\n"
 DIALECTS = {
