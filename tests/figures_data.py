@@ -8,7 +8,8 @@ from cachezoo.figures.sizes import CacheRun
 from cachezoo.figures.tags import TagRow
 from cachezoo.figures.trained import MODEL, Added, Grid, GridRow, Told
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.view import MINUS, NONE, UNIT_SPACE, Table
+from cachezoo.show.formats import MINUS, NONE, UNIT_SPACE
+from cachezoo.show.table import Table
 from tests.metrics_data import page_metrics, page_model, page_trace, row
 
 MODEL_ID = "caching.web.lstm_small"

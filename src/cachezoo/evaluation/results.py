@@ -18,10 +18,11 @@ from cachezoo.metrics.page import CategoryMetrics, PolicyRow
 from cachezoo.metrics.share import ShareMetrics, read_share, share_metrics
 from cachezoo.metrics.tiers import FOLDER as TIERS
 from cachezoo.metrics.tiers import TiersMetrics, read_tiers
+from cachezoo.show.formats import number
+from cachezoo.show.table import Cell
+from cachezoo.show.table import Table as View
 from cachezoo.systems.base import Results as SystemResults
 from cachezoo.systems.registry import SYSTEMS
-from cachezoo.view import Cell, number
-from cachezoo.view import Table as View
 
 if TYPE_CHECKING:
     from rich.table import Table

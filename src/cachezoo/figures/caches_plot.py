@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from cachezoo.figures.caches import ACCESS, ALL, BEST, LARC, LRU, ORACLE, OURS, RECA, UNDECIDING, CachesFigure
 from cachezoo.figures.plot import bars, headed, page
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
-from cachezoo.view import NONE, Cell, Column, Table, number, percent
+from cachezoo.show.formats import NONE, number, percent
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from cachezoo.documents import Document, Interval
 from cachezoo.figures.finding import GOAL, Figure, Finding, held
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
+from cachezoo.show.formats import percent
 from cachezoo.systems.streams.metrics import Kind
-from cachezoo.view import percent
 from cachezoo.wear.names import EQUAL, LEGACY, ORACLE
 
 FILE, PLOT = Path("experiments/fios.json"), Path("experiments/fios.png")

@@ -7,9 +7,10 @@ import numpy as np
 
 from cachezoo.figures.fios import FREQUENCY, DriveCase, DriveRow, FiosFigure
 from cachezoo.figures.plot import headed, page
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, VERMILION
+from cachezoo.show.formats import number, percent
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, VERMILION
+from cachezoo.show.table import Cell, Column, Table
 from cachezoo.systems.streams.cluster import COMBINATIONS
-from cachezoo.view import Cell, Column, Table, number, percent
 from cachezoo.wear.names import EQUAL, ORACLE
 
 if TYPE_CHECKING:

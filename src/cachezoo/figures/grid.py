@@ -12,7 +12,8 @@ from cachezoo.figures.finding import Figure, held
 from cachezoo.figures.plot import BAR_COLOURS, headed, page
 from cachezoo.figures.trained import Grid, GridRow
 from cachezoo.meanings import Each
-from cachezoo.view import Cell, Column, Table, number, number_cell
+from cachezoo.show.formats import number
+from cachezoo.show.table import Cell, Column, Table, number_cell
 
 Step = Literal["rise", "fall", "undecided"]
 WORKLOADS = 2  # of the paper's figure

@@ -24,7 +24,7 @@ from cachezoo.figures.hca_paper import (
     implied_ram_gb,
 )
 from cachezoo.figures.hca_traces import SAMPLE
-from cachezoo.view import number
+from cachezoo.show.formats import number
 
 FINANCIAL, WEB = "database", "web"  # the categories that stand for the paper's two traces
 PAPER_XCIOPS = {FINANCIAL: 3000.0, WEB: 14000.0}

@@ -8,9 +8,10 @@ from cachezoo.figures.hca import LONG, NAMES, SIZED, CurvePoint, HcaFigure, Syst
 from cachezoo.figures.hca_claims import BUFFER, CURVES
 from cachezoo.figures.hca_paper import MAIN, SET_GB, WORKLOADS, Main
 from cachezoo.figures.plot import headed, page
+from cachezoo.show.formats import NONE, number, percent
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.table import Cell, Column, Table
 from cachezoo.sizes import human
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
-from cachezoo.view import NONE, Cell, Column, Table, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from cachezoo.figures.plot import BAR_COLOURS, headed, page
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import REPRO, present
 from cachezoo.models.curves import CURVES_FILE, read_curves
-from cachezoo.style import GREY
-from cachezoo.view import Cell, Column, Table, number_cell, share_cell
+from cachezoo.show.style import GREY
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 
 SETTLED = 0.95  # of the fall of the loss after the first epoch
 ITERATIONS, ACCURACY = 8, 0.95

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo import markdown
 from cachezoo.evaluation.results import printed
 from cachezoo.figures import fios, fios_plot, hca, hca_plot, virtual
 from cachezoo.figures.finding import Figure, Finding, shown
 from cachezoo.figures.listed import FIGURES, Listed
 from cachezoo.figures.virtual_tables import tables as tables_of_virtual
 from cachezoo.metrics.files import MAKE, read
-from cachezoo.view import Cell, Column, Table
+from cachezoo.show import markdown
+from cachezoo.show.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from rich.table import Table as Printed

@@ -10,7 +10,7 @@ import numpy as np
 
 from cachezoo.figures.finding import Figure
 from cachezoo.io import atomic_file
-from cachezoo.style import AMBER, BLACK, BLUE, DPI, GREEN, GREY, PINK, SKY, VERMILION, panels, settings
+from cachezoo.show.style import AMBER, BLACK, BLUE, DPI, GREEN, GREY, PINK, SKY, VERMILION, panels, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

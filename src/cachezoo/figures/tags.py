@@ -17,8 +17,8 @@ from cachezoo.figures.finding import Figure, held
 from cachezoo.figures.plot import BAR_COLOURS, headed, page
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.style import GREY
-from cachezoo.view import Cell, Column, Table, number_cell, share_cell
+from cachezoo.show.style import GREY
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 
 LOWEST_CACHED, LOWEST_QUEUE, MEAN_IMPROVEMENT = 0.8831, 0.7254, 1.06
 

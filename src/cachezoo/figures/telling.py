@@ -17,8 +17,8 @@ from cachezoo.figures.plot import BAR_COLOURS, bars, headed, page
 from cachezoo.figures.trained import MODEL, Added, methods_of
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import REPRO
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 from cachezoo.systems.workload.metrics import Over, Pooled, WorkloadMetrics
-from cachezoo.view import Cell, Column, Table, number_cell, share_cell
 
 CHARACTERISATIONS = ("twsd", "frequency", "iosize")
 NAMES = {MODEL: "LSTM", "tree4": "decision tree", "twsd": "TWSD", "frequency": "Frequency", "iosize": "IOSize"}

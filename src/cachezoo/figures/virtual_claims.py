@@ -41,7 +41,7 @@ from cachezoo.figures.virtual_paper import (
     SHARED,
     STREAMING,
 )
-from cachezoo.view import number, percent
+from cachezoo.show.formats import number, percent
 
 NO_GAIN, NEAR_ZERO, SLIGHT, NEARLY = 0.01, 0.05, 0.05, 0.9
 ABOUT_HALF, SEVERAL, MOST = (0.4, 0.6), 0.25, 0.5

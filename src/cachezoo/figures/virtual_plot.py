@@ -25,7 +25,7 @@ from cachezoo.figures.virtual import (
     VirtualFigure,
 )
 from cachezoo.figures.virtual_paper import COMPARED_MB, LOOPING, QUEUE_MB, SHOWN
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from cachezoo.figures.virtual import KINDS, Mixed, Part, Point, Profile, Swept, VirtualFigure
 from cachezoo.figures.virtual_claims import QUEUES
-from cachezoo.view import Cell, Column, Table, number, percent
+from cachezoo.show.formats import number, percent
+from cachezoo.show.table import Cell, Column, Table
 
 SHOWN_MB = (2, 8, 32, 64, 128, 256, 512)  # of Fig. 3
 APPLICATION_MB, SWEPT_MB = 64, 128

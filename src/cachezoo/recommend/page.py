@@ -3,16 +3,18 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cachezoo.pages.shell import Page, render
 from cachezoo.recommend import words
 from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import CANDIDATES, name_of
 from cachezoo.recommend.ladder import shown
 from cachezoo.recommend.plot import blocks, costs, curve
 from cachezoo.recommend.rows import Row
+from cachezoo.show.formats import NONE
+from cachezoo.show.page import Page, render
+from cachezoo.show.section import Choice, Section
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 from cachezoo.sizes import human
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
-from cachezoo.view import NONE, Cell, Choice, Column, Section, Table, number_cell, share_cell
 
 if TYPE_CHECKING:
     from cachezoo.recommend.recommendation import Recommendation

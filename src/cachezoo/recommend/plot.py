@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cachezoo.pages.drawing import svg
 from cachezoo.recommend import words
 from cachezoo.recommend.candidates import SIMPLEST, name_of
 from cachezoo.recommend.rows import Row
+from cachezoo.show.drawing import svg
+from cachezoo.show.section import Drawing
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
 from cachezoo.sizes import human, size_ticks
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.view import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

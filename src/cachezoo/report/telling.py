@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cachezoo.metrics.flash import TITLES, FlashMetrics
 from cachezoo.report.cases import Case, InFlash, InPage, break_even_us, slower_by, surely_more_hits
 from cachezoo.report.gather import Category
-from cachezoo.view import number, percent, points, span, words
+from cachezoo.show.formats import number, percent, points, span, words
 
 
 def _on(case: Case) -> str:

@@ -20,9 +20,10 @@ from cachezoo.evaluation.tiers.table import (
     summary_table,
 )
 from cachezoo.metrics.tiers import FOLDER, HCA, L2ARC, RAM, ZOO, TiersMetrics
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
+from cachezoo.show.formats import percent, words
+from cachezoo.show.section import Figure, Section
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
 from cachezoo.systems.base import ReportSection
-from cachezoo.view import Figure, Section, percent, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,24 +21,9 @@ from cachezoo.report.verdict import (
     page_models,
     page_verdict,
 )
-from cachezoo.view import (
-    NONE,
-    UNIT_SPACE,
-    Cell,
-    Choice,
-    Column,
-    Drawing,
-    Section,
-    Table,
-    name_cell,
-    number,
-    number_cell,
-    percent,
-    points,
-    share_cell,
-    span,
-    words,
-)
+from cachezoo.show.formats import NONE, UNIT_SPACE, number, percent, points, span, words
+from cachezoo.show.section import Choice, Drawing, Section
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 
 C = TypeVar("C", bound=Case)
 LRU = "lru"

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.sizing.candidates import name_of
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 from cachezoo.tiers.said import money, time_text
 
 if TYPE_CHECKING:

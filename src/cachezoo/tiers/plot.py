@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
 from cachezoo.tiers.judged import Contest, Judged
 from cachezoo.tiers.response import DRAM_US
 from cachezoo.tiers.said import time_text

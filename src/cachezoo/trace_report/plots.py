@@ -17,11 +17,11 @@ from cachezoo.characteristics.values import F64
 from cachezoo.characteristics.whole import OPTIMUM
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU
-from cachezoo.pages.drawing import svg
+from cachezoo.show.drawing import svg
+from cachezoo.show.section import Drawing
+from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
 from cachezoo.sizes import PAGE_BYTES, size_ticks
-from cachezoo.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
 from cachezoo.trace_report.units import axis_unit, seconds, size
-from cachezoo.view import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,11 +13,12 @@ from cachezoo.characteristics.who import Senders
 from cachezoo.characteristics.whole import Characteristics
 from cachezoo.curves.curve import Curve
 from cachezoo.features.fios import HIGH
+from cachezoo.show.formats import NONE, number
+from cachezoo.show.table import Cell, Column, Table, number_cell
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.trace_report.plots import NAMES
 from cachezoo.trace_report.sentences import WHO
 from cachezoo.trace_report.units import seconds, share, significant, size
-from cachezoo.view import NONE, Cell, Column, Table, number, number_cell
 
 ROWS = 7  # of the curves' table
 

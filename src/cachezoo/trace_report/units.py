@@ -2,8 +2,8 @@
 
 import math
 
+from cachezoo.show.formats import UNIT_SPACE, number, percent
 from cachezoo.sizes import human
-from cachezoo.view import UNIT_SPACE, number, percent
 
 UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
 SHORT = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))

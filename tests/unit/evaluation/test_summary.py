@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from cachezoo.cli import app
 from cachezoo.evaluation.results import narrow, printed, read_results
 from cachezoo.evaluation.summary import lines, summary_table
-from cachezoo.view import Cell, Column, Table
+from cachezoo.show.table import Cell, Column, Table
 from tests.metrics_data import flash_metrics, flash_trace, page_metrics, page_model, page_trace, row, write
 
 CACHING, ADMISSION, OTHER = "caching.web.lstm8", "admission.web.lgbm", "caching.web.refused"

@@ -8,8 +8,8 @@ import numpy as np
 
 from cachezoo.evaluation.reconfigure.document import FIXED, SWITCHING, Reconfigured, Row, Stream
 from cachezoo.io import atomic_file
-from cachezoo.style import BLACK, BLUE, DPI, GREEN, GREY, LIGHT, SKY, VERMILION, panels, settings
-from cachezoo.view import NONE
+from cachezoo.show.formats import NONE
+from cachezoo.show.style import BLACK, BLUE, DPI, GREEN, GREY, LIGHT, SKY, VERMILION, panels, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,22 +6,10 @@ from typing import Any
 
 from cachezoo.evaluation.sharing.verdict import Case, Verdict, cases, verdict_of
 from cachezoo.metrics.share import EQUAL, HINDSIGHT, STATIC, Saved, ShareMetrics, ShareMix, ShareRow
+from cachezoo.show.formats import NONE, number, percent, points, span, words
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.sizes import human
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.view import (
-    NONE,
-    Cell,
-    Column,
-    Table,
-    name_cell,
-    number,
-    number_cell,
-    percent,
-    points,
-    share_cell,
-    span,
-    words,
-)
 
 SHARED, SHARED_LRU, GVPA, COSTED = "shared", "shared_lru", "gvpa", "gvpa_cost"
 NAMES = {

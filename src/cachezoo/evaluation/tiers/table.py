@@ -8,8 +8,9 @@ from typing import Any
 
 from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.metrics.tiers import HCA, L2ARC, RAM, ZOO, Chosen, Saved, Sized, TiersMetrics, TiersRow, TiersTrace
+from cachezoo.show.formats import NONE, UNIT_SPACE, number, percent, span
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell
 from cachezoo.sizes import human
-from cachezoo.view import NONE, UNIT_SPACE, Cell, Column, Table, name_cell, number, number_cell, percent, span
 
 Found = Mapping[str, TiersMetrics]
 NAMES = {

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cachezoo.io import atomic_file
-from cachezoo.style import BLACK, BLUE, DPI, GREY, VERMILION, panels, settings
+from cachezoo.show.formats import NONE
+from cachezoo.show.style import BLACK, BLUE, DPI, GREY, VERMILION, panels, settings
 from cachezoo.systems.reuse.carried import CarryOver, Ours, Row, Split
-from cachezoo.view import NONE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from cachezoo.contest.gap import gap
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
+from cachezoo.show.formats import NONE
 from cachezoo.systems.reuse.floor import NEAR, allowed
 from cachezoo.systems.reuse.metrics import Where
-from cachezoo.view import NONE
 
 if TYPE_CHECKING:
     from rich.table import Table

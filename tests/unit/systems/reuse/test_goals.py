@@ -11,6 +11,7 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import read_fitted
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
+from cachezoo.show.formats import NONE
 from cachezoo.systems.reuse import fit, judge
 from cachezoo.systems.reuse.goals import GoalRow, Goals, read_goals, summaries, tables
 from cachezoo.systems.reuse.goals_run import (
@@ -26,7 +27,6 @@ from cachezoo.systems.reuse.learn import Learned
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.view import NONE
 from tests.reuse_data import CLASSICS, FIT, make_trace, part, write_model
 
 SETTINGS = Settings(FIT.model, FIT.fit, ["alpha"], {}, {}, 1, {}, CLASSICS)
