@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
+from cachezoo import numerals
 from cachezoo.console import complain, drop_lost_output
 from cachezoo.errors import ConfigError
-from cachezoo.numerals import number, whole
+from cachezoo.show.formats import NONE, number
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -59,7 +60,7 @@ def _with_plain_numbers(
     given = parameter.type_descriptor.annotation
     kinds = {int, float} & {given, *get_args(given)}
     for text in value if isinstance(value, list | tuple) else (value,):
-        if kinds and isinstance(text, str) and (whole if kinds == {int} else number)(text) is None:
+        if kinds and isinstance(text, str) and (numerals.whole if kinds == {int} else numerals.number)(text) is None:
             message = f"{text[:40]!r} is no {'whole number' if kinds == {int} else 'number'}"
             raise typer.BadParameter(message, ctx=ctx, param=parameter)
     return own(ctx, value)
@@ -91,11 +92,11 @@ def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:
 def cell(value: object) -> str:
     """A value as a table shows it: long texts, such as a capture's recipe, cut short."""
     if value is None:
-        return "-"
+        return NONE
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
+        return number(value, 0 if abs(value) >= 1000 else 4)
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
+        return number(value)
     text = str(value)
     return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 

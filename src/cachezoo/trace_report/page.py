@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 
 from cachezoo.characteristics.whole import Characteristics
-from cachezoo.show.formats import number
+from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.show.page import Page, render
 from cachezoo.show.section import Drawing, Section
 from cachezoo.show.style import settings
 from cachezoo.show.table import Table
 from cachezoo.trace_report import plots, sentences, tables
 from cachezoo.trace_report.terms import TERMS
-from cachezoo.trace_report.units import seconds, share, significant, size
 
 
 def facts(found: Characteristics) -> list[tuple[str, str]]:
     """The trace in a few numbers."""
     own = found.summary
-    span = seconds(own.span_s) if own.span_s is not None else "no clock"
+    span = duration(own.span_s) if own.span_s is not None else "no clock"
     rate = [] if own.requests_per_s is None else [("requests a second", significant(own.requests_per_s, 3))]
     return [
         ("trace", own.trace_id), ("format", own.source_format), ("requests", number(own.requests)),

@@ -49,11 +49,8 @@ def against(found: Sequence[ShareRow], rival: str) -> str:
         return ""
     middle, said = median(one.transfers for one in saved), name_of(rival)
     sure = sum((one.interval[0] > 0) if middle >= 0 else (one.interval[1] < 0) for one in saved)
-    return f"{_change(middle)} than {said} (surely in {sure} of {len(saved)}; {_points(saved)} of hit ratio)"
-
-
-def _points(saved: Sequence[Saved]) -> str:
-    return points(100 * median(one.hits for one in saved))
+    hits = points(100 * median(one.hits for one in saved))
+    return f"{_change(middle)} than {said} (surely in {sure} of {len(saved)}; {hits} of hit ratio)"
 
 
 def goal(metrics: ShareMetrics) -> str:
