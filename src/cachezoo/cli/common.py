@@ -15,11 +15,12 @@ from cachezoo.errors import ConfigError
 from cachezoo.show.formats import NONE, number
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+    from typer._click import Command, Context, HelpFormatter, Parameter
 
 INTERRUPT_STATUS = 130
 LONGEST_CELL = 240
 PICTURES = (".png", ".svg")
+COMPLETION = ("install_completion", "show_completion")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -40,6 +41,14 @@ class Group(TyperGroup):
             if isinstance(parameter, TyperOption | TyperArgument) and "process_value" not in vars(parameter):
                 vars(parameter)["process_value"] = partial(_with_plain_numbers, parameter, parameter.process_value)
         return command
+
+    def get_params(self, ctx: "Context") -> "list[Parameter]":
+        """The parameters; the options of shell completion are False where they are not given, as `--help` is."""
+        params = super().get_params(ctx)
+        for parameter in params:
+            if parameter.name in COMPLETION:
+                parameter.default = False
+        return params
 
     def get_help_option(self, ctx: "Context") -> TyperOption | None:
         """`--help`, which is False where it is not given: of None typer asks pydantic, a long import, what it is."""
