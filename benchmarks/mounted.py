@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.segments import Geometry, expand_segments
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, VERMILION, panels, save, settings
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, VERMILION, panels, save, settings
 from cachezoo.traces.store import read_trace
 
 ROOT = Path(__file__).parents[1]

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo import markdown
 from cachezoo.evaluation.results import printed
 from cachezoo.io import atomic_file
 from cachezoo.metrics.files import MAKE, read
-from cachezoo.view import Cell, Column, Table
+from cachezoo.show import markdown
+from cachezoo.show.table import Cell, Column, Table
 from lab.claims.finding import Figure, Finding, shown
 from lab.fios import document as fios
 from lab.fios import plot as fios_plot

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo import style, view
 from cachezoo.report.page import write_report
+from cachezoo.show import formats, section, style, table
 from cachezoo.stage import stage
 from cachezoo.systems import registry
 from cachezoo.systems.reuse import report as reuse
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # What it finds through the registry, and how it looks: the imports put that on the stage's list of sources.
-PARTS = (registry, reuse, streams, style, view, virtual, workload)
+PARTS = (registry, reuse, streams, formats, section, style, table, virtual, workload)
 
 
 def main(params: "Params") -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from cachezoo.config.load import load_params
 from cachezoo.contest.counting import first_access
-from cachezoo.markdown import between
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.settings.data import CorpusEntry
+from cachezoo.show.markdown import between
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from cachezoo.markdown import between
+from cachezoo.show.markdown import between
 from scripts.dictionary_files import File, files
 from scripts.dictionary_types import METADATA
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_type_hints
 
-from cachezoo import closure, paths, plots
+from cachezoo import closure, paths
 from cachezoo.bundles import protocol
 from cachezoo.bundles.export import Refused
 from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, schema
@@ -21,6 +21,7 @@ from cachezoo.models.trained import FILE, FIT_FILE, FittedModel, TrainedModel
 from cachezoo.report import dvc_files, sharing, tiers
 from cachezoo.serving import requests
 from cachezoo.settings.data import WRITES
+from cachezoo.show import plots
 from cachezoo.systems.base import Described, System
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.traces import store

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer.main
 
-from cachezoo import cli, markdown
+from cachezoo import cli
 from cachezoo.errors import CachezooError
 from cachezoo.evaluation import results as found
 from cachezoo.evaluation.sharing import table as share
@@ -29,12 +29,15 @@ from cachezoo.evaluation.tiers import table as tiers
 from cachezoo.io import atomic_file
 from cachezoo.metrics.base import Overall
 from cachezoo.metrics.page import PolicyRow
-from cachezoo.plots import CARRIED, policies_plot
 from cachezoo.policies.registry import classics
 from cachezoo.report.gather import Category
 from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables
-from cachezoo.style import settings
+from cachezoo.show import markdown
+from cachezoo.show.formats import NONE, percent, points, words
+from cachezoo.show.plots import CARRIED, policies_plot
+from cachezoo.show.style import settings
+from cachezoo.show.table import Cell, Column, Table, name_cell
 from cachezoo.systems.reuse import results as reuse
 from cachezoo.systems.reuse.metrics import ReuseMetrics
 from cachezoo.systems.reuse.report import carried_figure
@@ -44,7 +47,6 @@ from cachezoo.systems.virtual import results as virtual
 from cachezoo.systems.virtual.metrics import VirtualMetrics
 from cachezoo.systems.workload.metrics import WorkloadMetrics
 from cachezoo.traces.formats import FORMATS
-from cachezoo.view import NONE, Cell, Column, Table, name_cell, percent, points, words
 from lab.carry_over import document as carried
 from lab.carry_over import plot as carried_plot
 from lab.goals import document as goals

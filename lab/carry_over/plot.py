@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cachezoo.io import atomic_file
-from cachezoo.style import BLACK, BLUE, DPI, GREY, VERMILION, panels, settings
-from cachezoo.view import NONE
+from cachezoo.show.formats import NONE, number, percent
+from cachezoo.show.style import BLACK, BLUE, DPI, GREY, VERMILION, panels, settings
 from lab.carry_over.document import CarryOver, Ours, Row, Split
 
 if TYPE_CHECKING:
@@ -96,19 +96,15 @@ def tables(found: CarryOver) -> "list[Table]":
     for one in found.summary:
         short.add_row(
             one.split, "alone" if one.way == "alone" else "with follower", str(one.traces),
-            f"{_share(one.median_gap_closed)} ({_share(one.lowest_gap_closed)})",
-            f"{one.median_lead:+.1f} ({one.lowest_lead:+.1f})",
-            f"{one.median_lead_over_chosen:+.1f} ({one.lowest_lead_over_chosen:+.1f})",
-            _share(one.above_floor), _share(one.near_chosen),
+            f"{percent(one.median_gap_closed, 0)} ({percent(one.lowest_gap_closed, 0)})",
+            f"{number(one.median_lead, 1, True)} ({number(one.lowest_lead, 1, True)})",
+            f"{number(one.median_lead_over_chosen, 1, True)} ({number(one.lowest_lead_over_chosen, 1, True)})",
+            percent(one.above_floor, 0), percent(one.near_chosen, 0),
         )  # fmt: skip
     return [each, short]
-
-
-def _share(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.0f} %"
 
 
 def _closed(own: Ours) -> str:
     if own.gap_closed is None or own.gap_closed_sd is None:
         return NONE
-    return f"{100 * own.gap_closed:.1f} ± {100 * own.gap_closed_sd:.1f} %"
+    return f"{number(100 * own.gap_closed, 1)} ± {percent(own.gap_closed_sd)}"

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cachezoo.errors import CachezooError
-from cachezoo.view import number, percent
+from cachezoo.show.formats import number, percent
 from cachezoo.yaml_file import read_yaml
 from lab.claims.finding import Figure, Finding, Unit, held
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
-from cachezoo.view import NONE, UNIT_SPACE, number, percent, points
+from cachezoo.show.formats import NONE, UNIT_SPACE, number, percent, points
 
 Verdict = Literal["holds", "does not hold", "undecided", "not comparable"]
 Unit = Literal["share", "points", "times", "ms", "epochs", "MB", "pages"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cachezoo.io import atomic_file
-from cachezoo.style import AMBER, BLACK, BLUE, DPI, GREEN, GREY, PINK, SKY, VERMILION, panels, settings
+from cachezoo.show.style import AMBER, BLACK, BLUE, DPI, GREEN, GREY, PINK, SKY, VERMILION, panels, settings
 from lab.claims.finding import Figure
 
 if TYPE_CHECKING:

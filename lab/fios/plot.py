@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, VERMILION
+from cachezoo.show.formats import number, percent
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, VERMILION
+from cachezoo.show.table import Cell, Column, Table
 from cachezoo.systems.streams.cluster import COMBINATIONS
-from cachezoo.view import Cell, Column, Table, number, percent
 from cachezoo.wear.names import EQUAL, ORACLE
 from lab.claims.plot import headed, page
 from lab.fios.document import DriveCase, DriveRow, FiosFigure

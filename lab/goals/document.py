@@ -9,9 +9,9 @@ from cachezoo.contest.gap import gap
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
+from cachezoo.show.formats import NONE, number, percent, span
 from cachezoo.systems.reuse.floor import NEAR, allowed
 from cachezoo.systems.reuse.metrics import Where
-from cachezoo.view import NONE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -141,7 +141,7 @@ def _closed(one: GoalSummary) -> str:
     closed, lowest, highest = one.median_gap_closed, one.lowest_seed_gap_closed, one.highest_seed_gap_closed
     if closed is None or lowest is None or highest is None:
         return NONE
-    return f"{100 * closed:.1f} % ({100 * lowest:.1f} to {100 * highest:.1f})"
+    return f"{percent(closed)} {span((lowest, highest), 1)}"
 
 
 def tables(found: Goals) -> "list[Table]":
@@ -158,8 +158,8 @@ def tables(found: Goals) -> "list[Table]":
         writes = one.median_ssd_writes_ratio
         table.add_row(
             one.protocol, one.place, f"{100 * one.capacity_fraction:g} %", str(one.traces),
-            _closed(one), f"{one.median_lead:+.1f} ({one.lowest_lead:+.1f})",
-            f"{one.above_floor} of {one.traces}", f"{one.lowest_lead_over_chosen:+.1f}",
-            f"{one.near_chosen} of {one.traces}", NONE if writes is None else f"{writes:.2f}",
+            _closed(one), f"{number(one.median_lead, 1, True)} ({number(one.lowest_lead, 1, True)})",
+            f"{one.above_floor} of {one.traces}", number(one.lowest_lead_over_chosen, 1, True),
+            f"{one.near_chosen} of {one.traces}", number(writes, 2),
         )  # fmt: skip
     return [table]

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cachezoo.show.formats import NONE, number, percent
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.table import Cell, Column, Table
 from cachezoo.sizes import human
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
-from cachezoo.view import NONE, Cell, Column, Table, number, percent
 from lab.claims.plot import headed, page
 from lab.hca.document import LONG, NAMES, SIZED, CurvePoint, HcaFigure, System
 from lab.hca.paper import MAIN, SET_GB, WORKLOADS, Main

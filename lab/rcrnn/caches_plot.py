@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
-from cachezoo.view import NONE, Cell, Column, Table, number, percent
+from cachezoo.show.formats import NONE, number, percent
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.table import Cell, Column, Table
 from lab.claims.plot import bars, headed, page
 from lab.rcrnn.caches import ACCESS, ALL, BEST, LARC, LRU, ORACLE, OURS, RECA, UNDECIDING, CachesFigure
 

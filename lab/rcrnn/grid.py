@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from cachezoo.meanings import Each
-from cachezoo.view import Cell, Column, Table, number, number_cell
+from cachezoo.show.formats import number
+from cachezoo.show.table import Cell, Column, Table, number_cell
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 from lab.claims.plot import BAR_COLOURS, headed, page

@@ -14,8 +14,8 @@ from cachezoo.errors import CachezooError
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import REPRO, present
 from cachezoo.models.curves import CURVES_FILE, read_curves
-from cachezoo.style import GREY
-from cachezoo.view import Cell, Column, Table, number_cell, share_cell
+from cachezoo.show.style import GREY
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 from lab.claims.plot import BAR_COLOURS, headed, page

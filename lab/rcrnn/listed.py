@@ -13,8 +13,8 @@ from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import At, Picked
 from cachezoo.policies.registry import OPTIMUM, classics
+from cachezoo.show.table import Table
 from cachezoo.systems.workload.metrics import read_metrics
-from cachezoo.view import Table
 from lab.claims.finding import Figure
 from lab.rcrnn import caches, caches_plot, grid, learning, sizes, tags, telling, trained
 from lab.rcrnn.files import FOLDER

@@ -14,8 +14,8 @@ import numpy as np
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.style import GREY
-from cachezoo.view import Cell, Column, Table, number_cell, share_cell
+from cachezoo.show.style import GREY
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 from lab.claims.plot import BAR_COLOURS, headed, page

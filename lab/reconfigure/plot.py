@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cachezoo.io import atomic_file
-from cachezoo.style import BLACK, BLUE, DPI, GREEN, GREY, LIGHT, SKY, VERMILION, panels, settings
-from cachezoo.view import NONE
+from cachezoo.show.formats import NONE
+from cachezoo.show.style import BLACK, BLUE, DPI, GREEN, GREY, LIGHT, SKY, VERMILION, panels, settings
 from lab.reconfigure.document import FIXED, SWITCHING, Reconfigured, Row, Stream
 
 if TYPE_CHECKING:

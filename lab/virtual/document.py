@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cachezoo.documents import Document
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import MAKE, read
-from cachezoo.view import number, percent
+from cachezoo.show.formats import number, percent
 from lab.claims.evaluate import judged
 from lab.claims.finding import Figure
 from lab.virtual.paper import AVERAGED_MB

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 from lab.claims.plot import headed, page
 from lab.virtual.document import (
     CURVES_PLOT,

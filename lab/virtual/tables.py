@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from cachezoo.view import Cell, Column, Table, number, percent
+from cachezoo.show.formats import number, percent
+from cachezoo.show.table import Cell, Column, Table
 from lab.virtual.document import KINDS, QUEUES, Mixed, Part, Point, Profile, Swept, VirtualFigure
 
 SHOWN_MB = (2, 8, 32, 64, 128, 256, 512)  # of Fig. 3

@@ -40,7 +40,7 @@ LEFT_OUT = tuple(
     for pattern in (
         r"((config|settings)/.*|systems/\w+/settings\.py|yaml_file\.py)",
         r"(errors|console|meanings|numerals|private|syntax)\.py",
-        r"(view|style)\.py",
+        r"show/(__init__|formats|section|style|table)\.py",
         r"systems/registry\.py",
     )
 )

@@ -24,11 +24,12 @@ WIDTH = 160  # characters of a table that nothing limits
 # Control characters, marks that turn the direction of writing, and what bytes that are no UTF-8 are decoded to.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 PICTURES, DELETE, PICTURE_OF_DELETE, UNKNOWN = 0x2400, "\x7f", "\u2421", "\ufffd"
+UNIT_SPACE = "\N{NO-BREAK SPACE}"  # which pages have before units
 
 
 def plain(text: str) -> str:
-    """A text without what a terminal obeys: a picture in the place of each control character (``␛`` of an ESC)."""
-    return UNPRINTABLE.sub(_picture, text)
+    """A text without what a terminal obeys: pictures in place of control characters (``␛`` of an ESC), plain spaces."""
+    return UNPRINTABLE.sub(_picture, text.replace(UNIT_SPACE, " "))
 
 
 def _picture(found: re.Match[str]) -> str:

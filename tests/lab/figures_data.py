@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cachezoo.metrics.page import CategoryMetrics
-from cachezoo.view import MINUS, NONE, UNIT_SPACE, Table
+from cachezoo.show.formats import MINUS, NONE, UNIT_SPACE
+from cachezoo.show.table import Table
 from lab.rcrnn.caches import Bench
 from lab.rcrnn.sizes import CacheRun
 from lab.rcrnn.tags import TagRow

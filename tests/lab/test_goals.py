@@ -11,12 +11,12 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.models.trained import read_fitted
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import simulate
+from cachezoo.show.formats import NONE
 from cachezoo.systems.reuse import fit, judge
 from cachezoo.systems.reuse.learn import Learned
 from cachezoo.systems.reuse.plan import plan_of
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.view import NONE
 from lab.goals.document import GoalRow, Goals, read_goals, summaries, tables
 from lab.goals.run import (
     Settings,
@@ -142,4 +142,4 @@ def test_the_summary_is_that_of_a_naive_count(tmp_path: Path) -> None:
     assert read_goals(tmp_path / "goals.json") == found
     (table,) = tables(found)
     assert table.row_count == 3
-    assert list(table.columns[4].cells) == ["33.3 % (30.0 to 36.7)", NONE, "-5.0 % (-8.3 to -1.7)"]
+    assert list(table.columns[4].cells) == ["33.3\u00a0% [30.0, 36.7]", NONE, "\u22125.0\u00a0% [\u22128.3, \u22121.7]"]

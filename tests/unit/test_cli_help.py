@@ -100,3 +100,29 @@ def test_a_command_says_what_it_and_each_of_its_options_does(words):
             continue
         assert parameter.help, parameter.name
         assert " ".join(parameter.help.split()) in shown, parameter.name
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("rec", ["recommend"]), ("trace inf", ["info"]), ("compare --capac", ["--capacity"])],
+)
+def test_a_shell_completes_commands_and_options_and_imports_next_to_nothing_for_it(typed, completed):
+    words = ["cachezoo", *typed.split(" ")]
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "from cachezoo import cli; cli.main()"],
+        env={
+            "PYTHONPATH": str(ROOT / "src"), "_CACHEZOO_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        },
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == completed
+    imported = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert "cachezoo" in imported and imported & HEAVY <= {"pydantic"}  # which typer asks what an option takes
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_the_command_line_itself(shell, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")  # else it is of the shell that runs tests
+    script = CliRunner().invoke(cli.app, ["--show-completion", shell], prog_name="cachezoo").stdout
+    assert f"_CACHEZOO_COMPLETE=complete_{shell}" in script

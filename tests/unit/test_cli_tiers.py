@@ -11,6 +11,7 @@ import yaml
 
 from cachezoo.cli.tiers import DEFAULT_BY, parse_by
 from cachezoo.evaluation.flash_cache.model import decide, open_bundles
+from cachezoo.show.formats import ordinary, percent
 from cachezoo.tiers.hierarchy import parse_hierarchy
 from cachezoo.tiers.run import counts, run_tiers
 from cachezoo.tiers.stream import tier_stream
@@ -79,7 +80,7 @@ def test_the_reference_of_the_percentages_is_one_for_all_rows(trace):
     base = min(row["ram_alone_amat_us"] for row in found["rows"])
     done = run("tiers", trace, *by, "--ram", "40p", "--ssd", "20%")
     for row in found["rows"]:
-        assert f"{100 * (row['response']['amat_us'] / base - 1):+.1f} %" in done.stdout
+        assert ordinary(percent(row["response"]["amat_us"] / base - 1, signed=True)) in done.stdout
     assert " in RAM alone (" in " ".join(done.stdout.split())
 
 
@@ -93,11 +94,9 @@ def test_the_lead_is_told_with_its_interval_over_blocks_of_time(trace):
         1 - found["rows"][0]["response"]["amat_us"] / rows["lru"]["response"]["amat_us"]
     )
     apart = run("tiers", trace, "--by", "lru | lru,lru", "--ram", "3%", "--ssd", "30%").stdout.splitlines()[0]
-    assert re.search(
-        r"Next is lru with .*, of which the first saves [0-9.]+ % \([0-9.]+ to [0-9.]+ %\): the first", apart
-    )
+    assert re.search(r"Next is lru with .*, of which the first saves [0-9.]+ % \[[0-9.]+, [0-9.]+\]: the first", apart)
     near = run("tiers", trace, "--by", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%").stdout.splitlines()[0]
-    assert "too near to tell them apart, 0.0 % (0.0 to 0.0 %): the first was faster in 0 of 20 blocks" in near
+    assert "too near to tell them apart, 0.0 % [0.0, 0.0]: the first was faster in 0 of 20 blocks" in near
 
 
 def test_a_short_trace_says_that_nothing_is_sure(tmp_path):

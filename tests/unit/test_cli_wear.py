@@ -82,7 +82,7 @@ def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
     said = json.loads(out)
     assert said["host_pages"] == 20_000
     assert said["footprint"] == len(set(hot_and_cold().tolist()))
-    assert said["answer"].startswith("Yes: at 20% over-provisioning the drive without streams writes ")
+    assert said["answer"].startswith("Yes: at 20 % over-provisioning the drive without streams writes ")
     assert said["notes"] == ["fios:F: the chunks' features have 2 distinct points, and no more streams are used"]
 
 
@@ -135,7 +135,7 @@ def test_a_trace_that_writes_in_order_has_nothing_to_gain(run):
     file = written(np.arange(60_000) % 20_000)
     status, out, _ = run(file, "--by", "equal,oracle", "--streams", "4", "--op", "15%")
     assert status == 0
-    assert out.startswith("No, there is nothing to gain: at 15%")
+    assert out.startswith("No, there is nothing to gain: at 15 %")
     assert "1.0 times the trace's distinct pages (156.2 MiB)." in out.splitlines()[0]
 
 
@@ -143,7 +143,7 @@ def test_a_drive_with_room_to_spare_and_a_short_cycle_say_so(run):
     words = ("--by", "equal", "--streams", "4", "--op", "28%")
     status, out, err = run(written(hot_and_cold(6_000)), *words, "--cycles", "10", "--drive", "1GiB")
     assert status == 0, err
-    assert "a longer trace may say otherwise. They are 2% of the drive, and the rest is room" in out.splitlines()[0]
+    assert "a longer trace may say otherwise. They are 2 % of the drive, and the rest is room" in out.splitlines()[0]
 
 
 def test_what_the_drive_does_by_itself_is_no_stream_of_the_host(run):
@@ -275,7 +275,7 @@ def test_what_a_caches_admission_writes_becomes_erases(run, tmp_path):
     words = (cached(tmp_path), "--policy", "lru", "--policy", "rejectx+lru", "--capacity", "40%", "--op", "28%")
     status, out, err = run("cache-wear", *words)
     assert status == 0, err
-    assert out.startswith("At 28% over-provisioning lru erases ")
+    assert out.startswith("At 28 % over-provisioning lru erases ")
     assert "rejectx erases " in out.splitlines()[0]
     lru, rejectx = json.loads(run("cache-wear", *words, "--json")[1])["runs"]
     assert rejectx["host_pages"] < lru["host_pages"]

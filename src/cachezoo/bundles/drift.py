@@ -186,11 +186,11 @@ def table_of(found: Drift, title: str) -> "Table":
     """For the terminal."""
     from rich.table import Table
 
+    from cachezoo.show.formats import number, percent
+
     outside_is = "outside training" if found.placed is None else "stream 0: its own, or not learned"
     table = Table("input", "distance", outside_is, "verdict", title=title)
     for one in found.inputs:
-        outside = f"{100 * one.outside:.1f} %" + (
-            f" (was {100 * one.outside_before:.1f})" if one.outside_before else ""
-        )
-        table.add_row(one.name, f"{one.distance:.2f}", outside, one.said)
+        outside = percent(one.outside) + (f" (was {percent(one.outside_before)})" if one.outside_before else "")
+        table.add_row(one.name, number(one.distance, 2), outside, one.said)
     return table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.released import load
+from cachezoo.show.formats import percent
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -42,7 +43,7 @@ def branches_of(golden: dict[str, Any]) -> str:
 def _shares(counts: Sequence[int]) -> str:
     """Counts as shares, those of 0 left out."""
     total = max(sum(counts), 1)
-    return ", ".join(f"{place}: {100 * count / total:.1f} %" for place, count in enumerate(counts) if count) or "none"
+    return ", ".join(f"{place}: {percent(count / total)}" for place, count in enumerate(counts) if count) or "none"
 
 
 def render(report: dict[str, Any]) -> "Group":

@@ -38,12 +38,7 @@ if TYPE_CHECKING:
     from typer._click import Command
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
-app = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
 trace.app.add_typer(transform.app)
 trace.app.add_typer(characteristics.app)
 trace.app.add_typer(synth.app)

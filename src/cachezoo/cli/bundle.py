@@ -9,6 +9,7 @@ import typer
 
 from cachezoo.cli.common import Group, Json, print_values, project
 from cachezoo.cli.reading import FormatName
+from cachezoo.show.formats import percent
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, release and receive bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
@@ -128,11 +129,11 @@ def bundle_drift(
     out().print(table_of(found, f"{path} on {trace}: {looked_at}"))
     if found.placed is not None:
         shares = (found.placed.beyond, found.placed.several_chunks, found.placed.other_streams)
-        beyond, chunks, others = (f"{100 * share:.1f} %" for share in shares)
+        beyond, chunks, others = map(percent, shares)
         out().print(f"{beyond} of them begin beyond the last chunk that was learned.")
         out().print(f"{chunks} span several chunks, {others} end in a chunk of another stream; the first byte decides.")
     if found.admitted is not None:
-        out().print(f"{100 * found.admitted:.1f} % of them would be admitted.")
+        out().print(f"{percent(found.admitted)} of them would be admitted.")
     worst = found.inputs[0]
     again = f"train it again: {retrain_command(str(trace), bundle.manifest['category'])}"
     advice = {"same": "nothing to do", "moved": "look again soon", "drifted": again}

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
+from cachezoo import numerals
 from cachezoo.console import complain, drop_lost_output
 from cachezoo.errors import ConfigError
-from cachezoo.numerals import number, whole
+from cachezoo.show.formats import NONE, number
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+    from typer._click import Command, Context, HelpFormatter, Parameter
 
 INTERRUPT_STATUS = 130
 LONGEST_CELL = 240
 PICTURES = (".png", ".svg")
+COMPLETION = ("install_completion", "show_completion")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -40,6 +42,14 @@ class Group(TyperGroup):
                 vars(parameter)["process_value"] = partial(_with_plain_numbers, parameter, parameter.process_value)
         return command
 
+    def get_params(self, ctx: "Context") -> "list[Parameter]":
+        """The parameters; the options of shell completion are False where they are not given, as `--help` is."""
+        params = super().get_params(ctx)
+        for parameter in params:
+            if parameter.name in COMPLETION:
+                parameter.default = False
+        return params
+
     def get_help_option(self, ctx: "Context") -> TyperOption | None:
         """`--help`, which is False where it is not given: of None typer asks pydantic, a long import, what it is."""
         option = super().get_help_option(ctx)
@@ -59,7 +69,7 @@ def _with_plain_numbers(
     given = parameter.type_descriptor.annotation
     kinds = {int, float} & {given, *get_args(given)}
     for text in value if isinstance(value, list | tuple) else (value,):
-        if kinds and isinstance(text, str) and (whole if kinds == {int} else number)(text) is None:
+        if kinds and isinstance(text, str) and (numerals.whole if kinds == {int} else numerals.number)(text) is None:
             message = f"{text[:40]!r} is no {'whole number' if kinds == {int} else 'number'}"
             raise typer.BadParameter(message, ctx=ctx, param=parameter)
     return own(ctx, value)
@@ -91,11 +101,11 @@ def print_values(value: dict[str, Any], as_json: bool, title: str) -> None:
 def cell(value: object) -> str:
     """A value as a table shows it: long texts, such as a capture's recipe, cut short."""
     if value is None:
-        return "-"
+        return NONE
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
+        return number(value, 0 if abs(value) >= 1000 else 4)
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
+        return number(value)
     text = str(value)
     return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 

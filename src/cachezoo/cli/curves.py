@@ -103,6 +103,7 @@ def _rate(sample: str) -> float | None:
 def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
     """A row a size, a column a policy."""
     from cachezoo.contest.counting import counted_words
+    from cachezoo.show.formats import significant
     from cachezoo.traces.falling import unlike
 
     sizes, first = found[0].capacities.tolist(), found[0].warmup.tolist()
@@ -114,7 +115,7 @@ def _curve_table(found: list["Curve"], name: str, accesses: int) -> None:
         for k, row in enumerate(rows):
             row[own.policy], row[read] = own.shown(k), f"{own.transfers[k]:.4f}"
     rates = [own.rate for own in found if own.error is not None]
-    sampled = f"a sample of {100 * rates[0]:.3g} % of the pages, ± one standard error" if rates else ""
+    sampled = f"a sample of {significant(100 * rates[0], 3)} % of the pages, ± one standard error" if rates else ""
     below = " · ".join(filter(None, (sampled, unlike(first, sizes))))
     title = f"{name}: page hit ratio, {counted_words(first, [accesses] * len(first))}"
     print_rows(rows, title, below, ["capacity", *ids], tuple(ids))

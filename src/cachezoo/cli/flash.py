@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 SEED = 0
-LARGE_RATE = 1e8  # bytes a second, from which on whole MB are shown
 NAMED = 3  # drifted inputs
 
 
@@ -239,6 +238,7 @@ def _print(name: str, found: "FlashTable", asked: "FlashAsked") -> None:
 
 def _cells(row: "FlashRow", lived: bool) -> list[str]:
     from cachezoo.evaluation.flash_cache.table import MODEL
+    from cachezoo.show.formats import NONE, lifetime, number, percent
     from cachezoo.sizes import human
 
     limit = row.asked or ("as shipped" if row.kind == MODEL else "no limit")
@@ -247,25 +247,26 @@ def _cells(row: "FlashRow", lived: bool) -> list[str]:
     if row.disks_busy is None or row.disks_busy_peak is None:
         cells.append(f"{row.disk_ms_per_read:.3f}")
     else:
-        cells += [f"{row.disks_busy:.3f}", f"{row.disks_busy_peak:.2f}"]
-    cells.append(f"{100 * row.io_hit_ratio:.1f} %")
+        cells += [number(row.disks_busy, 3), number(row.disks_busy_peak, 2)]
+    cells.append(percent(row.io_hit_ratio))
     if lived:
         day, years = row.ssd_bytes_a_day, row.lifetime_years
-        cells += ["-" if day is None else human(day), "-" if years is None else f"{years:,.1f} years"]
+        cells += [NONE if day is None else human(day), NONE if years is None else lifetime(years)]
     return cells
 
 
 def _written(bytes_s: float | None, share: float) -> str:
     """What is written: by the second where there is a clock, else as a share of what accept_all writes."""
-    if bytes_s is None:
-        return f"{100 * share:.1f} %"
-    return f"{bytes_s / 1e6:,.0f} MB/s" if bytes_s >= LARGE_RATE else f"{bytes_s / 1e6:.3g} MB/s"
+    from cachezoo.show.formats import percent, rate
+
+    return percent(share) if bytes_s is None else rate(bytes_s)
 
 
 def _leads(found: "FlashTable") -> list[str]:
     """A sentence a rate: the best policy without a model, and what the best bundle saves against it."""
     from cachezoo.contest.verdict import Verdict
     from cachezoo.flash.modes import NONE
+    from cachezoo.show.formats import percent, span
 
     lines = []
     for lead in found.leads:
@@ -277,11 +278,10 @@ def _leads(found: "FlashTable") -> list[str]:
         said += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
         if saving is not None:
             model = saving.model
-            low, high = (f"{100 * value:+.1f}" for value in saving.interval)
             beside = f" with prefetch {model.prefetch}" if model.prefetch != NONE else ""
             what = "saves" if saving.share > 0 else "costs"
-            said += f"; {model.policy}{beside} {what} {abs(100 * saving.share):.1f} % of that time"
-            said += f" (90 % interval {low} to {high} % saved) within the same limit, writing "
+            said += f"; {model.policy}{beside} {what} {percent(abs(saving.share))} of that time"
+            said += f" (90 % interval {span(saving.interval, 1)} saved) within the same limit, writing "
             said += f"{_written(model.written_bytes_s, model.written_share)} against {wrote}"
             said += "" if saving.verdict in (Verdict.BETTER, Verdict.WORSE) else f": {saving.verdict}"
         lines.append(said + ".")

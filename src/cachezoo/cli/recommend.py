@@ -149,19 +149,12 @@ def _print(found: "Recommendation", page: Path | None) -> None:
 
 def _worn(row: "Row") -> tuple[str, ...]:
     from cachezoo.recommend.words import per_gib
+    from cachezoo.show.formats import NONE, lifetime
     from cachezoo.sizes import human
 
     if row.ssd_bytes_a_day is None:
         return (per_gib(row.ssd_per_access),)
-    return human(row.ssd_bytes_a_day), _years(row.years)
-
-
-def _years(years: float | None) -> str:
-    from cachezoo.recommend.words import LONG_LIFE_YEARS
-
-    if years is None:
-        return "-"
-    return f">{LONG_LIFE_YEARS} y" if years > LONG_LIFE_YEARS else f"{years:.1f} y"
+    return human(row.ssd_bytes_a_day), NONE if row.years is None else lifetime(row.years)
 
 
 def _table(found: "Recommendation") -> "Table":
@@ -169,8 +162,8 @@ def _table(found: "Recommendation") -> "Table":
     from rich import box
     from rich.table import Table
 
-    from cachezoo.recommend import words
     from cachezoo.recommend.ladder import shown
+    from cachezoo.show.formats import number
 
     rows, place = found.picked.rows, found.picked.place
     first = max(0, min(place - MOST_ROWS // 2, len(rows) - MOST_ROWS))
@@ -185,10 +178,10 @@ def _table(found: "Recommendation") -> "Table":
     for k in range(first, min(first + MOST_ROWS, len(rows))):
         row, ran = rows[k], rows[k].ran
         chosen = k == place and found.picked.useful
-        more = words.points(ran.hit_ratio - rows[k - 1].ran.hit_ratio) if k > first else ""
+        more = number(100 * (ran.hit_ratio - rows[k - 1].ran.hit_ratio), 1, signed=True) if k > first else ""
         table.add_row(
             ("> " if chosen else "  ") + shown(row.capacity, found.bench.pages.n_pages), ran.policy,
-            f"{100 * ran.hit_ratio:.1f}", more, f"{100 * row.lru:.1f}", f"{ran.response_us / 1e3:.2f}",
+            number(100 * ran.hit_ratio, 1), more, number(100 * row.lru, 1), number(ran.response_us / 1e3, 2),
             *_worn(row),
             style="bold" if chosen else "",
         )  # fmt: skip

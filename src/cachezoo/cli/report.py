@@ -16,8 +16,8 @@ MAKE = ".venv/bin/dvc repro report"
 
 def is_current(root: Path, page: Path) -> bool:
     """Whether a page was made from the metrics, trained models and cards that now lie below a project's root."""
-    from cachezoo.plots import INPUTS
     from cachezoo.report.gather import inputs_digest
+    from cachezoo.show.plots import INPUTS
 
     found = re.search(rf'<meta name="{INPUTS}" content="(\w+)">', page.read_text(encoding="utf-8"))
     return found is not None and found[1] == inputs_digest(root)
@@ -35,7 +35,7 @@ def report(
     """Say where the report is: what to run for which workload, and whether a model is worth it."""
     from cachezoo import paths
     from cachezoo.console import out
-    from cachezoo.plots import PAGE
+    from cachezoo.show.plots import PAGE
 
     root = project()
     page = root / paths.REPORT / PAGE

@@ -158,6 +158,7 @@ def compare(
 
 def _compared(run: dict[str, Any], name: str, every: bool) -> None:
     """The table of a comparison at one capacity."""
+    from cachezoo.show.formats import percent
     from cachezoo.sizes import human_pages
 
     best = f"best classic{'' if every else ' of those shown'}: {run['best_classic']}"
@@ -165,12 +166,8 @@ def _compared(run: dict[str, Any], name: str, every: bool) -> None:
         best = "no classic is shown to state gaps to; see --all-classics"
     columns = ["policy", "kind", "hit_ratio", "transfers", "gap_points", "gap_closed", *_columns(run["rows"])[2:]]
     title = f"{name}: {human_pages(run['capacity'])}, {counted_words(run['rows'])}"
-    rows = [{**row, "gap_closed": _percent(row["gap_closed"])} for row in run["rows"]]
+    rows = [{**row, "gap_closed": percent(row["gap_closed"])} for row in run["rows"]]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
-
-
-def _percent(share: float | None) -> str | None:
-    return None if share is None else f"{100 * share:.1f} %"
 
 
 def _after(before: int, advance: "Advance") -> "Advance":

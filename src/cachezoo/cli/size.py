@@ -192,8 +192,8 @@ def _print(found: "Advice", plot: Path | None) -> None:
 
 
 def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
+    from cachezoo.show.formats import NONE, latency, lifetime, money, percent
     from cachezoo.sizing import words
-    from cachezoo.tiers.said import life_text, money, time_text
 
     tiered, point = offer.judged.tiered, offer.point
     return {
@@ -201,13 +201,13 @@ def _cells(found: "Advice", offer: "Offer") -> dict[str, str]:
         "cost": money(offer.cost),
         "hierarchy": point.hierarchy,
         "RAM": words.size(found, point.ram_pages),
-        "SSD": words.size(found, point.ssd_pages) if point.ssd_pages else "-",
-        "AMAT": time_text(tiered.amat_us),
-        "P99": time_text(tiered.p99_us),
-        "by RAM": f"{100 * tiered.rhr:.1f} %",
-        "by SSD": f"{100 * tiered.shr:.1f} %",
-        "by disk": f"{100 * tiered.dhr:.1f} %",
-        "SSD lasts": life_text(offer.judged.worn.years) if point.ssd_pages else "-",
+        "SSD": words.size(found, point.ssd_pages) if point.ssd_pages else NONE,
+        "AMAT": latency(tiered.amat_us),
+        "P99": latency(tiered.p99_us),
+        "by RAM": percent(tiered.rhr),
+        "by SSD": percent(tiered.shr),
+        "by disk": percent(tiered.dhr),
+        "SSD lasts": lifetime(offer.judged.worn.years) if point.ssd_pages else NONE,
         "a month": money(offer.judged.cost.month_usd * found.scale),
     }
 

@@ -128,20 +128,23 @@ def _print(rows: "Sequence[Row]", output: str, like: str | None) -> None:
 
 
 def _value(name: str, value: float | None, kind: str) -> str:
+    from cachezoo.show.formats import number, percent
     from cachezoo.sizes import human
 
     if value is None:
         return ""
     if kind == "points":
-        return f"{100 * value:.1f} %"
+        return percent(value)
     if name in ("bytes", "mean read", "mean write"):
         return human(value)
-    return f"{value:,.0f}" if value >= WHOLE else f"{value:,.2f}".rstrip("0").rstrip(".")
+    return number(value) if value >= WHOLE else number(value, 2).rstrip("0").rstrip(".")
 
 
 def _error(row: "Row") -> str:
+    from cachezoo.show.formats import NONE, percent, points
+
     if row.error is None:
-        return "-"
+        return NONE
     if row.kind == "points":
-        return f"{100 * row.error:+.1f} points"
-    return f"{100 * row.error:+.1f} %" if row.kind == "ratio" else f"{100 * row.error:.1f} %"
+        return points(100 * row.error)
+    return percent(row.error, signed=row.kind == "ratio")

@@ -170,13 +170,14 @@ def cache_wear(
 def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title: str) -> None:
     from cachezoo.console import out
     from cachezoo.evaluation.wear.cache import cache_answer
+    from cachezoo.show.formats import number, percent
 
     out().print(cache_answer(caches, tables), soft_wrap=True, markup=False)
     rows = [
         {
             "policy": cache.policy,
-            "hit ratio": f"{100 * cache.hit_ratio:.1f} %",
-            "pages written": f"{table.host_pages:,}",
+            "hit ratio": percent(cache.hit_ratio),
+            "pages written": number(table.host_pages),
             **_cells(row),
         }
         for cache, table in zip(caches, tables, strict=True)
@@ -232,15 +233,16 @@ def _print_notes(notes: "Sequence[str]") -> None:
 
 
 def _cells(row: "WearRow") -> dict[str, str]:
-    low, high = row.waf_interval
+    from cachezoo.show.formats import number, percent, span
+
     return {
         "placement": row.shown,
-        "OP": f"{row.over_provisioning:.0%}",
-        "WAF": f"{row.waf:.3f}",
-        "90 %": f"{low:.2f} to {high:.2f}",
-        "fewer flash writes": f"{100 * row.fewer:.1f} %",
-        "erases": f"{row.erases:,}",
+        "OP": percent(row.over_provisioning, 0),
+        "WAF": number(row.waf, 3),
+        "90 %": span(row.waf_interval, 2, 1),
+        "fewer flash writes": percent(row.fewer),
+        "erases": number(row.erases),
         "of a block": f"{row.erases_least} / {row.erases_mean:.1f} / {row.erases_most}",
-        "drive writes": f"{row.drive_writes:,.0f}",
+        "drive writes": number(row.drive_writes),
         "streams": str(row.streams_used),
     }

@@ -12,7 +12,7 @@ from cachezoo.devices.calibration import Calibration
 from cachezoo.devices.fit_hdd import distances
 from cachezoo.io import atomic_file
 from cachezoo.settings.device import Hdd
-from cachezoo.style import BLACK, BLUE, GREY, LIGHT, VERMILION, WIDTH, settings, write
+from cachezoo.show.style import BLACK, BLUE, GREY, LIGHT, VERMILION, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 from cachezoo.devices.profile import OPS, Modelled, Row, distance_us, size_text
 from cachezoo.io import atomic_file
 from cachezoo.settings.device import Hdd
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
+from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, SKY, WIDTH, settings, write
 from cachezoo.sizes import PAGE_BYTES, human_pages, size_ticks
-from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, SKY, WIDTH, settings, write
 from cachezoo.traces.falling import unlike
 
 if TYPE_CHECKING:

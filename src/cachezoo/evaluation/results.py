@@ -18,10 +18,11 @@ from cachezoo.metrics.page import CategoryMetrics, PolicyRow
 from cachezoo.metrics.share import ShareMetrics, read_share, share_metrics
 from cachezoo.metrics.tiers import FOLDER as TIERS
 from cachezoo.metrics.tiers import TiersMetrics, read_tiers
+from cachezoo.show.formats import NONE, number, percent, span
+from cachezoo.show.table import Cell
+from cachezoo.show.table import Table as View
 from cachezoo.systems.base import Results as SystemResults
 from cachezoo.systems.registry import SYSTEMS
-from cachezoo.view import Cell, number
-from cachezoo.view import Table as View
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -332,17 +333,16 @@ def _arch(model_id: str) -> str:
 
 def _saved_cell(found: FlashSaved | None, rival: str) -> str:
     if found is None:
-        return "-"
-    low, high = found.interval
+        return NONE
     name = f" {found.policy}" if rival == "best" else ""
-    return f"{100 * found.mean:.0f} % ({100 * low:.0f} to {100 * high:.0f}){name}"
+    return f"{percent(found.mean, 0)} {span(found.interval)}{name}"
 
 
 def _load_cell(row: FlashRow | None) -> str:
     if row is None:
-        return "-"
+        return NONE
     mode = "" if row.prefetch == "none" else f" {row.prefetch}"
-    return f"{row.read_dt.peak:.2f} ({row.read_dt.mean:.2f}){mode}"
+    return f"{number(row.read_dt.peak, 2)} ({number(row.read_dt.mean, 2)}){mode}"
 
 
 def results_table(rows: Sequence[PageResult]) -> "Table":
@@ -373,12 +373,12 @@ def _name(row: PolicyRow) -> str:
 
 def _cell(found: PageResult | None) -> str:
     if found is None:
-        return "-"
+        return NONE
     row = found.row
-    text = f"{row.hit_ratio:.4f}"
+    text = number(row.hit_ratio, 4)
     if row.kind != "model":
         return text
-    closed = "gap below 0.02" if row.gap_closed is None else f"{100 * row.gap_closed:+.0f} %"
+    closed = "gap below 0.02" if row.gap_closed is None else percent(row.gap_closed, 0, signed=True)
     return f"{text} ({closed}){' *' if found.promoted and _caches(row) else ''}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cachezoo.evaluation.results import FlashSaved, PageResult, Results
+from cachezoo.show.formats import NONE, number, percent, span
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -86,22 +87,17 @@ def summary_table(found: Sequence[Line]) -> "Table":
     for line in found:
         table.add_row(
             line.trace,
-            _ratio(line.classic),
-            (line.model or "-").replace(" ", "\n"),
-            _ratio(line.hit_ratio),
-            "-" if line.gap_closed is None else f"{100 * line.gap_closed:+.0f} %",
-            _ratio(line.optimum),
+            number(line.classic, 3),
+            (line.model or NONE).replace(" ", "\n"),
+            number(line.hit_ratio, 3),
+            percent(line.gap_closed, 0, signed=True),
+            number(line.optimum, 3),
             _saved(line.saved),
         )
     return table
 
 
-def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def _saved(found: FlashSaved | None) -> str:
     if found is None:
-        return "-"
-    low, high = found.interval
-    return f"{100 * found.mean:.0f} %\n({100 * low:.0f} to {100 * high:.0f})"
+        return NONE
+    return f"{percent(found.mean, 0)}\n{span(found.interval)}"

@@ -65,16 +65,6 @@ class Ran:
         return mean_of(self.blocks, self.hit_ratio).interval
 
 
-def lasted(days: float) -> str:
-    """A span in words: `1.5 days`, `22.3 hours`, `79 s`, `70 ms`."""
-    if days >= 1:
-        return f"{days:.1f} days"
-    if days >= HOUR:
-        return f"{24 * days:.1f} hours"
-    seconds = DAY_S * days
-    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s" if seconds >= 1 else f"{1e3 * seconds:.2g} ms"
-
-
 class Bench:
     """A trace ready to be asked, with the models' response times.
 

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cachezoo.contest.verdict import Verdict
-from cachezoo.recommend.bench import Bench, lasted
+from cachezoo.flash.load import DAY_S
+from cachezoo.recommend.bench import Bench
 from cachezoo.recommend.candidates import SIMPLEST
 from cachezoo.recommend.contest import Contest
 from cachezoo.recommend.rows import Row
+from cachezoo.show.formats import duration, number, share
 
 Level = Literal["high", "medium", "low"]
 FEW_ACCESSES = 20_000
@@ -41,7 +43,7 @@ def _doubt_of_span(bench: Bench) -> list[tuple[Level, str]]:
     days = bench.span_days
     if not bench.short:
         return []
-    what = "how long the trace lasted is unknown" if days is None else f"only {lasted(days)} are counted"
+    what = "how long the trace lasted is unknown" if days is None else f"only {duration(DAY_S * days)} are counted"
     return [("medium", f"{what}: other hours may differ")]
 
 
@@ -61,19 +63,19 @@ def _doubts(bench: Bench, row: Row, contest: Contest, place: int | None, useful:
     if seen < row.capacity < bench.pages.n_pages:
         doubts.append(("medium", "a cache of this size is not yet full when counting begins"))
     if row.capacity >= bench.pages.n_pages and bench.first_share > STILL_NEW:
-        new = f"{100 * bench.first_share:.0f} % of the accesses that are counted are of new pages"
+        new = f"{share(bench.first_share)} of the accesses that are counted are of new pages"
         doubts.append(("medium", f"{new}, so a longer trace would touch more than this holds"))
     if row.ran.policy == row.chosen != SIMPLEST and row.verdict == Verdict.EVEN:
         doubts.append(("medium", "chance may explain the lead over LRU"))
     interval = row.ran.interval
     if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
-        doubts.append(("medium", f"the hit ratio changes over time: ± {100 * half:.0f} points on average"))
+        doubts.append(("medium", f"the hit ratio changes over time: ± {number(100 * half)} points on average"))
     if place is not None:
         loss = float(contest.judged[:, place].max() - contest.judged[contest.policies.index(row.ran.policy), place])
         if loss > STEADY_LOSS:
             best = contest.policies[int(contest.judged[:, place].argmax())]
             but = "but not steadily" if best == row.chosen else "and did not on the first"
-            doubts.append(("medium", f"{best} hits {100 * loss:.1f} points more on the second half, {but}"))
+            doubts.append(("medium", f"{best} hits {number(100 * loss, 1)} points more on the second half, {but}"))
     return doubts
 
 

@@ -3,16 +3,18 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cachezoo.pages.shell import Page, render
+from cachezoo.flash.load import DAY_S
 from cachezoo.recommend import words
-from cachezoo.recommend.bench import lasted
 from cachezoo.recommend.candidates import CANDIDATES, name_of
 from cachezoo.recommend.ladder import shown
 from cachezoo.recommend.plot import blocks, costs, curve
 from cachezoo.recommend.rows import Row
+from cachezoo.show.formats import NONE, duration, latency, lifetime, points, share
+from cachezoo.show.page import Page, render
+from cachezoo.show.section import Choice, Section
+from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
 from cachezoo.sizes import human
 from cachezoo.traces.table import OP_READ, PAGE_BYTES
-from cachezoo.view import NONE, Cell, Choice, Column, Section, Table, number_cell, share_cell
 
 if TYPE_CHECKING:
     from cachezoo.recommend.recommendation import Recommendation
@@ -43,10 +45,10 @@ def page_of(found: "Recommendation") -> str:
     facts = [
         ("trace", found.name),
         ("read as", bench.trace.meta.source_format),
-        ("requests", f"{len(bench.trace):,}, {words.share(float((bench.trace.op == OP_READ).mean()))} reads"),
+        ("requests", f"{len(bench.trace):,}, {share(float((bench.trace.op == OP_READ).mean()))} reads"),
         ("pages touched", human(pages.n_pages * PAGE_BYTES)),
-        ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {lasted(days)}")),
-        ("first accesses", f"{words.share(bench.first_share)}: no cache has them"),
+        ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {duration(DAY_S * days)}")),
+        ("first accesses", f"{share(bench.first_share)}: no cache has them"),
         ("confidence", found.confidence.level),
     ]
     sections = [_answer(found), _curve(found), _costs(found), _sure(found), *_models(found), _assumed(found)]
@@ -70,14 +72,14 @@ def _answer(found: "Recommendation") -> Section:
     )  # fmt: skip
     choices = [main]
     if (other := found.admitted) is not None:
-        lost = words.points(other.ran.hit_ratio - row.ran.hit_ratio)
+        lost = points(100 * (other.ran.hit_ratio - row.ran.hit_ratio))
         choices.append(
             Choice(
                 "If the SSD has to last",
                 f"{other.ran.policy} {human(other.capacity * PAGE_BYTES)}",
-                f"{words.life(other.years)} instead of {words.life(row.years)}",
+                f"{lifetime(other.years)} instead of {lifetime(row.years)}",
                 "unsure",
-                [f"{lost} points of hit ratio; a request takes {words.ms(other.ran.response_us)}."],
+                [f"{lost} of hit ratio; a request takes {latency(other.ran.response_us)}."],
             )
         )
     return Section("answer", "Answer", choices=choices)
@@ -125,9 +127,9 @@ def _cells(found: "Recommendation", row: Row, before: Row | None, marked: bool) 
         ),
         Cell(name_of(ran.policy)),
         share_cell(ran.hit_ratio, ran.interval),
-        Cell(NONE) if more is None else Cell(words.points(more), more),
+        Cell(NONE) if more is None else Cell(points(100 * more), more),
         share_cell(row.lru),
-        Cell(words.ms(ran.response_us), ran.response_us),
+        Cell(latency(ran.response_us), ran.response_us),
         *_worn(row),
     ]
 
@@ -136,7 +138,7 @@ def _worn(row: Row) -> list[Cell]:
     """What is written to the SSD: in a day and for how long, or for what is accessed."""
     if row.ssd_bytes_a_day is None:
         return [Cell(words.per_gib(row.ssd_per_access), row.ssd_per_access)]
-    lasts = Cell(NONE if row.years is None else words.life(row.years), row.years)
+    lasts = Cell(NONE if row.years is None else lifetime(row.years), row.years)
     return [Cell(human(row.ssd_bytes_a_day), row.ssd_bytes_a_day), lasts]
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cachezoo.pages.drawing import svg
-from cachezoo.recommend import words
 from cachezoo.recommend.candidates import SIMPLEST, name_of
 from cachezoo.recommend.rows import Row
+from cachezoo.show.drawing import svg
+from cachezoo.show.formats import latency, share
+from cachezoo.show.section import Drawing
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
 from cachezoo.sizes import human, size_ticks
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.view import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,15 +60,13 @@ def curve(found: "Recommendation") -> Drawing:
         if found.picked.useful:
             _mark(axes, found, 100 * found.row.ran.hit_ratio)
             name = f"{name_of(found.row.ran.policy)}, {human(found.row.capacity * PAGE_BYTES)}"
-            axes.set_title(f"{name}: {words.share(found.row.ran.hit_ratio)} of page accesses hit", loc="left")
+            axes.set_title(f"{name}: {share(found.row.ran.hit_ratio)} of page accesses hit", loc="left")
         axes.set_ylim(0, max(axes.get_ylim()[1], LEAST_HIGH))
         axes.set_ylabel("page accesses that hit, %")
         _size_axis(axes, sizes)
         axes.legend(loc="upper left", fontsize=8)
         drawn = svg(canvas)
-    best = ", ".join(
-        f"{words.share(row.ran.hit_ratio)} at {human(size)}" for row, size in zip(rows, sizes, strict=True)
-    )
+    best = ", ".join(f"{share(row.ran.hit_ratio)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
     sampled = " Grey and dotted curves are of a sample of the pages." if contest.rate < 1 else ""
     return Drawing(drawn, f"Hit ratio over the size: {best}.", f"Hit ratio of each size on the second half.{sampled}")
 
@@ -102,7 +100,7 @@ def costs(found: "Recommendation") -> Drawing:
         for axes in (left, right):
             _size_axis(axes, sizes)
         drawn = svg(canvas)
-    said = ", ".join(f"{words.ms(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
+    said = ", ".join(f"{latency(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
     return Drawing(drawn, f"Mean response time: {said}.", f"Mean response time of a request, and {what}.")
 
 

@@ -14,6 +14,7 @@ from cachezoo.recommend.likeness import Likeness
 from cachezoo.recommend.picking import Aim, Picked, pick
 from cachezoo.recommend.rows import SHORT_LIFE_YEARS, Row, Rows
 from cachezoo.settings.device import AnalyticDevice
+from cachezoo.show.formats import ordinary
 from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import PAGE_BYTES, Trace
@@ -119,14 +120,14 @@ class Recommendation:
         useful = picked.useful
         return {
             "trace": self.name,
-            "recommendation": words.headline(self),
+            "recommendation": ordinary(words.headline(self)),
             "policy": self.row.ran.policy if useful else None,
             "capacity_pages": self.row.capacity if useful else None,
             "capacity_bytes": self.row.capacity * PAGE_BYTES if useful else None,
             "why": picked.why,
             "knee_pages": self.knee.capacity if self.knee else None,
             "confidence": self.confidence.level,
-            "doubts": list(self.confidence.reasons),
+            "doubts": list(map(ordinary, self.confidence.reasons)),
             "requests": len(bench.trace),
             "page_accesses": len(bench.pages.page_ids),
             "distinct_pages": bench.pages.n_pages,

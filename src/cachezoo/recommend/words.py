@@ -7,56 +7,27 @@ import numpy as np
 
 from cachezoo.contest.verdict import LEAST_HITS, Verdict
 from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
-from cachezoo.flash.load import TIME_SCALE_KEY, time_scale
-from cachezoo.recommend.bench import lasted
+from cachezoo.flash.load import DAY_S, TIME_SCALE_KEY, time_scale
 from cachezoo.recommend.candidates import SIMPLEST, name_of
 from cachezoo.recommend.ladder import CLOSE, typed
 from cachezoo.recommend.likeness import Likeness
 from cachezoo.recommend.rows import SHORT_LIFE_YEARS, Row
+from cachezoo.show.formats import duration, latency, lifetime, percent, points, share, span
 from cachezoo.sizes import human
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 
 if TYPE_CHECKING:
     from cachezoo.recommend.recommendation import Recommendation
 
-LONG_LIFE_YEARS = 100
 MUCH_FASTER = 4  # times as fast as the modelled disk, from which on it is said
 SAVED = "FILE"
-MOST_DIGITS, LEAST_SHARE = 2, 0.01  # of a share in %
 NO_GAIN = 0.02
 MUCH_LESS = 2  # times that a size holds a lesser one, from which on the lesser is named
-
-
-def share(value: float, digits: int = 0) -> str:
-    """`41 %`; what is not all or none gets the digits that say so."""
-    for more in range(digits, MOST_DIGITS + 1):
-        text = f"{100 * value:.{more}f}"
-        if float(text) not in (0.0, 100.0) or value in (0.0, 1.0):
-            return f"{text} %"
-    return f"over {100 - LEAST_SHARE} %" if value > 1 / 2 else f"under {LEAST_SHARE} %"
-
-
-def points(value: float, signed: bool = True) -> str:
-    """A difference of hit ratios in points of 0.01."""
-    text = f"{100 * value:{'+' if signed else ''}.1f}"
-    return text.lstrip("+-") if text.strip("+-") == "0.0" else text
-
-
-def ms(us: float) -> str:
-    """Microseconds as `3.12 ms`."""
-    return f"{us / 1e3:.2f} ms" if us < 1e5 else f"{us / 1e3:,.0f} ms"
 
 
 def per_gib(pages_per_access: float) -> str:
     """SSD writes of a GiB of page accesses: `213 MiB`."""
     return human(pages_per_access * 2**30)
-
-
-def life(years: float | None) -> str:
-    """`4.2 years`."""
-    if years is None:
-        return "unknown"
-    return f"over {LONG_LIFE_YEARS} years" if years > LONG_LIFE_YEARS else f"{years:.1f} years"
 
 
 def size(found: "Recommendation", row: Row) -> str:
@@ -71,29 +42,30 @@ def headline(found: "Recommendation") -> str:
     name, how_much = name_of(row.ran.policy), size(found, row)
     if why == "useless":
         once, best = share(found.bench.first_share), found.picked.most
-        hit = f"at most {share(best, 1)} hit" if best else "none hits"
+        hit = f"at most {percent(best)} hit" if best else "none hits"
         return f"A cache will not help: {once} of the page accesses are the page's first, and {hit}."
     if why == "needless":
         return needs_none(found)
     hits = f"{share(row.ran.hit_ratio)} of page accesses hit"
-    waits = f"a request takes {ms(row.ran.response_us)} instead of {ms(found.bench.no_cache_us)}"
+    waits = f"a request takes {latency(row.ran.response_us)} instead of {latency(found.bench.no_cache_us)}"
     if why == "unreachable":
         if asked.hit is not None:
-            once, most = share(found.bench.first_share, 1), share(row.ran.hit_ratio, 1)
+            once, most = percent(found.bench.first_share), percent(row.ran.hit_ratio)
             return (
                 f"A hit ratio of {asked.hit:g} cannot be reached: {most} is the most, with {name} and {how_much}; "
                 f"{once} of page accesses are the page's first."
             )
         return (
-            f"{asked.ms:g} ms cannot be reached on these devices: the least is {ms(row.ran.response_us)}, with {name} "
-            f"and {how_much}."
+            f"{asked.ms:g} ms cannot be reached on these devices: the least is {latency(row.ran.response_us)}, with "
+            f"{name} and {how_much}."
         )
     if why == "on average":
-        hits = f"{share(row.ran.hit_ratio, 1)} of page accesses hit on average, though not in every stretch"
+        hits = f"{percent(row.ran.hit_ratio)} of page accesses hit on average, though not in every stretch"
     if slower(found):
         return (
-            f"By the model a cache makes requests slower: one takes {ms(row.ran.response_us)} instead of "
-            f"{ms(found.bench.no_cache_us)}. For hits alone, run {name} with {how_much}: {hits}.{on_average(found)}"
+            f"By the model a cache makes requests slower: one takes {latency(row.ran.response_us)} instead of "
+            f"{latency(found.bench.no_cache_us)}. For hits alone, run {name} with {how_much}: {hits}."
+            f"{on_average(found)}"
         )
     return f"Run {name} with {how_much}: {hits}, {waits} without a cache, each by itself.{on_average(found)}"
 
@@ -105,7 +77,7 @@ def slower(found: "Recommendation") -> bool:
 
 def needs_none(found: "Recommendation") -> str:
     """That the disk alone reaches the time that is asked for."""
-    return f"{found.asked.ms:g} ms needs no cache: the disk alone takes {ms(found.bench.no_cache_us)}."
+    return f"{found.asked.ms:g} ms needs no cache: the disk alone takes {latency(found.bench.no_cache_us)}."
 
 
 def on_average(found: "Recommendation") -> str:
@@ -118,7 +90,7 @@ def on_average(found: "Recommendation") -> str:
         return ""
     sure = "It comes nearest to" if found.picked.why == "on average" else "That is for"
     size_text = human(least.capacity * PAGE_BYTES)
-    return f" {sure} {hit:g} with 90 % confidence; on average {size_text} reaches it ({share(least.ran.hit_ratio, 1)})."
+    return f" {sure} {hit:g} with 90 % confidence; on average {size_text} reaches it ({percent(least.ran.hit_ratio)})."
 
 
 def where_knee(found: "Recommendation") -> str:
@@ -139,11 +111,11 @@ def aim_in_vain(found: "Recommendation") -> str:
         return ""
     if bench.no_cache_us <= 1e3 * asked.ms:
         return needs_none(found)
-    alone = f"the disk alone takes {ms(bench.no_cache_us)}"
+    alone = f"the disk alone takes {latency(bench.no_cache_us)}"
     least = min(row.ran.response_us for row in found.picked.rows)
     if least > 1e3 * asked.ms:
-        return f"{asked.ms:g} ms cannot be reached on these devices: the least is {ms(least)}, and {alone}."
-    return f"{asked.ms:g} ms can be reached, but not by hits: the least is {ms(least)}, and {alone}."
+        return f"{asked.ms:g} ms cannot be reached on these devices: the least is {latency(least)}, and {alone}."
+    return f"{asked.ms:g} ms can be reached, but not by hits: the least is {latency(least)}, and {alone}."
 
 
 def reasons(found: "Recommendation") -> list[str]:
@@ -173,7 +145,7 @@ def why_size(found: "Recommendation") -> str:
         return f"It is the whole budget; {bend}."
     if picked.why == "reached":
         aim = f"a hit ratio of {asked.hit:g} with 90 % confidence" if asked.hit else f"{asked.ms:g} ms"
-        return f"It is the least size that reaches {aim}, to within {share(CLOSE - 1, 1)}; {bend}."
+        return f"It is the least size that reaches {aim}, to within {percent(CLOSE - 1)}; {bend}."
     if picked.why == "on average":
         return f"No size reaches {asked.hit:g} with 90 % confidence; the hit ratio changes too much over time."
     return f"{bend[0].upper()}{bend[1:]}."
@@ -189,14 +161,14 @@ def why_policy(found: "Recommendation") -> str:
         return "LRU, the simplest, for want of time blocks to compare policies on."
     if row.chosen == SIMPLEST:
         return "LRU had the most hits of the candidates on the first half of the trace."
-    figures = f"{points(lead.value)} points, 90 % interval [{points(lead.low)}, {points(lead.high)}]"
+    figures = f"{points(100 * lead.value)}, 90 % interval {span((lead.low, lead.high), 1)}"
     if row.ran.policy == row.chosen:
         unsure = "" if row.verdict == Verdict.BETTER else ", which chance may explain"
         return (
             f"{name} had the most hits on the first half. On the second it hit more than LRU in {lead.won} of "
             f"{lead.blocks} time blocks; lead {figures}{unsure}."
         )
-    least = f"under {points(LEAST_HITS, False)} points"
+    least = f"under {points(100 * LEAST_HITS).lstrip('+')}"
     return f"LRU, the simplest: {name}, which the first half chose, leads by {least} on the second ({figures})."
 
 
@@ -216,13 +188,13 @@ def _gains(found: "Recommendation") -> list[str]:
         said.append("Response times hardly change: what hits is what the disk serves fast anyway, or waits for misses.")
     if row.years is not None and found.admitted is not None:
         other = found.admitted
-        cost = points(other.ran.hit_ratio - row.ran.hit_ratio)
+        cost = points(100 * (other.ran.hit_ratio - row.ran.hit_ratio))
         said.append(
-            f"The SSD lasts {life(row.years)} only. With {other.ran.policy}, which lets a page in at its second miss, "
-            f"it lasts {life(other.years)}, at {cost} points of hit ratio."
+            f"The SSD lasts {lifetime(row.years)} only. With {other.ran.policy}, which lets a page in at its second "
+            f"miss, it lasts {lifetime(other.years)}, at {cost} of hit ratio."
         )
     elif row.years is not None and row.years < SHORT_LIFE_YEARS:
-        said.append(f"The SSD lasts {life(row.years)} only, though the policy writes little already.")
+        said.append(f"The SSD lasts {lifetime(row.years)} only, though the policy writes little already.")
     return said
 
 
@@ -237,9 +209,9 @@ def notes(found: "Recommendation") -> list[str]:
     if days is None:
         said.append(f"{bench.no_span}: SSD writes a day and the SSD's lifetime are unknown.")
     elif bench.short:
-        said.append(f"What is counted lasted {lasted(days)}: too short to say what a day writes to the SSD.")
+        said.append(f"What is counted lasted {duration(DAY_S * days)}: too short to say what a day writes to the SSD.")
     elif days < 1:
-        said.append(f"SSD writes a day are extrapolated from {lasted(days)}.")
+        said.append(f"SSD writes a day are extrapolated from {duration(DAY_S * days)}.")
     return said
 
 
@@ -270,10 +242,10 @@ def model_words(found: "Recommendation") -> list[str]:
     said = [_looked(like)]
     if found.tried is not None:
         ours, row = found.tried, found.row
-        lead = points(ours.ran.hit_ratio - row.ran.hit_ratio)
+        lead = points(100 * (ours.ran.hit_ratio - row.ran.hit_ratio))
         said.append(
-            f"Tried here at the same size, {ours.ran.policy} hits {share(ours.ran.hit_ratio, 1)}, {lead} points beside "
-            f"{name_of(row.ran.policy)}; a request takes {ms(ours.ran.response_us)}, and the time of its decision."
+            f"Tried here at the same size, {ours.ran.policy} hits {percent(ours.ran.hit_ratio)}, {lead} beside "
+            f"{name_of(row.ran.policy)}; a request takes {latency(ours.ran.response_us)}, and the time of its decision."
         )
     elif found.row.capacity >= found.bench.pages.n_pages:
         said.append("No model can help at the recommended size, where nothing is evicted.")
@@ -327,7 +299,7 @@ def assumptions(found: "Recommendation") -> list[str]:
         said.append(f"A second of the trace stands for {scale:g} seconds, as its metadata say.")
     if contest.rate < 1:
         said.append(
-            f"Policies were compared on {share(contest.rate, 1)} of the pages, drawn by a hash, in as small a part of "
+            f"Policies were compared on {percent(contest.rate)} of the pages, drawn by a hash, in as small a part of "
             "each size; the figures in the table are of the whole trace."
         )
     return said

@@ -2,7 +2,7 @@
 
 from cachezoo.report.gather import Model
 from cachezoo.report.tables import card_anchor
-from cachezoo.view import Section
+from cachezoo.show.section import Section
 
 DEEPER = 3  # a card's `#` is the page's fourth level
 

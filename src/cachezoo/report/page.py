@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo import paths
-from cachezoo import plots as names
 from cachezoo.io import atomic_dir
-from cachezoo.pages import shell
-from cachezoo.pages.shell import Page
 from cachezoo.report.cards import card_section
 from cachezoo.report.copied import PLACE
 from cachezoo.report.dvc_files import write_plots, write_summary
@@ -21,8 +18,13 @@ from cachezoo.report.sizes_plot import size_drawing
 from cachezoo.report.tables import flash_table, model_table, policy_tables, times_from, trace_table
 from cachezoo.report.verdict import Answers, answers
 from cachezoo.report.workloads import in_short, summary_table, workload_section
+from cachezoo.show import plots as names
+from cachezoo.show.formats import percent
+from cachezoo.show.page import Page
+from cachezoo.show.page import render as render_page
+from cachezoo.show.section import Figure, Section
+from cachezoo.show.table import Cell, Column, Table, name_cell
 from cachezoo.systems.base import ReportSection
-from cachezoo.view import Cell, Column, Figure, Section, Table, name_cell, percent
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -64,7 +66,7 @@ def render(sources: Sources, figures: Figures) -> str:
         TERMS,
         sources.digest,
     )
-    return shell.render(page)
+    return render_page(page)
 
 
 def facts_of(sources: Sources) -> list[tuple[str, str]]:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cachezoo import plots as names
 from cachezoo.metrics.flash import FlashRow
 from cachezoo.report.gather import Category, Model, Sources, flash_policies
 from cachezoo.report.sections import report_sections
 from cachezoo.report.traces import TraceFacts
-from cachezoo.style import (
+from cachezoo.show import plots as names
+from cachezoo.show.formats import number, percent, words
+from cachezoo.show.section import Figure
+from cachezoo.show.style import (
     AMBER,
     BLACK,
     BLUE,
@@ -28,7 +30,6 @@ from cachezoo.style import (
     save,
     settings,
 )
-from cachezoo.view import Figure, number, percent, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,11 +19,12 @@ from cachezoo.evaluation.sharing.table import (
 )
 from cachezoo.evaluation.sharing.verdict import Case, cases
 from cachezoo.metrics.share import EQUAL, FOLDER, STATIC, ShareMetrics, ShareMix, ShareRow, Timeline
+from cachezoo.show.formats import number, percent, words
+from cachezoo.show.section import Choice, Figure, Section
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
 from cachezoo.sizes import human
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
 from cachezoo.systems.base import ReportSection
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.view import Choice, Figure, Section, number, percent, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cachezoo.pages.drawing import svg
 from cachezoo.report.cases import InPage
 from cachezoo.report.gather import Category, Sources
 from cachezoo.report.plots import colour_of
 from cachezoo.report.sections import at_sizes
 from cachezoo.report.traces import TraceFacts
 from cachezoo.report.verdict import page_models
+from cachezoo.show.drawing import svg
+from cachezoo.show.formats import percent, words
+from cachezoo.show.section import Drawing
+from cachezoo.show.style import BLACK, GREY, SKY, settings
 from cachezoo.sizes import PAGE_BYTES, human, size_ticks
-from cachezoo.style import BLACK, GREY, SKY, settings
-from cachezoo.view import Drawing, percent, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

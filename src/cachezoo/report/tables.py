@@ -6,19 +6,8 @@ from cachezoo.metrics.flash import FlashRow
 from cachezoo.metrics.page import PageTrace, PolicyRow
 from cachezoo.report.gather import Category, Model, flash_policies
 from cachezoo.report.traces import TraceFacts
-from cachezoo.view import (
-    NONE,
-    Cell,
-    Column,
-    Table,
-    name_cell,
-    number,
-    number_cell,
-    percent,
-    share_cell,
-    span,
-    words,
-)
+from cachezoo.show.formats import NONE, number, percent, span, words
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 
 MIB = 1 << 20
 KINDS = ("model", "follower", "online", "classic", "composed", "bound")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cachezoo.metrics.flash import TITLES, FlashMetrics
 from cachezoo.report.cases import Case, InFlash, InPage, break_even_us, slower_by, surely_more_hits
 from cachezoo.report.gather import Category
-from cachezoo.view import number, percent, points, span, words
+from cachezoo.show.formats import latency, number, percent, points, span, words
 
 
 def _on(case: Case) -> str:
@@ -62,16 +62,16 @@ def _against_choice(case: InPage) -> str:
 def _response_text(case: InPage) -> str:
     rival, lost = case.rival, slower_by(case)
     said = (
-        f"With {number(case.own.decision_us)} µs for a decision a request takes {number(case.own.mean_response_us)} µs "
-        "on average"
+        f"With {latency(case.own.decision_us)} for a decision a request takes {latency(case.own.mean_response_us)} on "
+        "average"
     )
     if lost <= 0:
-        return f"{said}, {number(-lost)} µs less than with {rival.policy}."
-    said += f", {number(lost)} µs more than with {rival.policy}"
+        return f"{said}, {latency(-lost)} less than with {rival.policy}."
+    said += f", {latency(lost)} more than with {rival.policy}"
     even = break_even_us(case)
     if even <= 0:
         return f"{said}; even free decisions would not make it faster."
-    return f"{said}: it pays in response time only where a decision takes less than {number(even)} µs."
+    return f"{said}: it pays in response time only where a decision takes less than {latency(even)}."
 
 
 def classic_text(case: InPage) -> str:
@@ -94,7 +94,7 @@ def beside(category: Category, run: str, kinds: Sequence[str]) -> list[str]:
                 gained = f"{points(row.gap_points)} against {trace.best_classic}"
                 texts.append(
                     f"On {key} {model.id} would have hit {percent(row.hit_ratio)} of the pages, {gained}, at "
-                    f"{number(row.mean_response_us)} µs a request on average."
+                    f"{latency(row.mean_response_us)} a request on average."
                 )
     return texts
 

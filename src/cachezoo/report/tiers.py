@@ -12,17 +12,16 @@ from cachezoo.evaluation.tiers.table import (
     family_table,
     faster,
     goal,
-    lifetime,
-    milliseconds,
-    money,
+    lasts,
     name_of,
     sizes,
     summary_table,
 )
 from cachezoo.metrics.tiers import FOLDER, HCA, L2ARC, RAM, ZOO, TiersMetrics
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
+from cachezoo.show.formats import latency, money, percent, words
+from cachezoo.show.section import Figure, Section
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
 from cachezoo.systems.base import ReportSection
-from cachezoo.view import Figure, Section, percent, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,18 +112,14 @@ def _told(sources: "Sources", one: Advised) -> str:
     row, share = one.row, percent(one.metrics.advised or 0.0)
     found = (
         f"{one.key}{unseen}: {one.verdict.text}. {sizes(one.choice)} for {money(one.usd)}, {share} of what RAM for all "
-        f"the data would cost, run as {one.choice.hierarchy}: {milliseconds(row.amat_us)} a page read on the mean, "
-        f"{milliseconds(row.alone_us)} if nothing waited"
+        f"the data would cost, run as {one.choice.hierarchy}: {latency(row.amat_us)} a page read on the mean, "
+        f"{latency(row.alone_us)} if nothing waited"
     )
     beside = [f"{faster(row.saved[rival])} {name_of(rival)}" for rival in (RAM, HCA, L2ARC) if rival in row.saved]
     compared = f"; {words(beside)} for the same money" if beside else ""
-    life = lifetime(row)
-    lasts = f" At this rate of writes {_lasts(life)}." if life else ""
-    return f"{found}{compared}.{lasts}"
-
-
-def _lasts(text: str) -> str:
-    return text if text.startswith("nothing") else f"the SSD lasts {text}"
+    life = lasts(row)
+    wear = f" At this rate of writes {'the SSD lasts ' * (row.ssd_years is not None)}{life}." if life else ""
+    return f"{found}{compared}.{wear}"
 
 
 def _draw(sources: "Sources", folder: Path) -> list[Figure]:
@@ -144,7 +139,7 @@ def front_figure(metrics: TiersMetrics, folder: Path) -> Figure | None:
     canvas.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
     file = front_plot(metrics.category)
     save(canvas, folder, file)
-    said = words([f"{one.key} {milliseconds(one.row.amat_us)}" for one in advised({metrics.category: metrics})])
+    said = words([f"{one.key} {latency(one.row.amat_us)}" for one in advised({metrics.category: metrics})])
     alt = f"Mean time of a page read over the money for RAM and SSD, by family; as advised: {said}."
     caption = (
         f"{metrics.category}: what the same money buys. Lower is better; lines up and down are 90 % intervals, the "

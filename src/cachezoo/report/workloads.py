@@ -21,24 +21,9 @@ from cachezoo.report.verdict import (
     page_models,
     page_verdict,
 )
-from cachezoo.view import (
-    NONE,
-    UNIT_SPACE,
-    Cell,
-    Choice,
-    Column,
-    Drawing,
-    Section,
-    Table,
-    name_cell,
-    number,
-    number_cell,
-    percent,
-    points,
-    share_cell,
-    span,
-    words,
-)
+from cachezoo.show.formats import NONE, latency, number, percent, points, span, words
+from cachezoo.show.section import Choice, Drawing, Section
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 
 C = TypeVar("C", bound=Case)
 LRU = "lru"
@@ -165,8 +150,8 @@ def _page_lines(sources: Sources, category: Category, case: InPage, model: Model
     return [
         f"{hits}: {gained} on {rival.policy}, validation's classic, and {hindsight}.",
         f"SSD writes: {number(own.ssd_writes_per_100_io, 1)} pages for 100 requests instead of "
-        f"{number(rival.ssd_writes_per_100_io, 1)}. Response time: {number(own.mean_response_us)}{UNIT_SPACE}µs on the "
-        f"mean instead of {number(rival.mean_response_us)}.",
+        f"{number(rival.ssd_writes_per_100_io, 1)}. Response time: {latency(own.mean_response_us)} on the "
+        f"mean instead of {latency(rival.mean_response_us)}.",
     ]
 
 

@@ -10,8 +10,8 @@ from cachezoo.io import atomic_file
 from cachezoo.sharing.contest import Contest
 from cachezoo.sharing.judged import Judged
 from cachezoo.sharing.uneven import uneven
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 from cachezoo.sizes import PAGE_BYTES
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

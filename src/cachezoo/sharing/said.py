@@ -6,6 +6,7 @@ from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.sharing.contest import Contest
 from cachezoo.sharing.judged import Judged, Served, lead
 from cachezoo.sharing.uneven import uneven
+from cachezoo.show.formats import NONE, number, ordinary, percent, span
 from cachezoo.sizes import PAGE_BYTES, human
 
 COLUMNS = ["partitioner", "transfers", "hit ratio", "90 %", "knows ahead", "misses", "runs", "new splits", "fairness",
@@ -16,18 +17,17 @@ NOTED = 0.005  # of a hit ratio, or a part of transfers: less is not worth a sen
 
 def cells(row: Judged) -> dict[str, str]:
     """A partitioner's row."""
-    low, high = row.hits.interval or (None, None)
     return {
         "partitioner": str(row.asked),
-        "transfers": f"{row.transfers:.4f}",
-        "hit ratio": f"{row.hit_ratio:.4f}",
-        "90 %": "-" if low is None else f"{low:.3f} to {high:.3f}",
-        "misses": f"{row.misses:.4f}",
-        "runs": f"{row.moved if row.fragmentation is None else row.fragmentation:.4f}",
-        "new splits": "in runs" if row.allocation is None else f"{row.allocation:.4f}",
-        "fairness": f"{row.fairness:.3f}",
-        "speed-up": f"{row.speedup:.2f}",
-        "knows ahead": row.asked.knows or "-",
+        "transfers": number(row.transfers, 4),
+        "hit ratio": number(row.hit_ratio, 4),
+        "90 %": span(row.hits.interval, 3, 1) or NONE,
+        "misses": number(row.misses, 4),
+        "runs": number(row.moved if row.fragmentation is None else row.fragmentation, 4),
+        "new splits": "in runs" if row.allocation is None else number(row.allocation, 4),
+        "fairness": number(row.fairness, 3),
+        "speed-up": number(row.speedup, 2),
+        "knows ahead": row.asked.knows or NONE,
     }
 
 
@@ -42,36 +42,27 @@ def each(found: Contest) -> list[dict[str, str]]:
 def read(found: Contest) -> list[dict[str, str]]:
     """A row for each application: the pages read for it, a reference of its own, under each partitioner."""
     return [
-        {"application": name} | {str(row.asked): _transfers(row.applications[a]) for row in found.rows}
+        {"application": name} | {str(row.asked): number(row.applications[a].transfers, 3) for row in found.rows}
         for a, name in enumerate(found.mix.names)
     ]
 
 
-def _transfers(one: Served) -> str:
-    return "-" if one.transfers is None else f"{one.transfers:.3f}"
-
-
 def _both(one: Served) -> str:
     if one.hit_ratio is None or one.slowdown is None:
-        return "-"
-    return f"{one.hit_ratio:.3f} x{one.slowdown:.2f}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * abs(value):.1f} %"
+        return NONE
+    return f"{number(one.hit_ratio, 3)} x{number(one.slowdown, 2)}"
 
 
 def _compared(best: Judged, other: Judged, name: str) -> str:
     own = lead(best, other)
     if own.interval is None:
-        return f"{_percent(own.value)} fewer than {name}; the mix is too short to say how sure that is"
-    low, high = own.interval
-    sure = f"90 %: {100 * low:.1f} to {100 * high:.1f} %"
+        return f"{percent(abs(own.value))} fewer than {name}; the mix is too short to say how sure that is"
+    sure = f"90 %: {span(own.interval, 1)}"
     judged = verdict(own, LEAST_SAVING)
     if judged == Verdict.BETTER:
-        return f"{_percent(own.value)} fewer than {name} ({sure})"
+        return f"{percent(abs(own.value))} fewer than {name} ({sure})"
     why = "too little to matter" if judged == Verdict.TRIFLE else "too near to tell them apart"
-    return f"{100 * own.value:.1f} % fewer than {name}, {why} ({sure})"
+    return f"{percent(own.value)} fewer than {name}, {why} ({sure})"
 
 
 def answer(found: Contest) -> str:
@@ -116,7 +107,7 @@ def _bound(best: Judged, found: Contest) -> str:
     less = 1 - known[0].transfers / best.transfers
     if less < NOTED:
         return f" No fixed split ({known[0].asked}) reads fewer." if less <= 0 else ""
-    return f" The best fixed split, known only afterwards, reads {_percent(less)} fewer."
+    return f" The best fixed split, known only afterwards, reads {percent(less)} fewer."
 
 
 def caption(found: Contest, device: str) -> str:
@@ -160,5 +151,5 @@ def values(found: Contest) -> dict[str, Any]:
         "disk_us": found.times.disk_us.tolist(),
         "rows": [row.values() for row in found.rows],
         "left_out": list(found.left_out),
-        "answer": answer(found),
+        "answer": ordinary(answer(found)),
     }

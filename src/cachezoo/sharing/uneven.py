@@ -4,6 +4,7 @@ import numpy as np
 
 from cachezoo.sharing.counting import Counting
 from cachezoo.sharing.mix import Mix
+from cachezoo.show.formats import share
 
 EARLY = 0.5  # of the run: an application that ends before it leaves the cache to the others for most of the time
 FEW = 0.25  # of an application's references
@@ -39,4 +40,4 @@ def _line(mix: Mix, k: int, counted: int, *, ends: bool) -> str:
         return f"only {count}"
     left = [other for j, other in enumerate(mix.names) if _end(mix, j) > end]
     after = f"{left[0]} has the cache to itself" if len(left) == 1 else f"the {len(left)} that go on have the cache"
-    return f"{name} ends at {100 * end:.0f} % of the run; after that {after}; {count}"
+    return f"{name} ends at {share(end)} of the run; after that {after}; {count}"

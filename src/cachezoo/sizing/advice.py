@@ -8,6 +8,7 @@ from typing import Any, Literal
 from cachezoo.recommend.ladder import knee
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.settings.prices import Prices
+from cachezoo.show.formats import ordinary
 from cachezoo.sizing.asked import Asked
 from cachezoo.sizing.candidates import HCA, L2ARC
 from cachezoo.sizing.ledger import Ledger, digest
@@ -145,7 +146,7 @@ class Advice:
         several = {"others": self.others, "front": self.front, "ram_alone": self.alone}
         return {
             "trace": self.name,
-            "advice": words.headline(self),
+            "advice": ordinary(words.headline(self)),
             "why": self.why,
             "answer": self.answer.values(self.scale),
             "next_best": self.next_best.values(self.scale) if self.next_best else None,

@@ -6,12 +6,12 @@ from decimal import Decimal
 
 from cachezoo.errors import ConfigError
 from cachezoo.settings.prices import Prices
+from cachezoo.show.formats import money
 from cachezoo.sizes import BYTES, LONGEST, NUMBER, PAGE_BYTES, UNITS, human
 from cachezoo.sizing.candidates import TEXTS
 from cachezoo.sizing.points import Unit, all_cost, least_cost
 from cachezoo.sizing.search import By
 from cachezoo.tiers.hierarchy import Hierarchy, parse_hierarchy
-from cachezoo.tiers.said import money
 
 MONEY = re.compile(r"\s*\$?\s*([0-9]{1,12}(?:\.[0-9]*)?|\.[0-9]+)\s*(%?)\s*")
 HOW = "write dollars, such as 500 or $0.02, or a part of what RAM for all pages costs, such as 5%"

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
+from cachezoo.show.formats import latency, money
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.sizing.candidates import name_of
-from cachezoo.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
-from cachezoo.tiers.said import money, time_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def _front(axes: "Axes", found: "Advice") -> None:
     ram, ssd = (human(pages * PAGE_BYTES * found.scale) for pages in (answer.point.ram_pages, answer.point.ssd_pages))
     sizes = f"{ram} RAM + {ssd} SSD" if answer.point.ssd_pages else f"{ram} RAM"
     name = name_of(answer.point.hierarchy)
-    axes.set_title(f"{money(answer.cost)}: {name}, {sizes}, {time_text(answer.amat_us)}", loc="left")
+    axes.set_title(f"{money(answer.cost)}: {name}, {sizes}, {latency(answer.amat_us)}", loc="left")
     axes.legend(fontsize=8, labelspacing=0.7, markerscale=0.8)
 
 
@@ -106,7 +106,7 @@ def time_axis(axes: "Axes") -> None:
 
     low, high = axes.get_ylim()
     log_ticks(axes.yaxis, (low, high), (1.0, 2.0, 5.0) if high < MOST_DECADES * low else (1.0,))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: latency(value)))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 

@@ -5,10 +5,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cachezoo.recommend.ladder import typed
-from cachezoo.recommend.words import SAVED, share
+from cachezoo.recommend.words import SAVED
+from cachezoo.show.formats import latency, lifetime, money, number, share, significant
 from cachezoo.sizes import PAGE_BYTES, human
 from cachezoo.sizing.candidates import name_of
-from cachezoo.tiers.said import life_text, money, time_text
 from cachezoo.traces.clock import has_clock
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ def does(offer: "Offer") -> str:
     """What it does: who serves, and how fast."""
     tiered = offer.judged.tiered
     ssd = f" and the SSD {share(tiered.shr)}" if offer.point.ssd_pages else ""
-    return f"RAM serves {share(tiered.rhr)} of page reads{ssd}, and one takes {time_text(tiered.amat_us)} on average"
+    return f"RAM serves {share(tiered.rhr)} of page reads{ssd}, and one takes {latency(tiered.amat_us)} on average"
 
 
 def headline(found: "Advice") -> str:
     """The advice in one line."""
     answer, asked = found.answer, found.asked
     buys = f"buy {built(found, answer)} for {money(answer.cost)}"
-    tail = f"{does(answer)}, waits included, {time_text(found.disk_us)} without a cache{_soon_worn(found)}"
+    tail = f"{does(answer)}, waits included, {latency(found.disk_us)} without a cache{_soon_worn(found)}"
     if found.why == "needless":
-        return f"{asked.ms:g} ms needs neither RAM nor SSD: the disk alone takes {time_text(found.disk_us)}."
+        return f"{asked.ms:g} ms needs neither RAM nor SSD: the disk alone takes {latency(found.disk_us)}."
     if found.why == "everything":
         return (
             f"{money(found.budget or 0)} buys everything: RAM for all {size(found, found.stream.pages.n_pages)} that "
@@ -80,7 +80,7 @@ def _soon_worn(found: "Advice") -> str:
     years = found.answer.judged.worn.years
     if not found.answer.point.ssd_pages or years is None or years >= SHORT_LIFE_YEARS:
         return ""
-    said = f"; but at these writes that SSD is worn out after {life_text(years)}"
+    said = f"; but at these writes that SSD is worn out after {lifetime(years)}"
     best = cheapest_by_month(found)
     if best is None:
         return said
@@ -100,7 +100,7 @@ def why(found: "Advice") -> str:
         "whole": "The front has no knee: every further dollar is worth it until all is in RAM",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
         "needless": f"What follows is of the least of the sums that double, {money(found.answer.cost)}, with which a "
-        f"page read takes {time_text(found.answer.amat_us)}",
+        f"page read takes {latency(found.answer.amat_us)}",
         "unreachable": "First accesses to pages come from the disk whatever is bought; more money brings less than a "
         "hundredth",
     }
@@ -113,7 +113,7 @@ def versus(found: "Advice", offer: "Offer") -> str:
     sizes = size(found, offer.point.ram_pages) + (
         f" + {size(found, offer.point.ssd_pages)}" if offer.point.ssd_pages else ""
     )
-    how = "is about as fast" if abs(more) < LITTLE else f"takes {time_text(offer.amat_us)}, {_times(more)}"
+    how = "is about as fast" if abs(more) < LITTLE else f"takes {latency(offer.amat_us)}, {_times(more)}"
     return f"{name_of(offer.point.hierarchy)} ({sizes}) {how}"
 
 
@@ -122,8 +122,8 @@ def _times(more: float) -> str:
     if abs(more) < LITTLE:
         return "about as fast"
     if more >= 1:
-        return f"{more + 1:,.1f} times as long"
-    return f"{100 * abs(more):.0f} % {'more' if more > 0 else 'less'}"
+        return f"{number(more + 1, 1)} times as long"
+    return f"{share(abs(more))} {'more' if more > 0 else 'less'}"
 
 
 def comparisons(found: "Advice") -> list[str]:
@@ -139,7 +139,7 @@ def comparisons(found: "Advice") -> list[str]:
         share_less = share(1 - less.cost / found.answer.cost)
         said.append(
             f"For {share_less} less, {money(less.cost)}: {built(found, less)}; a page read takes "
-            f"{time_text(less.amat_us)} ({_times(less.amat_us / found.answer.amat_us - 1)})."
+            f"{latency(less.amat_us)} ({_times(less.amat_us / found.answer.amat_us - 1)})."
         )
     others = [versus(found, one) for one in found.others if one.point not in told]
     if others:
@@ -171,10 +171,10 @@ def lasts(found: "Advice") -> list[str]:
     if math.isinf(worn.years):
         return [f"Nothing is written to the SSD in what is counted. {month}"]
     if worn.years >= SHORT_LIFE_YEARS:
-        return [f"At these writes the SSD is worn out after {life_text(worn.years)}. {month}"]
+        return [f"At these writes the SSD is worn out after {lifetime(worn.years)}. {month}"]
     larger = human(answer.point.ssd_pages * PAGE_BYTES * found.scale * LASTING_YEARS / worn.years)
     return [
-        f"At these writes the SSD is worn out after {life_text(worn.years)}; a drive of {larger}, of which the cache "
+        f"At these writes the SSD is worn out after {lifetime(worn.years)}; a drive of {larger}, of which the cache "
         f"uses this part, lasts {LASTING_YEARS:g} years. {month}"
     ]
 
@@ -208,12 +208,12 @@ def how_sure(found: "Advice") -> list[str]:
     half = f"the first half of the trace chose; every figure is of the second, from page access {found.first:,} on"
     said = [f"{sampled:,} points were simulated on {_sample(found)} and {full} of them in full; {half}."]
     if found.rate < 1:
-        mean, most = (f"{100 * off:.1f}" for off in found.off)
+        mean, most = (number(100 * off, 1) for off in found.off)
         said.append(f"The sample was off by {mean} points of reads from the disk on average, {most} at most.")
     slip = found.answer.amat_us / found.answer.found.amat_us
     if not 1 / TURNED < slip < TURNED:
         said.append(
-            f"The halves differ: on the first a page read would take {time_text(found.answer.found.amat_us)}; so look "
+            f"The halves differ: on the first a page read would take {latency(found.answer.found.amat_us)}; so look "
             "at a longer trace before you buy."
         )
     return said
@@ -228,8 +228,9 @@ def assumed(found: "Advice") -> list[str]:
     prices = found.prices
     ratio = prices.ram.usd_per_gb / prices.ssd.usd_per_gb
     said = [
-        f"Prices: {prices.name}: RAM ${prices.ram.usd_per_gb:g}, SSD ${prices.ssd.usd_per_gb:g} a GB (RAM {ratio:.3g} "
-        f"times as dear). The disk behind, {money(found.answer.judged.cost.hdd_usd * found.scale)}, comes on top."
+        f"Prices: {prices.name}: RAM ${prices.ram.usd_per_gb:g}, SSD ${prices.ssd.usd_per_gb:g} a GB (RAM "
+        f"{significant(ratio, 3)} times as dear). The disk behind, "
+        f"{money(found.answer.judged.cost.hdd_usd * found.scale)}, comes on top."
     ]
     if found.scale > 1:
         said.append(

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cachezoo import style
 from cachezoo.io import atomic_file
+from cachezoo.show import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from cachezoo.meanings import Columns, Keys, Table
 
 if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
-    from cachezoo.view import Figure, Section
-    from cachezoo.view import Table as ViewTable
+    from cachezoo.show.section import Figure, Section
+    from cachezoo.show.table import Table as ViewTable
 
 Scope = Literal["category", "page category", "stream category", "all"]
 

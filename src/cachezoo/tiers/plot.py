@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
+from cachezoo.show.formats import latency
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, settings, write
 from cachezoo.tiers.judged import Contest, Judged
 from cachezoo.tiers.response import DRAM_US
-from cachezoo.tiers.said import time_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,4 +88,4 @@ def _times(axes: "Axes", rows: list[Judged]) -> None:
     axes.set_xlim(0, 1.22 * max(one.amat_us for one in own) / scale)
     axes.set_xlabel(f"mean time of a page read (AMAT), {unit}")
     for place, one in enumerate(own):
-        axes.text(one.amat_us / scale, place, f" {time_text(one.amat_us)}", va="center", fontsize=8)
+        axes.text(one.amat_us / scale, place, f" {latency(one.amat_us)}", va="center", fontsize=8)

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 
 from cachezoo.characteristics.whole import Characteristics
-from cachezoo.pages.shell import Page, render
-from cachezoo.style import settings
+from cachezoo.show.formats import duration, number, share, significant, size
+from cachezoo.show.page import Page, render
+from cachezoo.show.section import Drawing, Section
+from cachezoo.show.style import settings
+from cachezoo.show.table import Table
 from cachezoo.trace_report import plots, sentences, tables
 from cachezoo.trace_report.terms import TERMS
-from cachezoo.trace_report.units import seconds, share, significant, size
-from cachezoo.view import Drawing, Section, Table, number
 
 
 def facts(found: Characteristics) -> list[tuple[str, str]]:
     """The trace in a few numbers."""
     own = found.summary
-    span = seconds(own.span_s) if own.span_s is not None else "no clock"
+    span = duration(own.span_s) if own.span_s is not None else "no clock"
     rate = [] if own.requests_per_s is None else [("requests a second", significant(own.requests_per_s, 3))]
     return [
         ("trace", own.trace_id), ("format", own.source_format), ("requests", number(own.requests)),
@@ -115,7 +116,7 @@ def _how(found: Characteristics) -> Section:
 
 
 def sections(found: Characteristics) -> list[Section]:
-    """The page's sections; draw within `cachezoo.style.settings`."""
+    """The page's sections; draw within `cachezoo.show.style.settings`."""
     reuse = [tables.reuse_table(found), *([tables.marks_table(found)] if found.reuse.distances.below_bytes else [])]
     every = found.sizes["all"]
     common = [tables.common_table(every)] if every is not None else []

@@ -17,11 +17,11 @@ from cachezoo.characteristics.values import F64
 from cachezoo.characteristics.whole import OPTIMUM
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU
-from cachezoo.pages.drawing import svg
+from cachezoo.show.drawing import svg
+from cachezoo.show.formats import duration, size
+from cachezoo.show.section import Drawing
+from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
 from cachezoo.sizes import PAGE_BYTES, size_ticks
-from cachezoo.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
-from cachezoo.trace_report.units import axis_unit, seconds, size
-from cachezoo.view import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +33,7 @@ NAMES = {OPTIMUM: "optimum"}
 KIND_COLOURS = {"overlapped": BLUE, "sequential": GREEN, "strided": SKY, "random": GREY}
 TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 864_000.0)
 MOST_TICKS = 6
+UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
 
 
 def _panels(columns: int, height: float = HEIGHT) -> tuple["Canvas", Sequence["Axes"]]:
@@ -52,6 +53,12 @@ def _finish(axes: "Axes", title: str, legend: bool = True, **labels: Any) -> Non
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.975), ncols=4, handlelength=1.1, columnspacing=0.8)
 
 
+def axis_unit(span_s: float) -> tuple[float, str]:
+    """Seconds in the unit in which a span of time is drawn, and the unit's name."""
+    _, scale, unit = next(entry for entry in UNITS if span_s >= entry[0])
+    return float(scale), unit
+
+
 def _size_ticks(axes: "Axes") -> None:
     """A logarithmic axis of bytes with so few labels that half a figure's width holds them."""
     size_ticks(axes)
@@ -65,7 +72,7 @@ def _time_ticks(axes: "Axes") -> None:
     low, high = axes.get_xlim()
     ticks = [tick for tick in TICKS_S if low <= tick <= high] or [float(np.sqrt(low * high))]
     step = -(-len(ticks) // MOST_TICKS)
-    axes.set_xticks(ticks[::step], [seconds(tick) for tick in ticks[::step]])
+    axes.set_xticks(ticks[::step], [duration(tick) for tick in ticks[::step]])
     axes.minorticks_off()
 
 
@@ -119,8 +126,9 @@ def load_drawing(arrivals: Arrivals) -> Drawing:
     _finish(left, "requests a second", xlabel=unit)
     _finish(right, "MiB a second", xlabel=unit)
     peak = float((load.reads_per_s + load.writes_per_s).max())
-    alt = f"Requests and MiB a second over time in windows of {seconds(load.window_s)}; at most {peak:,.1f} requests/s."
-    return Drawing(svg(canvas), alt, f"Means of windows of {seconds(load.window_s)}, writes on top of reads.")
+    window = duration(load.window_s)
+    alt = f"Requests and MiB a second over time in windows of {window}; at most {peak:,.1f} requests/s."
+    return Drawing(svg(canvas), alt, f"Means of windows of {window}, writes on top of reads.")
 
 
 def bursts_drawing(arrivals: Arrivals) -> Drawing:
@@ -205,7 +213,7 @@ def working_drawing(own: WorkingSet) -> Drawing:
         axes.set_ylim(bottom=0)
     _finish(left, "distinct pages a window, MiB", xlabel=unit)
     _finish(right, "distinct pages so far, MiB", xlabel=unit)
-    width = f"windows of {seconds(own.window_s)}" if own.window_s else "windows of equal numbers of accesses"
+    width = f"windows of {duration(own.window_s)}" if own.window_s else "windows of equal numbers of accesses"
     alt = f"Distinct pages in {width}, up to {size(int(own.bytes.max()))}; in all {size(int(own.total_bytes[-1]))}."
     return Drawing(svg(canvas), alt, f"In {width}. Where the right curve is level, the trace touches nothing new.")
 
@@ -273,7 +281,7 @@ def latency_drawing(own: dict[str, Latency | None]) -> Drawing:
         times = own[name]
         if times is not None:
             axes.step(np.maximum(times.cdf_us, 1) / 1e6, 100 * times.cdf_share, where="post", color=colour, label=name)
-            told.append(f"half of the {name} took at most {seconds(times.median_us / 1e6)}")
+            told.append(f"half of the {name} took at most {duration(times.median_us / 1e6)}")
     _time_ticks(axes)
     _finish(axes, "response times as traced", xlabel="at most", ylabel="% of each")
     return Drawing(svg(canvas), f"Response times: {'; '.join(told)}.", "As the trace has them, before any cache.")

@@ -12,8 +12,8 @@ from cachezoo.characteristics.arrivals import Arrivals, Scale
 from cachezoo.characteristics.whole import OPTIMUM, Characteristics
 from cachezoo.curves.curve import Curve
 from cachezoo.curves.exact import LRU
+from cachezoo.show.formats import duration, share, significant, size
 from cachezoo.sizes import PAGE_BYTES
-from cachezoo.trace_report.units import seconds, share, significant, size
 
 MOSTLY, HARDLY = 0.7, 0.3
 LITTLE_REUSE, MUCH_REUSE = 0.1, 0.5
@@ -116,7 +116,7 @@ def load_sentence(found: Characteristics) -> str:
     if scale is None:
         return "The trace is too short to tell bursts from chance."
     ratio = scale.peak_to_mean
-    busiest = f"the busiest {seconds(scale.window_s)} has {significant(ratio)} times the mean load"
+    busiest = f"the busiest {duration(scale.window_s)} has {significant(ratio)} times the mean load"
     if ratio >= BURSTY:
         told = f"Bursty: {busiest}, so size for peaks, not for the mean"
     elif ratio >= UNEVEN:
@@ -154,7 +154,7 @@ def working_sentence(found: Characteristics) -> str:
     total, typical = int(own.total_bytes[-1]), float(np.median(own.bytes[own.accesses > 0]))
     quarter = own.accesses.cumsum() > 0.75 * own.accesses.sum()
     late = float(own.new_bytes[quarter].sum() / PAGE_BYTES / max(1, own.accesses[quarter].sum()))
-    window = f"In {seconds(own.window_s)}" if own.window_s is not None else "In a window"
+    window = f"In {duration(own.window_s)}" if own.window_s is not None else "In a window"
     told = f"{window} the trace typically touches {size(typical)}, in all {size(total)}"
     if late >= GROWING:
         return f"{told}; near its end {share(late)} of the accesses are still to new pages, so no cache holds it all."
@@ -173,7 +173,7 @@ def reuse_sentence(found: Characteristics) -> str:
     if own.distances.below_bytes:  # a sample of the pages may hold none that comes again
         within.append(f"{size(own.distances.below_bytes['50%'])} of other pages")
     if own.times is not None:
-        within.append(seconds(own.times.below_s["50%"]))
+        within.append(duration(own.times.below_s["50%"]))
     soon = f", half of those within {' and '.join(within)}" if within else ""
     means = "little to cache" if own.again.share < LITTLE_REUSE else "a cache can get at most these"
     means = "much to cache" if own.again.share >= MUCH_REUSE else means
@@ -251,8 +251,8 @@ def latency_sentence(found: Characteristics) -> str:
     if not own:
         return "The trace has no response times: what a hit saves must come from a device's model."
     kind = "reads" if found.latency and found.latency["reads"] else "requests"
-    told = f"Half of the {kind} took at most {seconds(own.median_us / 1e6)}, one in a hundred more than"
-    return f"{told} {seconds(own.p99_us / 1e6)}: that is what a hit saves, less the cache's own time."
+    told = f"Half of the {kind} took at most {duration(own.median_us / 1e6)}, one in a hundred more than"
+    return f"{told} {duration(own.p99_us / 1e6)}: that is what a hit saves, less the cache's own time."
 
 
 FEATURES = {"A": "neighbours written together", "C": "written at the same times", "F": "how often written",

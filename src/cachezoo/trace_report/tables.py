@@ -13,11 +13,11 @@ from cachezoo.characteristics.who import Senders
 from cachezoo.characteristics.whole import Characteristics
 from cachezoo.curves.curve import Curve
 from cachezoo.features.fios import HIGH
+from cachezoo.show.formats import NONE, duration, number, share, significant, size
+from cachezoo.show.table import Cell, Column, Table, number_cell
 from cachezoo.sizes import PAGE_BYTES
 from cachezoo.trace_report.plots import NAMES
 from cachezoo.trace_report.sentences import WHO
-from cachezoo.trace_report.units import seconds, share, significant, size
-from cachezoo.view import NONE, Cell, Column, Table, number, number_cell
 
 ROWS = 7  # of the curves' table
 
@@ -27,7 +27,7 @@ def _size(n_bytes: float | None) -> Cell:
 
 
 def _time(value: float | None) -> Cell:
-    return Cell(NONE) if value is None else Cell(seconds(value), value)
+    return Cell(NONE) if value is None else Cell(duration(value), value)
 
 
 def _share(value: float | None) -> Cell:
@@ -92,7 +92,7 @@ def bursts_table(own: Arrivals) -> Table:
     titles = ("windows", "busiest, requests/s", "busiest over mean", "index of dispersion", "idle", "autocorrelation")
     rows = [
         [
-            Cell(seconds(scale.window_s)), number_cell(scale.windows), _number(scale.peak_per_s),
+            Cell(duration(scale.window_s)), number_cell(scale.windows), _number(scale.peak_per_s),
             _number(scale.peak_to_mean), _number(scale.index_of_dispersion), _share(scale.idle_share),
             Cell(NONE) if scale.autocorrelation is None else number_cell(scale.autocorrelation, 2),
         ]

@@ -18,7 +18,7 @@ from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.files import read_category
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
-from cachezoo.plots import plots_of
+from cachezoo.show.plots import plots_of
 from cachezoo.systems.registry import SYSTEMS
 
 FIRST = tuple(dict.fromkeys(system.headline[0] for system in SYSTEMS.values()))  # one of each kind

@@ -17,7 +17,6 @@ U8 = npt.NDArray[np.uint8]
 F64 = npt.NDArray[np.float64]
 
 
-
 @dataclass(frozen=True)
 class Wear:
     """What a drive did in the counted cycle, cut into blocks of time of equally many page writes.

@@ -17,7 +17,7 @@ from cachezoo.io import write_table
 from cachezoo.labels.benefit import write_benefit_labels
 from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.policies.simulate import Simulator
-from cachezoo.style import LINE_COLOURS, LINES, SKY
+from cachezoo.show.style import LINE_COLOURS, LINES, SKY
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from cachezoo.cli import app
 from cachezoo.evaluation.results import narrow, printed, read_results
 from cachezoo.evaluation.summary import lines, summary_table
-from cachezoo.view import Cell, Column, Table
+from cachezoo.show.formats import ordinary
+from cachezoo.show.table import Cell, Column, Table
 from tests.metrics_data import flash_metrics, flash_trace, page_metrics, page_model, page_trace, row, write
 
 CACHING, ADMISSION, OTHER = "caching.web.lstm8", "admission.web.lgbm", "caching.web.refused"
@@ -49,7 +50,7 @@ def test_a_line_has_the_promoted_caching_model_with_the_most_hits(project: Path)
 def test_nothing_is_cut_in_a_terminal_of_eighty_columns(project: Path, width: int) -> None:
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(summary_table(lines(read_results(None))))
-    text = console.export_text()
+    text = ordinary(console.export_text())
     assert "\u2026" not in text and "web_only_flash" in text and "+50 %" in text
 
 

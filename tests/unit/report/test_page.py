@@ -102,7 +102,7 @@ def test_a_workloads_card_says_what_to_run_and_why(page: HtmlPage) -> None:
     assert f"{CACHING} Only if SSD writes matter, else fifo Requests are slower." in card
     hits = "web_test: 36.0 % of page accesses hit (90 % interval [34.8, 37.2]; one training): +8.0 points on fifo"
     assert hits in card and "SSD writes: 55.5 pages for 100 requests instead of 98.5." in card
-    assert "Response time: 1,650 µs on the mean instead of 1,601." in card
+    assert "Response time: 1.65 ms on the mean instead of 1.60 ms." in card
     assert "Does it carry over? web_other: Don't (fewer hits than the best classic)." in card
     assert f'model = runtime.open("models/bundles/{CACHING}", capacity=10)' in card
     assert f"Flash cache: run {ADMISSION} + ml_range Deploy" in card

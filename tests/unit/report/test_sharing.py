@@ -8,7 +8,7 @@ from cachezoo.report import sections
 from cachezoo.report.gather import gather
 from cachezoo.report.page import write_report
 from cachezoo.report.sharing import BARS, PART, TIME, bars_figure, time_figure
-from cachezoo.style import settings
+from cachezoo.show.style import settings
 from tests import split_data
 from tests.html_page import HtmlPage
 from tests.metrics_data import write

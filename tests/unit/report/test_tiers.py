@@ -8,7 +8,7 @@ from cachezoo.report import sections
 from cachezoo.report.gather import gather
 from cachezoo.report.page import write_report
 from cachezoo.report.tiers import PART, front_figure, front_plot
-from cachezoo.style import settings
+from cachezoo.show.style import settings
 from tests import buying_data
 from tests.html_page import HtmlPage
 from tests.metrics_data import write

@@ -50,7 +50,7 @@ def said(answer: Answer[InPage] | Answer[InFlash]) -> str:
 def test_a_model_that_wins_in_hits_and_time_is_deployed() -> None:
     answer = ask_page(0.36)
     assert (answer.run, answer.models, answer.verdict, answer.tone) == ((CACHING,), (CACHING,), Verdict.DEPLOY, "good")
-    assert "With 230 µs for a decision a request takes 1,400 µs on average, 100 µs less than with lru." in said(answer)
+    assert "With 230 µs for a decision a request takes 1.40 ms on average, 100 µs less than with lru." in said(answer)
     assert "It was not tried on a program that it was not trained on." in said(answer)
 
 

@@ -13,6 +13,7 @@ from cachezoo.sharing.judged import Times, alone, judge, lead
 from cachezoo.sharing.mix import mix_traces
 from cachezoo.sharing.partition import Shared, parse, parse_several
 from cachezoo.sharing.said import answer, caption, cells, each, read, values
+from cachezoo.show.formats import NONE
 from cachezoo.tiers.response import DRAM_US
 from tests.oracles import sharing as oracle
 from tests.sharing_data import named_trace, small_mix
@@ -164,7 +165,7 @@ def test_a_short_mix_is_said_to_be_short():
     short = [named_trace("a", 60, 40, 5), named_trace("b", 60, 40, 6)]
     own = found("equal(fragment=8),shared(fragment=8)", traces=short, pages=32)
     assert own.rows[0].hits.interval is None and "too short" in answer(own)
-    assert cells(own.rows[0])["90 %"] == "-"
+    assert cells(own.rows[0])["90 %"] == NONE
 
 
 def test_tables_and_values():
@@ -178,7 +179,7 @@ def test_tables_and_values():
     assert read(own)[1] == {
         "application": "mail", **{str(row.asked): f"{row.applications[1].transfers:.3f}" for row in own.rows},
     }  # fmt: skip
-    assert cells(own.rows[0])["knows ahead"] == "-"
+    assert cells(own.rows[0])["knows ahead"] == NONE
 
 
 def test_a_cache_for_all_pages_is_refused():

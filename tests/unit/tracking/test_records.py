@@ -7,7 +7,7 @@ from cachezoo.bundles.figures import figures, unseen_traces
 from cachezoo.bundles.measured import measured, read_metrics
 from cachezoo.errors import CachezooError
 from cachezoo.metrics.files import read_flash
-from cachezoo.plots import CARRIED, CONFUSION
+from cachezoo.show.plots import CARRIED, CONFUSION
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.tracking.records import gather, read_curves
 from tests.metrics_data import (

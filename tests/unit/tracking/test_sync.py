@@ -17,8 +17,8 @@ from cachezoo.cli.track import track_sync
 from cachezoo.errors import CachezooError
 from cachezoo.io import read_json, write_json
 from cachezoo.models.curves import CURVES_FILE, read_curves
-from cachezoo.plots import model_plot, policies_plot
 from cachezoo.serving.requests import RequestBatch
+from cachezoo.show.plots import model_plot, policies_plot
 from cachezoo.systems.registry import SYSTEMS
 from cachezoo.tracking import database
 from cachezoo.tracking import sync as sync_module

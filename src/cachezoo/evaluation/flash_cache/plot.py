@@ -9,8 +9,8 @@ from cachezoo.evaluation.flash_cache.table import MODEL, ORACLE, FlashRow, Flash
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import ACCEPT_ALL
 from cachezoo.io import atomic_file
+from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
 from cachezoo.sizes import human
-from cachezoo.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

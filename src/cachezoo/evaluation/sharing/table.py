@@ -6,22 +6,10 @@ from typing import Any
 
 from cachezoo.evaluation.sharing.verdict import Case, Verdict, cases, verdict_of
 from cachezoo.metrics.share import EQUAL, HINDSIGHT, STATIC, Saved, ShareMetrics, ShareMix, ShareRow
+from cachezoo.show.formats import NONE, number, percent, points, span, words
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.sizes import human
 from cachezoo.traces.table import PAGE_BYTES
-from cachezoo.view import (
-    NONE,
-    Cell,
-    Column,
-    Table,
-    name_cell,
-    number,
-    number_cell,
-    percent,
-    points,
-    share_cell,
-    span,
-    words,
-)
 
 SHARED, SHARED_LRU, GVPA, COSTED = "shared", "shared_lru", "gvpa", "gvpa_cost"
 NAMES = {
@@ -61,11 +49,8 @@ def against(found: Sequence[ShareRow], rival: str) -> str:
         return ""
     middle, said = median(one.transfers for one in saved), name_of(rival)
     sure = sum((one.interval[0] > 0) if middle >= 0 else (one.interval[1] < 0) for one in saved)
-    return f"{_change(middle)} than {said} (surely in {sure} of {len(saved)}; {_points(saved)} of hit ratio)"
-
-
-def _points(saved: Sequence[Saved]) -> str:
-    return points(100 * median(one.hits for one in saved))
+    hits = points(100 * median(one.hits for one in saved))
+    return f"{_change(middle)} than {said} (surely in {sure} of {len(saved)}; {hits} of hit ratio)"
 
 
 def goal(metrics: ShareMetrics) -> str:

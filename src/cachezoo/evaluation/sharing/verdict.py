@@ -52,7 +52,7 @@ class Case:
 
     @property
     def tone(self) -> str:
-        """Of the verdict, as `cachezoo.view.Cell` has it."""
+        """Of the verdict, as `cachezoo.show.table.Cell` has it."""
         if self.refuted:
             return "bad"
         return {"cannot be told": "unsure", "no matter": ""}.get(self.verdict, "good")

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
 from statistics import median
 from typing import Any
 
 from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.metrics.tiers import HCA, L2ARC, RAM, ZOO, Chosen, Saved, Sized, TiersMetrics, TiersRow, TiersTrace
+from cachezoo.show.formats import NONE, latency, lifetime, money, percent, span
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell
 from cachezoo.sizes import human
-from cachezoo.view import NONE, UNIT_SPACE, Cell, Column, Table, name_cell, number, number_cell, percent, span
 
 Found = Mapping[str, TiersMetrics]
 NAMES = {
@@ -18,8 +18,6 @@ NAMES = {
 }  # fmt: skip
 YES, NO, UNSURE = "buy an SSD", "RAM alone", "cannot be told"
 """Of the mean time of a page read: what less is no reason to choose."""
-SHORT_LIFE = 1.0
-"""Years below which wearing out is part of the answer."""
 
 
 @dataclass(frozen=True)
@@ -80,22 +78,10 @@ def advised(metrics: Found) -> list[Advised]:
     return found
 
 
-def money(usd: float) -> str:
-    """Dollars to the cent, or below ten cents with two figures that count: `$12.40`, `$0.0031`."""
-    digits = max(2, 1 - floor(log10(usd))) if usd > 0 else 2
-    return f"${usd:,.{digits}f}"
-
-
 def sizes(what: Sized) -> str:
     """`12 MiB RAM + 300 MiB SSD`; the transient buffer is part of the RAM."""
     ram = f"{human(what.ram_bytes + what.buffer_bytes)} RAM"
     return f"{ram} + {human(what.ssd_bytes)} SSD" if what.ssd_bytes else ram
-
-
-def milliseconds(us: float) -> str:
-    """A time in ms, with three figures that count."""
-    ms = us / 1000
-    return f"{number(ms, 0 if ms >= 100 else 1 if ms >= 10 else 2 if ms >= 1 else 3)}{UNIT_SPACE}ms"
 
 
 def faster(saved: Saved) -> str:
@@ -106,14 +92,11 @@ def faster(saved: Saved) -> str:
     return f"{percent(-saved.share)} longer {span((-high, -low), 1)} than"
 
 
-def lifetime(row: TiersRow) -> str:
+def lasts(row: TiersRow) -> str:
     """How long the SSD lasts, in words; empty without an SSD, or where the rate of writes is not known."""
     if row.ssd_years is None:
         return "nothing wears the SSD" if row.ssd_bytes and not row.ssd_writes else ""
-    days = 365.25 * row.ssd_years
-    if row.ssd_years >= SHORT_LIFE:
-        return f"{number(row.ssd_years, 1)} years"
-    return f"{number(days, 0 if days >= 10 else 1)} days" if days >= 1 else f"{number(24 * days, 1)} hours"
+    return lifetime(row.ssd_years)
 
 
 def ratios(metrics: Found, rival: str) -> list[Saved]:
@@ -179,16 +162,16 @@ def _summary_cells(one: Advised) -> list[Cell]:
         Cell(sizes(one.choice), note=one.choice.hierarchy),
         Cell(money(one.usd), one.usd, percent(share or 0.0)),
         _time_cell(row),
-        Cell(milliseconds(row.alone_us), row.alone_us),
+        Cell(latency(row.alone_us), row.alone_us),
         *(_saved_cell(row, rival) for rival in (RAM, HCA, L2ARC)),
-        Cell(lifetime(row) or NONE, row.ssd_years),
+        Cell(lasts(row) or NONE, row.ssd_years),
         Cell(money(row.usd_month), row.usd_month),
     ]
 
 
 def _time_cell(row: TiersRow) -> Cell:
     low, high = row.amat_interval
-    return Cell(milliseconds(row.amat_us), row.amat_us, f"[{milliseconds(low)}, {milliseconds(high)}]")
+    return Cell(latency(row.amat_us), row.amat_us, f"[{latency(low)}, {latency(high)}]")
 
 
 def _saved_cell(row: TiersRow, rival: str) -> Cell:
@@ -228,12 +211,12 @@ def _family_cells(metrics: TiersMetrics, row: TiersRow) -> list[Cell]:
         Cell(name_of(row.family), note=best),
         Cell(row.hierarchy, note=sizes(row)),
         _time_cell(row),
-        Cell(milliseconds(row.alone_us), row.alone_us),
+        Cell(latency(row.alone_us), row.alone_us),
         *(Cell(percent(share), share) for share in (row.rhr, row.shr, row.dhr)),
-        Cell(milliseconds(row.p99_us), row.p99_us),
+        Cell(latency(row.p99_us), row.p99_us),
         number_cell(row.iops),
         number_cell(row.ssd_writes),
-        Cell(lifetime(row) or NONE, row.ssd_years),
+        Cell(lasts(row) or NONE, row.ssd_years),
         Cell(money(row.usd_month), row.usd_month),
     ]
 

@@ -21,6 +21,7 @@ from cachezoo.kernels.outcome import HIT, PREFETCH
 from cachezoo.kernels.slots_written import slots_written
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
+from cachezoo.show.formats import percent, share
 from cachezoo.sizes import PAGE_BYTES, human_pages
 from cachezoo.wear.names import LEGACY
 from cachezoo.wear.writes import DriveWrites
@@ -165,11 +166,11 @@ def cache_answer(caches: list[CacheWrites], tables: list[WearTable]) -> str:
         next(row for row in table.rows if row.placement == LEGACY and row.over_provisioning == main) for table in tables
     ]
     first, least = 0, min(range(len(own)), key=lambda k: own[k].erases)
-    said = f"At {main:.0%} over-provisioning {caches[0].policy} erases {own[0].erases:,} blocks"
+    said = f"At {percent(main, 0)} over-provisioning {caches[0].policy} erases {own[0].erases:,} blocks"
     said += f" for {tables[0].host_pages:,} pages that it writes (WAF {own[0].waf:.2f})"
     if least != first and own[first].erases:
         fewer = 1 - own[least].erases / own[first].erases
-        said += f"; {caches[least].policy} erases {100 * fewer:.0f} % fewer, {own[least].erases:,} for "
+        said += f"; {caches[least].policy} erases {share(fewer)} fewer, {own[least].erases:,} for "
         said += f"{tables[least].host_pages:,} pages (WAF {own[least].waf:.2f}), at a hit ratio of "
-        said += f"{100 * caches[least].hit_ratio:.1f} against {100 * caches[first].hit_ratio:.1f} %"
+        said += f"{percent(caches[least].hit_ratio)} against {percent(caches[first].hit_ratio)}"
     return said + "."

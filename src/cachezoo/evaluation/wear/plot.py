@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo.evaluation.wear.table import WearRow, WearTable
 from cachezoo.io import atomic_file
-from cachezoo.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
 from cachezoo.wear.names import LEGACY, ORACLE
 
 if TYPE_CHECKING:

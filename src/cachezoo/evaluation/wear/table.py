@@ -13,6 +13,7 @@ from cachezoo.errors import DeviceError, TraceError
 from cachezoo.evaluation.wear.asked import WearAsked
 from cachezoo.evaluation.wear.placing import Placed, Placing, counts_of
 from cachezoo.settings.wear import Drive
+from cachezoo.show.formats import number, ordinary, percent, span
 from cachezoo.sizes import human
 from cachezoo.systems.streams.compare import lead, waf
 from cachezoo.systems.streams.dictionary import Dictionary
@@ -115,7 +116,12 @@ class WearTable:
     def values(self) -> dict[str, Any]:
         """For `--json`."""
         said = {name: getattr(self, name) for name in ("page_bytes", "footprint", "host_pages", "cycles", "endured")}
-        return {**said, "answer": answer(self), "notes": list(self.notes), "rows": [asdict(row) for row in self.rows]}
+        return {
+            **said,
+            "answer": ordinary(answer(self)),
+            "notes": list(self.notes),
+            "rows": [asdict(row) for row in self.rows],
+        }
 
 
 def nearest(shares: Sequence[float]) -> float:
@@ -190,7 +196,7 @@ def check_room(
     fits = ""
     if fitting:
         own, numbers = max(fitting, key=lambda pair: len(pair[0]) * len(pair[1]))
-        fits = "; these fit: --op " + ",".join(f"{100 * share:g}%" for share in own)
+        fits = "; these fit: --op " + ",".join(f"{100 * part:g}%" for part in own)
         fits += " --streams " + ",".join(map(str, numbers))
     holds = asked.drive.capacity_bytes is None or writes.footprint * writes.page_bytes <= asked.drive.capacity_bytes
     message = f"{name}: {error}{larger if holds else ''}{fits}"
@@ -268,11 +274,11 @@ def answer(table: WearTable) -> str:
     own = [row for row in table.rows if row.over_provisioning == table.main]
     legacy = own[0]
     said = (
-        f"at {table.main:.0%} over-provisioning the drive without streams writes {legacy.waf:.2f} flash pages for each "
-        "page of the host"
+        f"at {percent(table.main, 0)} over-provisioning the drive without streams writes {number(legacy.waf, 2)} flash "
+        "pages for each page of the host"
     )
     times = f"times that it can be written in full, at {table.endured:,} erases a block"
-    lasts = f"{legacy.drive_writes:,.0f} drive writes ({times})"
+    lasts = f"{number(legacy.drive_writes)} drive writes ({times})"
     if legacy.waf < LEAST_WAF:
         return f"No, there is nothing to gain: {said}, and lasts {lasts}. {_wrote(table)}"
     usable = [row for row in own if row.placement not in (LEGACY, SEPBIT, ORACLE)]
@@ -282,12 +288,10 @@ def answer(table: WearTable) -> str:
         best = legacy
     else:
         best, how = _choice(usable)
-        low, high = (f"{100 * value:.1f}" for value in best.fewer_interval)
         pays = PAYS[best.verdict] if best.fewer > 0 else PAYS[Verdict.WORSE]
-        found = (
-            f"{pays}: {said}, and with {best.shown}{how} {best.waf:.2f}: {100 * best.fewer:.1f} % fewer flash writes "
-        )
-        found += f"(90 % interval {low} to {high} %). It lasts {best.drive_writes:,.0f} in place of {lasts}."
+        found = f"{pays}: {said}, and with {best.shown}{how} {best.waf:.2f}: {percent(best.fewer)} fewer flash writes "
+        found += f"(90 % interval {span(best.fewer_interval, 1)}). "
+        found += f"It lasts {number(best.drive_writes)} in place of {lasts}."
         found += f" {_wrote(table)}" if table.host_pages < SHORT * table.footprint else ""
     if SEPBIT in least and least[SEPBIT].waf < best.waf:
         found += f" A drive that places by itself (sepbit) has {least[SEPBIT].waf:.2f}."
@@ -314,5 +318,5 @@ def _wrote(table: WearTable) -> str:
     said += f"times the trace's distinct pages ({human(written)})"
     said += "; a longer trace may say otherwise." if table.host_pages < SHORT * table.footprint else "."
     if table.capacity_bytes is not None and written < ROOMY * table.capacity_bytes:
-        said += f" They are {written / table.capacity_bytes:.0%} of the drive, and the rest is room to spare."
+        said += f" They are {percent(written / table.capacity_bytes, 0)} of the drive, and the rest is room to spare."
     return said

@@ -3,7 +3,7 @@
 from cachezoo.meanings import Column, Columns, Each, Means, Rows, Table
 from cachezoo.models.curves import CURVES_FILE
 from cachezoo.models.forest import FOREST_CURVES
-from cachezoo.plots import CARRIED
+from cachezoo.show.plots import CARRIED
 from cachezoo.systems.base import Described
 from cachezoo.systems.reuse.model import MODEL_FILE
 

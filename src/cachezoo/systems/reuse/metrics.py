@@ -10,7 +10,7 @@ from cachezoo.documents import Document, Figures
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
-from cachezoo.view import percent, points
+from cachezoo.show.formats import percent, points
 
 Where = Literal["home", "set-up", "program"]
 PLACES: tuple[Where, ...] = ("home", "set-up", "program")

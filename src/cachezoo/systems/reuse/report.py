@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cachezoo.plots import CARRIED
-from cachezoo.style import BLACK, BLUE, GREEN, GREY, VERMILION, panels, save
+from cachezoo.show.formats import percent, points, words
+from cachezoo.show.plots import CARRIED
+from cachezoo.show.section import Figure, Section
+from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, VERMILION, panels, save
 from cachezoo.systems.base import AtSize, ReportSection
 from cachezoo.systems.reuse.metrics import (
     PLACES,
@@ -19,7 +21,6 @@ from cachezoo.systems.reuse.metrics import (
     mean_hit_ratio,
 )
 from cachezoo.systems.reuse.results import SHOWN, ordered, tables
-from cachezoo.view import Figure, Section, percent, points, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,21 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from cachezoo.show.formats import NONE, UNIT_SPACE, number, percent, points
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.systems.base import Results
 from cachezoo.systems.reuse.metrics import PLACES, Group, ReuseMetrics, ReuseRow, mean_hit_ratio, sd_points
-from cachezoo.view import (
-    NONE,
-    UNIT_SPACE,
-    Cell,
-    Column,
-    Table,
-    name_cell,
-    number,
-    number_cell,
-    percent,
-    points,
-    share_cell,
-)
 
 SHOWN = {"home": "home", "set-up": "other set-ups", "program": "other programs"}
 SPREAD = "lowest and highest"

@@ -7,7 +7,7 @@ from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
-from cachezoo.view import percent
+from cachezoo.show.formats import percent
 
 Kind = Literal["legacy", "baseline", "fios", "ours", "forest", "online", "hindsight", "bound"]
 WAF = "flash pages written over pages that the host wrote"

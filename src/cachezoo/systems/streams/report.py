@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.plots import STREAMS
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, LIGHT, SKY, VERMILION, panels, save
+from cachezoo.show.formats import number, percent, span
+from cachezoo.show.plots import STREAMS
+from cachezoo.show.section import Figure, Section
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, LIGHT, SKY, VERMILION, panels, save
 from cachezoo.systems.base import ReportSection
 from cachezoo.systems.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 from cachezoo.systems.streams.results import (
@@ -23,7 +25,6 @@ from cachezoo.systems.streams.results import (
     summary_table,
     tests,
 )
-from cachezoo.view import Figure, Section, number, percent, span
 from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ORACLE
 
 if TYPE_CHECKING:

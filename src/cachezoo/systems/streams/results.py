@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.show.formats import NONE, number, percent, span
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.systems.base import Results
 from cachezoo.systems.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
-from cachezoo.view import NONE, Cell, Column, Table, name_cell, number, number_cell, percent, share_cell, span
 from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ORACLE
 
 Found = Mapping[str, StreamsMetrics]

@@ -9,7 +9,7 @@ from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
-from cachezoo.view import percent
+from cachezoo.show.formats import percent
 
 Queue = Literal["lru", "lfu", "arc"]
 Start = Literal["cold", "warm"]

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.plots import VIRTUAL
-from cachezoo.style import AMBER, BLUE, GREEN, GREY, SKY, panels, save
+from cachezoo.show.formats import number, percent, span, words
+from cachezoo.show.plots import VIRTUAL
+from cachezoo.show.section import Figure, Section
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, SKY, panels, save
 from cachezoo.systems.base import ReportSection
 from cachezoo.systems.virtual.metrics import VirtualMetrics, VirtualModel, VirtualTrace
 from cachezoo.systems.virtual.results import (
@@ -22,7 +24,6 @@ from cachezoo.systems.virtual.results import (
     tests,
     tuned,
 )
-from cachezoo.view import Figure, Section, number, percent, span, words
 
 if TYPE_CHECKING:
     from cachezoo.report.gather import Sources

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cachezoo.contest.verdict import LEAST_HITS
+from cachezoo.show.formats import NONE, number, percent
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.systems.base import Results
 from cachezoo.systems.virtual.metrics import (
     TUNED,
@@ -13,7 +15,6 @@ from cachezoo.systems.virtual.metrics import (
     VirtualRow,
     VirtualTrace,
 )
-from cachezoo.view import NONE, Cell, Column, Table, name_cell, number, number_cell, percent, share_cell
 
 Found = Mapping[str, VirtualMetrics]
 # An answer in a word, and how many more transfers than the best plain policy it may make to be one.

@@ -3,7 +3,7 @@
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.models.curves import CURVES_FILE
 from cachezoo.models.weights import WEIGHTS_FILE
-from cachezoo.plots import CONFUSION
+from cachezoo.show.plots import CONFUSION
 from cachezoo.systems.base import Described
 from cachezoo.systems.workload.baselines import BASELINES
 from cachezoo.systems.workload.metrics import ACCURACY

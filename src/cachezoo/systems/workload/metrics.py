@@ -7,7 +7,7 @@ from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
-from cachezoo.view import percent
+from cachezoo.show.formats import percent
 
 ACCURACY = "windows named rightly, sure or not"
 INTERVAL = "its 90 % interval; null with fewer windows than blocks"

@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cachezoo.plots import CONFUSION
-from cachezoo.style import BLACK, panels, save
+from cachezoo.show.formats import number, percent
+from cachezoo.show.plots import CONFUSION
+from cachezoo.show.section import Figure, Section
+from cachezoo.show.style import BLACK, panels, save
+from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.systems.base import ReportSection
 from cachezoo.systems.workload.metrics import ClassifierRow, Mixture, Moved, Pooled, WindowRow, WorkloadMetrics
-from cachezoo.view import (
-    Cell,
-    Column,
-    Figure,
-    Section,
-    Table,
-    name_cell,
-    number,
-    number_cell,
-    percent,
-    share_cell,
-)
 
 if TYPE_CHECKING:
     from cachezoo.report.gather import Sources

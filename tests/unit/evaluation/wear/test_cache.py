@@ -57,7 +57,7 @@ def test_a_cache_that_admits_less_writes_less_and_erases_less():
     assert [row.placement for row in tables[0].rows] == ["legacy", "sepbit"]
     said = cache_answer(caches, tables)
     assert said.startswith(
-        f"At 28% over-provisioning lru erases {lru.erases:,} blocks for {tables[0].host_pages:,} pages"
+        f"At 28\u00a0% over-provisioning lru erases {lru.erases:,} blocks for {tables[0].host_pages:,} pages"
     )
     assert "rejectx erases" in said
 

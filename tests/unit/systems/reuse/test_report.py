@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from cachezoo.plots import CARRIED
 from cachezoo.report.gather import Model, Sources
-from cachezoo.style import settings
+from cachezoo.show.plots import CARRIED
+from cachezoo.show.style import settings
 from cachezoo.systems.reuse.metrics import ReuseMetrics
 from cachezoo.systems.reuse.report import PART, carried_figure
 from tests.metrics_data import reuse_metrics, reuse_trace, workload_metrics

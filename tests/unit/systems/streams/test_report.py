@@ -5,7 +5,7 @@ import pytest
 from cachezoo.evaluation.exported import of_categories
 from cachezoo.evaluation.results import Results
 from cachezoo.report.gather import Sources
-from cachezoo.style import settings
+from cachezoo.show.style import settings
 from cachezoo.systems.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 from cachezoo.systems.streams.report import PART
 from cachezoo.systems.streams.results import PART as RESULTS

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cachezoo.plots import VIRTUAL
 from cachezoo.policies.registry import policy
 from cachezoo.report.gather import Sources
-from cachezoo.style import settings
+from cachezoo.show.plots import VIRTUAL
+from cachezoo.show.style import settings
 from cachezoo.systems.virtual.metrics import Setting, VirtualMetrics
 from cachezoo.systems.virtual.report import PART, starts_said
 from cachezoo.systems.virtual.results import DEARER, NO, YES, as_policy, pays, starts_pay

@@ -1,6 +1,7 @@
+from cachezoo.show.formats import NONE
+from cachezoo.show.table import Table
 from cachezoo.systems.workload.metrics import WorkloadMetrics
 from cachezoo.systems.workload.report import workload_tables
-from cachezoo.view import NONE, Table
 from tests.metrics_data import workload_metrics
 
 MODEL = "workload.lstm8"

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cachezoo.pages.terms import Marker, anchor
-from cachezoo.plots import INPUTS
-from cachezoo.view import Drawing, Section
+from cachezoo.show.plots import INPUTS
+from cachezoo.show.section import Drawing, Section
+from cachezoo.show.terms import Marker, anchor
 
 TEMPLATE = "page.html.j2"
 WORDS = "words"  # anchor of the definitions
@@ -35,14 +35,14 @@ class Page:
 
 
 def render(page: Page) -> str:
-    """The page's HTML; besides the files of its `view.Figure`s it refers to nothing.
+    """The page's HTML; besides the files of its `Figure`s it refers to nothing.
 
     Every text is escaped, but `Section.html` and `Drawing.svg`, which this package makes itself.
     """
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("cachezoo.pages", "."), autoescape=True,
+        loader=jinja2.PackageLoader("cachezoo.show", "."), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     environment.tests["drawing"] = lambda figure: isinstance(figure, Drawing)

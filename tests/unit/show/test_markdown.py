@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cachezoo.errors import CachezooError
-from cachezoo.markdown import between, table, titled
+from cachezoo.show.markdown import between, table, titled
 
 PAGE = Path("docs/page.md")
 

@@ -5,7 +5,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from cachezoo.style import BLACK
+from cachezoo.show.style import BLACK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ SHRUNK, LEAST_PX = 0.75, 544
 
 
 def svg(figure: "Figure") -> str:
-    """A figure as an `<svg>` element for `view.Drawing`: no script, no metadata, nothing from outside.
+    """A figure as an `<svg>` element for `section.Drawing`: no script, no metadata, nothing from outside.
 
     Args:
         figure: laid out in inches; its background is left out, so that the page's shows.

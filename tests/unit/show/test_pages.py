@@ -5,11 +5,13 @@ from collections import Counter
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from cachezoo.pages.drawing import svg
-from cachezoo.pages.shell import Page, render
-from cachezoo.pages.terms import Marker, anchor
-from cachezoo.style import GREY, panels, settings
-from cachezoo.view import NONE, Cell, Choice, Column, Drawing, Figure, Section, Table
+from cachezoo.show.drawing import svg
+from cachezoo.show.formats import NONE
+from cachezoo.show.page import Page, render
+from cachezoo.show.section import Choice, Drawing, Figure, Section
+from cachezoo.show.style import GREY, panels, settings
+from cachezoo.show.table import Cell, Column, Table
+from cachezoo.show.terms import Marker, anchor
 from tests.html_page import FETCHED, HtmlPage
 
 TERMS = {"hit ratio": "Found & <served>.", "promoted, champion": "It won.", "SSD": "A fast disk."}

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.figure import Figure
 
-from cachezoo.style import settings, write
+from cachezoo.show.style import settings, write
 
 
 def drawn(path):

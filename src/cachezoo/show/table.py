@@ -1,0 +1,63 @@
+"""A table of results, every number with the value that it was made from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cachezoo.show.formats import NONE, number, percent, span
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell.
+
+    Attributes:
+        text: as shown.
+        value: the number it was made from, as the metrics have it; None for a text.
+        note: in small type below.
+        link: where the text leads, or empty.
+        tone: `good`, `bad`, `unsure` or empty; the text says the same, colour only helps.
+        code: the text is an id or a command.
+    """
+
+    text: str
+    value: float | None = None
+    note: str = ""
+    link: str = ""
+    tone: str = ""
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table's column: its title, what it is, and whether it holds numbers."""
+
+    title: str
+    hint: str = ""
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first cell of each row names it."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+
+
+def share_cell(value: float | None, ends: Sequence[float] | None = None, digits: int = 1) -> Cell:
+    """A share with its interval."""
+    return Cell(NONE) if value is None else Cell(percent(value, digits), value, span(ends, digits))
+
+
+def number_cell(value: float | None, digits: int = 0, ends: Sequence[float] | None = None, **more: Any) -> Cell:  # noqa: ANN401
+    """A number with its interval."""
+    if value is None:
+        return Cell(NONE)
+    return Cell(number(value, digits), value, span(ends, digits, 1), **more)
+
+
+def name_cell(text: str, link: str = "", note: str = "") -> Cell:
+    """An id."""
+    return Cell(text, note=note, link=link, code=True)
