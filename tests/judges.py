@@ -21,7 +21,7 @@ from cachezoo.errors import BundleError
 from cachezoo.runtime import abi
 from cachezoo.serving import history
 from cachezoo.serving.kind import Recomputed, Session
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 from tests.c_library import make_in
 
 FOLDER = Path(__file__).parents[1] / ".tmp/judges"

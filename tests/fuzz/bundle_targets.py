@@ -24,8 +24,8 @@ from cachezoo.models.forest import read_forest_text
 from cachezoo.models.weights import WEIGHTS_FILE, read_weights
 from cachezoo.serving.forest import read_forest
 from cachezoo.serving.graph import Graph
-from cachezoo.systems.registry import bundling_of
-from cachezoo.systems.streams.dictionary import Dictionary
+from cachezoo.zoo.registry import bundling_of
+from cachezoo.zoo.streams.dictionary import Dictionary
 from tests import signed
 from tests.fuzz import document_mutators, mutators
 from tests.fuzz.target import Broken, Target

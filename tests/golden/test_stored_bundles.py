@@ -9,7 +9,7 @@ import pytest
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.protocol import PROTOCOL, READABLE
 from cachezoo.bundles.schema import MANIFESTS, schema
-from cachezoo.systems.registry import SYSTEMS, bundling_of
+from cachezoo.zoo.registry import SYSTEMS, bundling_of
 
 STORED = sorted(path.parent for path in Path(__file__).parent.glob("protocol*/*/manifest.json"))
 

@@ -103,8 +103,7 @@ def read_model(data: bytes) -> dict[str, Any]:
     """
     model: dict[str, Any] = read(memoryview(data), "model", MESSAGES, REFUSED)
     if "graph" not in model:
-        message = "it holds no graph"
-        raise ValueError(message)
+        raise ValueError("it holds no graph")
     return model
 
 
@@ -116,8 +115,7 @@ def tensor_of(tensor: Mapping[str, Any]) -> npt.NDArray[Any]:
     """
     kind = tensor.get("data_type", 0)
     if kind not in DTYPES:
-        message = f"tensors of ONNX type {kind} are unknown"
-        raise ValueError(message)
+        raise ValueError(f"tensors of ONNX type {kind} are unknown")
     dtype, name = DTYPES[kind]
     stored = [key for key in ("raw_data", "float_data", "int64_data", "double_data") if len(tensor.get(key, ()))]
     shape = tuple(tensor["dims"])
@@ -127,8 +125,7 @@ def tensor_of(tensor: Mapping[str, Any]) -> npt.NDArray[Any]:
         values = np.array(tensor[name], dtype)
         stored = [key for key in stored if key != name]
     if (stored and stored != ["raw_data"]) or min(shape, default=1) < 0 or math.prod(shape) != len(values):
-        message = f"tensor {tensor.get('name', '')[:40]!r} does not have the bytes of its shape"
-        raise ValueError(message)
+        raise ValueError(f"tensor {tensor.get('name', '')[:40]!r} does not have the bytes of its shape")
     return values.reshape(shape)
 
 
@@ -174,17 +171,14 @@ def check_graph(model: Mapping[str, Any], wanted: Graph, features: int) -> None:
     domains = {"", OWN, *(node.operator.rpartition(":")[0] for node in wanted.nodes)}
     for opset in model["opset_import"]:
         if opset.get("domain", "") not in domains:
-            message = f"operators of the domain {opset.get('domain', '')[:40]!r} are not allowed"
-            raise ValueError(message)
+            raise ValueError(f"operators of the domain {opset.get('domain', '')[:40]!r} are not allowed")
     nodes = model["graph"]["node"]
     for place, node in enumerate(nodes):
         if place >= len(wanted.nodes):
-            message = f"node {place + 1}, {_operator(node)!r}, is one too many"
-            raise ValueError(message)
+            raise ValueError(f"node {place + 1}, {_operator(node)!r}, is one too many")
         _check_node(place + 1, node, wanted.nodes[place], features)
     if len(nodes) < len(wanted.nodes):
-        message = f"node {len(nodes) + 1}, {wanted.nodes[len(nodes)].operator!r}, is missing"
-        raise ValueError(message)
+        raise ValueError(f"node {len(nodes) + 1}, {wanted.nodes[len(nodes)].operator!r}, is missing")
     _check_tensors(model["graph"]["initializer"], wanted)
 
 
@@ -197,22 +191,18 @@ def _operator(node: Mapping[str, Any]) -> str:
 
 def _check_node(place: int, node: Mapping[str, Any], wanted: Node, features: int) -> None:
     if _operator(node) != wanted.operator:
-        message = f"node {place} is {_operator(node)!r}, not {wanted.operator!r}"
-        raise ValueError(message)
+        raise ValueError(f"node {place} is {_operator(node)!r}, not {wanted.operator!r}")
     for side, names in (("input", wanted.inputs), ("output", wanted.outputs)):
         if tuple(node[side]) != names:
-            message = f"node {place}, {wanted.operator!r}, has other {side}s than {', '.join(names)}"
-            raise ValueError(message)
+            raise ValueError(f"node {place}, {wanted.operator!r}, has other {side}s than {', '.join(names)}")
     found = [attribute.get("name", "") for attribute in node["attribute"]]
     if sorted(found) != sorted(wanted.attributes):
-        message = f"node {place}, {wanted.operator!r}, has other attributes than {', '.join(wanted.attributes)}"
-        raise ValueError(message)
+        raise ValueError(f"node {place}, {wanted.operator!r}, has other attributes than {', '.join(wanted.attributes)}")
     values = {attribute["name"]: _value(attribute) for attribute in node["attribute"]}
     for name, value in wanted.attributes.items():
         kind, given = values[name]
         if kind != LISTS[value] if isinstance(value, Listed) else given != value or type(given) is not type(value):
-            message = f"node {place}, {wanted.operator!r}, has another {name} than its kind"
-            raise ValueError(message)
+            raise ValueError(f"node {place}, {wanted.operator!r}, has another {name} than its kind")
     if wanted.operator == TREES:
         _check_trees({name: value for name, (_, value) in values.items()}, features)
 
@@ -227,8 +217,7 @@ def _value(attribute: Mapping[str, Any]) -> tuple[int, Any]:
     own, default = VALUES.get(kind, ("", None))
     others = [name for name, _ in VALUES.values() if name != own and attribute.get(name) not in (None, [])]
     if not own or others:
-        message = f"attribute {attribute.get('name', '')[:40]!r} has a type or value that no bundle allows"
-        raise ValueError(message)
+        raise ValueError(f"attribute {attribute.get('name', '')[:40]!r} has a type or value that no bundle allows")
     value = attribute.get(own, default)
     return kind, tuple(value) if isinstance(value, list) else value
 
@@ -237,19 +226,16 @@ def _check_tensors(tensors: Sequence[Mapping[str, Any]], wanted: Graph) -> None:
     found = {tensor.get("name", ""): tensor for tensor in tensors}
     names = {*wanted.weights, *wanted.axes}
     if len(found) < len(tensors) or set(found) != names:
-        message = f"its tensors are not {', '.join(sorted(names)) or 'none'}, each once"
-        raise ValueError(message)
+        raise ValueError(f"its tensors are not {', '.join(sorted(names)) or 'none'}, each once")
     for name, shape in wanted.weights.items():
         values = tensor_of(found[name])
         if values.dtype != np.float32 or values.shape != shape:
             sides = "x".join(map(str, shape))
-            message = f"tensor {name!r} is not float32 {sides}, as the manifest has it"
-            raise ValueError(message)
+            raise ValueError(f"tensor {name!r} is not float32 {sides}, as the manifest has it")
     for name, axis in wanted.axes.items():
         values = tensor_of(found[name])
         if values.dtype != np.int64 or values.tolist() != [axis]:
-            message = f"tensor {name!r} is not the axis {axis}"
-            raise ValueError(message)
+            raise ValueError(f"tensor {name!r} is not the axis {axis}")
 
 
 def _check_trees(lists: Mapping[str, Any], features: int) -> None:
@@ -284,5 +270,4 @@ def _check_trees(lists: Mapping[str, Any], features: int) -> None:
         if not wanted <= known or not weighed <= leaves:
             problem = "a branch or weight of a node that there is not"
     if problem is not None:
-        message = f"its trees have {problem}"
-        raise ValueError(message)
+        raise ValueError(f"its trees have {problem}")

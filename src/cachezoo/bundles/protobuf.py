@@ -27,8 +27,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
             return value & MASK, at
         shift += 7
         if shift > 63:
-            message = "a protobuf number is too long"
-            raise ValueError(message)
+            raise ValueError("a protobuf number is too long")
 
 
 def _signed(value: int) -> int:
@@ -49,8 +48,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, int, int, memoryview]]:
             if wire == BYTES:
                 size, at = _varint(data, at)
             if size < 0 or at + size > len(data):
-                message = f"protobuf field {number} is damaged"
-                raise ValueError(message)
+                raise ValueError(f"protobuf field {number} is damaged")
             content, at = data[at : at + size], at + size
         yield number, wire, value, content
 
@@ -73,8 +71,7 @@ def _numbers(kind: str, wire: int, value: int, content: memoryview) -> list[int]
         letter, width, single = PACKED[kind]
         if wire == single or (wire == BYTES and len(content) % width == 0):
             return [number for (number,) in struct.iter_unpack(letter, content)]
-    message = f"wire type {wire} where {kind} belongs"
-    raise ValueError(message)
+    raise ValueError(f"wire type {wire} where {kind} belongs")
 
 
 def read(data: memoryview, kind: str, messages: Mapping[str, Fields], refused: Mapping[tuple[str, int], str]) -> Any:  # noqa: ANN401
@@ -100,8 +97,7 @@ def read(data: memoryview, kind: str, messages: Mapping[str, Fields], refused: M
         if inner in (INT, FLOAT, DOUBLE):
             values: list[Any] = list(_numbers(inner, wire, value, content))
         elif wire != BYTES:
-            message = f"field {number} of an ONNX {kind} is damaged"
-            raise ValueError(message)
+            raise ValueError(f"field {number} of an ONNX {kind} is damaged")
         elif inner in (TEXT, RAW):
             values = [str(content, "utf-8") if inner == TEXT else content]
         else:
@@ -109,8 +105,7 @@ def read(data: memoryview, kind: str, messages: Mapping[str, Fields], refused: M
         if several:
             found[name].extend(values)
         elif name in found or len(values) != 1:
-            message = f"{name} of an ONNX {kind} does not stand there once"
-            raise ValueError(message)
+            raise ValueError(f"{name} of an ONNX {kind} does not stand there once")
         else:
             found[name] = values[0]
     return found

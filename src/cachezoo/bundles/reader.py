@@ -27,7 +27,7 @@ from cachezoo.serving.kind import FULL, Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.stated import check_sizes
 from cachezoo.serving.synthetic import SyntheticSet, changed
-from cachezoo.systems.registry import bundling_of
+from cachezoo.zoo.registry import bundling_of
 
 DTYPES = {
     "tensor(float)": "float32",
@@ -48,8 +48,7 @@ def open_session(model: bytes, where: str) -> Session:
     try:
         import onnxruntime
     except ImportError as error:
-        message = f"{where}: onnxruntime is not installed; pip install cachezoo[runtime]"
-        raise BundleError(message) from error
+        raise BundleError(f"{where}: onnxruntime is not installed; pip install cachezoo[runtime]") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
@@ -100,8 +99,7 @@ class Bundle:
         if self.strict:
             self._check_model()
         if self.manifest["id"].split(".")[0] != self.kind:
-            message = f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again"
-            raise BundleError(message)
+            raise BundleError(f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again")
         _ = self.weights
         self.serving()
 
@@ -190,8 +188,7 @@ class Bundle:
                 self._check_tensors(model)
         except ValueError as error:
             problem = f"its graph is not that of a {self.kind} model: {one_line(error)}"
-            message = f"{self.where}/{MODEL}: {problem}; export the bundle again"
-            raise BundleError(message) from error
+            raise BundleError(f"{self.where}/{MODEL}: {problem}; export the bundle again") from error
 
     def _check_tensors(self, model: Mapping[str, Any]) -> None:
         """Hold the graph's inputs and outputs against the manifest; `session` does it with a runtime's eyes.
@@ -202,8 +199,7 @@ class Bundle:
         for side in ("input", "output"):
             stated = [{name: one[name] for name in ("name", "dtype", "shape")} for one in self.manifest[f"{side}s"]]
             if tensors_of(model, side) != stated:
-                message = f"its inputs or outputs are not those that the manifest states: {side}s"
-                raise ValueError(message)
+                raise ValueError(f"its inputs or outputs are not those that the manifest states: {side}s")
 
     def _no_model(self, error: Exception) -> BundleError:
         what = f"no {error}" if isinstance(error, KeyError) else one_line(error)
@@ -219,11 +215,9 @@ class Bundle:
         try:
             found = tensors(session, names)
         except KeyError as error:
-            message = f"{self.where}/{MODEL}: has a tensor of type {error}, which no bundle holds"
-            raise BundleError(message) from error
+            raise BundleError(f"{self.where}/{MODEL}: has a tensor of type {error}, which no bundle holds") from error
         if found != (self.manifest["inputs"], self.manifest["outputs"]):
-            message = f"{self.where}/{MODEL}: its inputs or outputs are not those that the manifest states"
-            raise BundleError(message)
+            raise BundleError(f"{self.where}/{MODEL}: its inputs or outputs are not those that the manifest states")
         return session
 
     @cached_property
@@ -236,11 +230,9 @@ class Bundle:
         try:
             return self._kind.open_weights(self.manifest, self._files)
         except BundleError as error:
-            message = f"{self.where}/{error}"
-            raise BundleError(message) from error
+            raise BundleError(f"{self.where}/{error}") from error
         except (ConfigError, ValueError, KeyError, struct.error, RecursionError) as error:
-            message = f"{self.where}: {one_line(error)}; export the bundle again"
-            raise BundleError(message) from error
+            raise BundleError(f"{self.where}: {one_line(error)}; export the bundle again") from error
 
     @property
     def engine(self) -> Session:

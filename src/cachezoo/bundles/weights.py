@@ -33,8 +33,7 @@ def check_finite(name: str, data: bytes, where: str) -> None:
                 message = f"{where}: {name} is not readable ({one_line(error)}); export the bundle again"
                 raise BundleError(message) from error
             if not good:
-                message = f"{where}: {name} holds weights that are not finite; train the model again"
-                raise BundleError(message)
+                raise BundleError(f"{where}: {name} holds weights that are not finite; train the model again")
 
 
 def _safetensors_finite(data: bytes) -> bool:

@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cachezoo.arrays import F32
 from cachezoo.serving.graph import layers_of
 from cachezoo.serving.safetensors import read_safetensors
 
-F32 = npt.NDArray[np.float32]
 GATES = 4
 Shapes = dict[str, tuple[int, ...]]
 
@@ -68,13 +67,11 @@ class Lstm:
         tensors = read_safetensors(data)
         if set(tensors) != set(wanted):
             odd = sorted(set(tensors) ^ set(wanted))[0]
-            message = f"tensor {odd[:40]!r} is {'missing' if odd in wanted else 'none of the model'}"
-            raise ValueError(message)
+            raise ValueError(f"tensor {odd[:40]!r} is {'missing' if odd in wanted else 'none of the model'}")
         for name, shape in wanted.items():
             if tensors[name].shape != shape or tensors[name].dtype != np.dtype("<f4"):
                 sides = "x".join(map(str, shape))
-                message = f"tensor {name!r} is not float32 {sides}, as the bundle has it"
-                raise ValueError(message)
+                raise ValueError(f"tensor {name!r} is not float32 {sides}, as the bundle has it")
         self._tensors: dict[str, F32] = tensors
 
     def zeros(self, rows: int) -> F32:

@@ -18,8 +18,8 @@ from cachezoo.bundles.onnx_file import check_graph, finite, read_model, tensor_o
 from cachezoo.bundles.protocol import MODEL
 from cachezoo.errors import BundleError
 from cachezoo.serving.graph import Graph, Node, forests
-from cachezoo.systems.caching.bundle import KIND as CACHING
-from cachezoo.systems.workload.bundle import KIND as WORKLOAD
+from cachezoo.zoo.caching.bundle import KIND as CACHING
+from cachezoo.zoo.workload.bundle import KIND as WORKLOAD
 from tests.bundle_data import reseal
 
 STORED = Path(__file__).parents[2] / "golden" / "protocol1"

@@ -11,7 +11,7 @@ from cachezoo.bundles.protocol import ACTING, ACTS, MANIFEST, READABLE
 from cachezoo.bundles.released import SCHEMA
 from cachezoo.bundles.schema import LIMITS, MANIFESTS, MODEL_SCHEMA, check_document, compiled, first_problem, schema
 from cachezoo.errors import BundleError
-from cachezoo.systems.registry import SYSTEMS
+from cachezoo.zoo.registry import SYSTEMS
 from tests.signed import World
 
 OLD = sorted(Path(__file__).parents[2].glob(f"golden/protocol1/*/{MANIFEST}"))

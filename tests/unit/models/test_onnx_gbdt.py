@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import TrainingError
-from cachezoo.systems.admission.model import export_onnx, load_admission
-from cachezoo.systems.admission.serve import AdmissionServing, serve_trace
+from cachezoo.zoo.admission.model import export_onnx, load_admission
+from cachezoo.zoo.admission.serve import AdmissionServing, serve_trace
 from tests.baleen_data import fit_and_judge, labelled_parts, make_trace
 
 

@@ -13,10 +13,10 @@ from cachezoo.bundles.writer import write_bundle
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.virtual import gvpa, vrm
 from cachezoo.kernels.virtual.queues import QUEUES, Moves, moves
+from cachezoo.questions.share.partition import parse
+from cachezoo.questions.share.virtual import PARAMETERS
 from cachezoo.runtime import RuntimeFault, Settings, Share, Virtual, abi
 from cachezoo.runtime import open as open_model
-from cachezoo.sharing.partition import parse
-from cachezoo.sharing.virtual import PARAMETERS
 from tests import virtual_data
 from tests.bundle_data import EXPORT
 from tests.c_library import make
