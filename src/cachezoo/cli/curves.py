@@ -14,10 +14,10 @@ from cachezoo.cli.runs import (
     Plot,
     TracePath,
     WritesOption,
-    asked_of,
     bench_of,
     draw,
     known,
+    options_of,
     sizes_of,
 )  # fmt: skip
 from cachezoo.cli.tables import print_rows
@@ -140,17 +140,17 @@ def bounds(
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import counted_words
-    from cachezoo.questions.page.bounds import bounds_row
+    from cachezoo.questions.page.sweep import bounds_row
 
     capacities = sizes_of(capacity, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, "page", device, 0.0, reading)
-    bench = bench_of(trace, asked, capacities)
+    options = options_of(counted, writes, "page", device, 0.0, reading)
+    bench = bench_of(trace, options, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
         for done, text in enumerate(capacities):
             advance(done, text)
-            rows.append(bounds_row(bench, text, asked.count))
+            rows.append(bounds_row(bench, text))
     if as_json:
         typer.echo(json.dumps({"trace": trace.name, "runs": rows}, allow_nan=False))
         return

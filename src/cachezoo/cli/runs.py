@@ -9,8 +9,7 @@ from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import TraceError
 
 if TYPE_CHECKING:
-    from cachezoo.questions.page.sweep import Asked, Bench
-    from cachezoo.settings.device import AnalyticDevice
+    from cachezoo.questions.page.bench import Bench, Options
 
 TracePath = Annotated[Path, typer.Argument(metavar="TRACE", help="A canonical Parquet file, or a raw trace.")]
 Capacities = Annotated[
@@ -51,23 +50,17 @@ DecisionUs = Annotated[
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the hit ratios into this PNG or SVG file.")]
 
 
-def _device(given: str | None) -> "AnalyticDevice | None":
-    if given is None:
-        return None
-    from cachezoo.devices.profile import load_models
-
-    return load_models(given)
-
-
-def asked_of(
+def options_of(
     count: str, writes: str, unit: str, device: str | None, decision_us: float, reading: Reading = AUTO
-) -> "Asked":
+) -> "Options":
     """How the policies run, from the options; what is unknown is refused before anything is read."""
     from cachezoo.contest.counting import Count
+    from cachezoo.devices.profile import load_models
     from cachezoo.policies.stream import known_unit, known_writes
-    from cachezoo.questions.page.sweep import Asked
+    from cachezoo.questions.page.bench import Options
 
-    return Asked(Count(count), known_writes(writes), known_unit(unit), _device(device), decision_us, reading)
+    rules = Count(count), known_writes(writes), known_unit(unit)
+    return Options(*rules, None if device is None else load_models(device), decision_us, reading)
 
 
 def sizes_of(given: list[str] | None, default: str) -> list[str]:
@@ -94,16 +87,16 @@ def present(traces: list[Path]) -> None:
         refuse_pipe(path)
 
 
-def bench_of(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
+def bench_of(path: Path, options: "Options", capacities: list[str]) -> "Bench":
     """The trace, ready; says where a capacity is above its working set."""
     from cachezoo.console import err
     from cachezoo.policies.simulate import Simulator, capacity_of
-    from cachezoo.questions.page.sweep import Bench
+    from cachezoo.questions.page.bench import Bench
     from cachezoo.sizes import human_pages
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_any
 
-    trace = read_any(path, asked.reading[0], options=dict(asked.reading[1]))
+    trace = read_any(path, options.reading[0], options=dict(options.reading[1]))
     pages = expand_pages(trace)
     for text in capacities:
         if (size := capacity_of(text, pages)) > pages.n_pages:
@@ -111,7 +104,7 @@ def bench_of(path: Path, asked: "Asked", capacities: list[str]) -> "Bench":
                 f"warning: a capacity of {human_pages(size)} is above the working set of {human_pages(pages.n_pages)}: "
                 "only first touches miss"
             )
-    return Bench.of(Simulator(trace, pages, asked.writes, asked.unit), asked.device)
+    return Bench.of(Simulator(trace, pages, options.writes, options.unit), options.device, options.count)
 
 
 def check_sizes(bench: "Bench", ids: list[str], capacities: list[str]) -> None:
@@ -121,12 +114,11 @@ def check_sizes(bench: "Bench", ids: list[str], capacities: list[str]) -> None:
         ConfigError: what the policy says of the capacity.
     """
     from cachezoo.policies.registry import ONE, policy
-    from cachezoo.policies.simulate import capacity_of
 
     for entry in map(policy, ids):
         if (entry.spec is not None and entry.spec.is_virtual) or entry.kind == "follower":
             for text in capacities:
-                entry.simulate(ONE, capacity_of(text, bench.simulator.pages))
+                entry.simulate(ONE, bench.size(text))
 
 
 def counted_words(rows: list[dict[str, Any]]) -> str:

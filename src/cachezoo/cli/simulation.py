@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,21 +19,17 @@ from cachezoo.cli.runs import (
     TracePath,
     UnitOption,
     WritesOption,
-    asked_of,
     bench_of,
     check_sizes,
     counted_words,
     draw,
     known,
+    options_of,
     present,
     sizes_of,
 )  # fmt: skip
 from cachezoo.cli.tables import print_rows, shown_values
 from cachezoo.errors import ConfigError
-
-if TYPE_CHECKING:
-    from cachezoo.console import Advance
-    from cachezoo.questions.page.sweep import Asked, Bench
 
 app = typer.Typer()
 Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default one a processor.")]
@@ -69,15 +65,15 @@ def simulate(
     ids, plot = known(policy or ["lru"]), png_path(plot)
     capacities = sizes_of(capacity, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
-    bench = bench_of(trace, asked, capacities)
+    options = options_of(counted, writes, unit, device, decision_us, reading)
+    bench = bench_of(trace, options, capacities)
     check_sizes(bench, ids, capacities)
     runs = [(own, text) for own in ids for text in capacities]
     rows = []
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
         for done, (own, text) in enumerate(runs):
             advance(done, own)
-            rows.append(run_row(bench, own, text, asked))
+            rows.append(run_row(bench, own, text, options.decision_us))
     draw(plot, rows, trace.name)
     if as_json:
         typer.echo(json.dumps({"trace": trace.name, "policies": ids, "runs": rows}, allow_nan=False))
@@ -122,32 +118,33 @@ def compare(
     classics, or with --policy of those named there.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.page.compare import compare as beside
-    from cachezoo.questions.page.compare import contenders
-    from cachezoo.questions.page.sweep import sweep as sweep_rows
+    from cachezoo.questions.page import sweep as engine
+    from cachezoo.questions.page.bundle import run_bundle
 
     ids, plot = known(policy or []), png_path(plot)
     capacities = sizes_of(capacity, "10%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
-    if bundle and (asked.writes, asked.unit) != ("back", "page"):
+    options = options_of(counted, writes, unit, device, decision_us, reading)
+    if bundle and (options.writes, options.unit) != ("back", "page"):
         message = "a bundle's cache writes back and admits page by page; leave --writes and --unit out beside --bundle"
         raise ConfigError(message)
     present([trace])
-    bench = bench_of(trace, asked, capacities)
-    names, bundles, models = contenders(ids, every or not ids), bundle or [], []
+    bench = bench_of(trace, options, capacities)
+    names, bundles, models = engine.contenders(ids, every or not ids), bundle or [], []
     check_sizes(bench, names, capacities)
     count = len(names) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
         for done, path in enumerate(bundles):
             advance(done, path.name)
-            models.append(_bundle_rows(path, bench, capacities, asked))
-        own_asked = replace(asked, decision_us=0.0, quiet=True)
-        rows = sweep_rows([trace], names, capacities, own_asked, workers, _after(len(bundles), advance))
+            found = [run_bundle(bench, path, bench.size(text), options.decision_us) for text in capacities]
+            models.append([run.values() for run in found])
+        own = replace(options, decision_us=0.0, quiet=True)
+        rows = engine.sweep(
+            [trace], names, capacities, own, workers, lambda done, note="": advance(len(bundles) + done, note)
+        )
     runs = []
     for k in range(len(capacities)):
-        own = [row for index, row in enumerate(rows) if index % len(capacities) == k]
-        runs.append(beside([*own, *(model[k] for model in models)]))
+        runs.append(engine.compare([*rows[k :: len(capacities)], *(model[k] for model in models)]))
     draw(plot, [row for run in runs for row in run["rows"]], trace.name)
     if as_json:
         typer.echo(json.dumps({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, allow_nan=False))
@@ -168,26 +165,6 @@ def _compared(run: dict[str, Any], name: str, every: bool) -> None:
     title = f"{name}: {human_pages(run['capacity'])}, {counted_words(run['rows'])}"
     rows = [{**row, "gap_closed": percent(row["gap_closed"])} for row in run["rows"]]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
-
-
-def _after(before: int, advance: "Advance") -> "Advance":
-    """Progress of what comes after `before` others."""
-    return lambda done, note="": advance(before + done, note)
-
-
-def _bundle_rows(path: Path, bench: "Bench", capacities: list[str], asked: "Asked") -> list[dict[str, Any]]:
-    from cachezoo.contest.counting import first_access
-    from cachezoo.policies.simulate import capacity_of
-    from cachezoo.questions.page.bundle import simulate_bundle
-
-    rows = []
-    for text in capacities:
-        trace, pages = bench.simulator.trace, bench.simulator.pages
-        size = capacity_of(text, pages)
-        first = first_access(pages, asked.count, size, trace.time_us)
-        found = simulate_bundle(path, trace, pages, size, first)
-        rows.append(bench.row("model", found, asked.decision_us))
-    return rows
 
 
 @app.command()
@@ -222,9 +199,9 @@ def sweep(
         check_file(out)
     capacities = sizes_of(capacity, "1%,2%,5%,10%,20%")
     reading = reading_of(traces, fmt, option, columns, ask=not as_json and len(traces) == 1)
-    asked = asked_of(counted, writes, unit, device, decision_us, reading)
+    options = options_of(counted, writes, unit, device, decision_us, reading)
     with progress(f"{len(ids)} policies on {len(traces)} traces", len(ids) * len(traces)) as advance:
-        rows = run(traces, ids, capacities, asked, workers, advance)
+        rows = run(traces, ids, capacities, options, workers, advance)
     if out is not None:
         import pandas as pd
 

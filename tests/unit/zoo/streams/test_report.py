@@ -2,8 +2,7 @@
 
 import pytest
 
-from cachezoo.questions.exported import of_categories
-from cachezoo.questions.results import Results
+from cachezoo.questions.results import Results, of_categories
 from cachezoo.report.gather import Sources
 from cachezoo.show.style import settings
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
