@@ -25,9 +25,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.numerals import number
 
 if TYPE_CHECKING:
-    from cachezoo.arrays import I64
     from cachezoo.curves.curve import Curve
-    from cachezoo.traces.pages import PageAccesses
 
 app = typer.Typer()
 MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
@@ -57,17 +55,18 @@ def curve(
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count
-    from cachezoo.curves.curve import capacities_of
+    from cachezoo.curves.curve import capacities_of, rising
     from cachezoo.curves.measure import curves
     from cachezoo.policies.registry import OPTIMUM
+    from cachezoo.policies.simulate import capacity_of
     from cachezoo.traces.pages import expand_pages
 
     ids, plot = known(policy or ["lru", OPTIMUM]), png_path(plot)
-    rate, asked = _rate(sample), None if capacity is None else sizes_of(capacity, "")
+    rate, typed = _rate(sample), [] if capacity is None else sizes_of(capacity, "")
     requests = read_given(trace, fmt, option, columns, ask=not as_json)
     pages = expand_pages(requests)
     rule = Count(counted).on(pages, requests.time_us)
-    capacities = capacities_of(pages, points) if asked is None else _sizes(asked, pages)
+    capacities = rising([capacity_of(text, pages) for text in typed]) if typed else capacities_of(pages, points)
     most = MOST_SIMULATED // (len(ids) * len(capacities)) if sample == "auto" else None
     with progress(f"curves of {len(ids)} policies", len(ids) * len(capacities)) as advance:
         found = curves(pages, ids, capacities, most_accesses=most, rate=rate, count=rule, advance=advance)
@@ -81,17 +80,8 @@ def curve(
     _curve_table(found, trace.name, len(pages.page_ids))
 
 
-def _sizes(asked: list[str], pages: "PageAccesses") -> "I64":
-    """Capacities in pages as asked for, rising, each once."""
-    import numpy as np
-
-    from cachezoo.policies.simulate import capacity_of
-
-    return np.unique(np.array([capacity_of(text, pages) for text in asked], np.int64))
-
-
 def _rate(sample: str) -> float | None:
-    """The part of the pages to simulate, where one is asked for."""
+    """The part of the pages to simulate, where one is given."""
     if sample in ("auto", "exact"):
         return None
     rate = (number(sample.removesuffix("%")) or 0.0) / (100 if sample.endswith("%") else 1)

@@ -76,7 +76,7 @@ def _print_all(run: "Results", chosen: str | None) -> None:
     width, bundles = out().width, run.bundles()
     tables = [found.results_table(some) for some in found.narrow(run.page_rows(), width)]
     tables += [found.flash_table(some, run.flash_saved()) for some in found.narrow(run.flash_rows(), width)]
-    tables += [found.beside_table(beside)] if (beside := run.beside_rows()) else []
+    tables += [found.admissions_table(rows)] if (rows := run.admission_rows()) else []
     tables += [found.printed(table, width) for table in run.own_tables()]
     out().print(*tables, found.bundles_table(bundles))
     for text in run.summaries():

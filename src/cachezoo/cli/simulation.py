@@ -60,7 +60,6 @@ def simulate(
     Without --capacity it is 10% of the trace's distinct pages.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.page.sweep import run_row
 
     ids, plot = known(policy or ["lru"]), png_path(plot)
     capacities = sizes_of(capacity, "10%")
@@ -73,7 +72,7 @@ def simulate(
     with progress(f"simulating {len(runs)} caches", len(runs)) as advance:
         for done, (own, text) in enumerate(runs):
             advance(done, own)
-            rows.append(run_row(bench, own, text, options.decision_us))
+            rows.append(bench.run(own, bench.size(text), options.decision_us).values())
     draw(plot, rows, trace.name)
     if as_json:
         typer.echo(json.dumps({"trace": trace.name, "policies": ids, "runs": rows}, allow_nan=False))
@@ -118,6 +117,7 @@ def compare(
     classics, or with --policy of those named there.
     """
     from cachezoo.console import progress
+    from cachezoo.policies.registry import OPTIMUM, classics
     from cachezoo.questions.page import sweep as engine
     from cachezoo.questions.page.bundle import run_bundle
 
@@ -130,7 +130,9 @@ def compare(
         raise ConfigError(message)
     present([trace])
     bench = bench_of(trace, options, capacities)
-    names, bundles, models = engine.contenders(ids, every or not ids), bundle or [], []
+    every = every or not ids
+    names = [*dict.fromkeys([*ids, *(classics() if every else []), OPTIMUM])]
+    bundles, models = bundle or [], []
     check_sizes(bench, names, capacities)
     count = len(names) + len(bundles)
     with progress(f"comparing {count} policies", count) as advance:
@@ -150,7 +152,7 @@ def compare(
         typer.echo(json.dumps({"trace_id": bench.simulator.trace.meta.trace_id, "runs": runs}, allow_nan=False))
         return
     for compared in runs:
-        _compared(compared, trace.name, every or not ids)
+        _compared(compared, trace.name, every)
 
 
 def _compared(run: dict[str, Any], name: str, every: bool) -> None:

@@ -45,19 +45,12 @@ class Goal(StrEnum):
 
 @dataclass(frozen=True)
 class Case:
-    """What candidates are compared on.
+    """What candidates are compared on."""
 
-    Attributes:
-        name: of the trace, mix or drive.
-        size: of the cache in pages, or the budget in the question's unit.
-        first: the first page access, page write, request or reference that counts.
-        total: how many there are of them.
-    """
-
-    name: str
-    size: float
-    first: int
-    total: int
+    name: str  # of the trace, mix or drive
+    size: float  # of the cache in pages, or the budget in the question's unit
+    first: int  # the first page access, page write, request or reference that counts
+    total: int  # how many there are of them
 
     @property
     def counted(self) -> int:
@@ -80,15 +73,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a candidate gains or costs on a case.
+    """What a candidate gains or costs on a case."""
 
-    Attributes:
-        mean: over all that counts.
-        blocks: float64[B] the same of each block of time; empty where too little counts.
-    """
-
-    mean: float
-    blocks: F64
+    mean: float  # over all that counts
+    blocks: F64  # float64[B] the same of each block of time; empty where too little counts
 
     @property
     def estimate(self) -> Mean:
@@ -145,16 +133,10 @@ def run_all(
 
 @dataclass(frozen=True)
 class Choice(Generic[Key]):
-    """The best candidate.
-
-    Attributes:
-        chosen: which.
-        means: of every candidate that has all cases, over the cases, in the order given.
-        goal: what the means are.
-    """
+    """The best candidate."""
 
     chosen: Key
-    means: Mapping[Key, float]
+    means: Mapping[Key, float]  # of every candidate that has all cases, over the cases, in the order given
     goal: Goal
 
     @property

@@ -45,23 +45,14 @@ TIMED = 20_000
 
 @dataclass(frozen=True)
 class Contest:
-    """Result.
+    """Result."""
 
-    Attributes:
-        role: page or flash.
-        unit: of lead and interval.
-        traces: validation traces, by key.
-        lead: the challenger's gain over the champion's, mean over the traces.
-        interval: 90 % of it.
-        decision_us: time of one request's decision by the challenger, here and now.
-    """
-
-    role: str
-    unit: str
-    traces: tuple[str, ...]
-    lead: float
-    interval: tuple[float, float]
-    decision_us: float
+    role: str  # page or flash
+    unit: str  # of lead and interval
+    traces: tuple[str, ...]  # validation traces, by key
+    lead: float  # the challenger's gain over the champion's, mean over the traces
+    interval: tuple[float, float]  # 90 % of it
+    decision_us: float  # time of one request's decision by the challenger, here and now
 
 
 def role_of(bundle: Bundle) -> str:
@@ -96,7 +87,7 @@ def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:
     if not keys:
         raise ConfigError(no_trace(category or "page", "validation"))
     gains: dict[str, Callable[[Bundle, Trace, str], F64]] = {
-        PAGE: lambda bundle, trace, name: page_gains(bundle, trace, page_fraction(challenger)),
+        PAGE: lambda bundle, trace, name: page_gains(bundle, trace, challenger.manifest["calibration"]["capacity"]),
         FLASH: lambda bundle, trace, name: flash_gains(params, bundle, trace, name),
     }
     leads = []
@@ -112,13 +103,8 @@ def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:
     return Contest(kind, UNITS[kind], tried, lead.value, lead.ends, taken)
 
 
-def page_fraction(bundle: Bundle) -> float:
-    """The capacity at which a page cache was judged, as a share of the distinct pages."""
-    return float(bundle.manifest["calibration"]["capacity"])
-
-
 def page_gains(bundle: Bundle, trace: Trace, fraction: float) -> F64:
-    """float64[m]: 1 for each page hit after the warm-up."""
+    """float64[m]: 1 for each page hit where it counts, at a capacity that is a share of the distinct pages."""
     pages = expand_pages(trace)
     run = simulate_bundle(bundle, trace, pages, capacity_pages(fraction, pages.n_pages), first_access(pages))
     gained: F64 = (run.outcome[run.warmup :] == HIT).astype(np.float64)
@@ -163,7 +149,7 @@ def _in_python(bundle: Bundle, trace: Trace) -> float:
     if ROLES[bundle.kind] == FLASH:
         serving.decide(serving.features(batch))
     else:
-        page_gains(bundle, trace, page_fraction(bundle))
+        page_gains(bundle, trace, bundle.manifest["calibration"]["capacity"])
     return 1e6 * (time.perf_counter() - start) / len(batch)
 
 

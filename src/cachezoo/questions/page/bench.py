@@ -21,25 +21,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """How every policy is run.
+    """How every policy is run."""
 
-    Attributes:
-        count: from where on a trace counts.
-        writes: what a write does, see `cachezoo.policies.stream.Stream`.
-        unit: what one admission decision covers.
-        device: whose response times to report; None reports none.
-        decision_us: time of one decision, charged to every request.
-        reading: how raw traces are read: ``auto`` or a format's id, and its options.
-        quiet: whether the warnings of the traces have been printed.
-    """
-
-    count: Count = SECOND_HALF
-    writes: Writes = "back"
-    unit: Unit = "page"
-    device: AnalyticDevice | None = None
-    decision_us: float = 0.0
+    count: Count = SECOND_HALF  # from where on a trace counts
+    writes: Writes = "back"  # what a write does, see `cachezoo.policies.stream.Stream`
+    unit: Unit = "page"  # what one admission decision covers
+    device: AnalyticDevice | None = None  # whose response times to report; None reports none
+    decision_us: float = 0.0  # time of one decision, charged to every request
+    # how raw traces are read: ``auto`` or a format's id, and its options
     reading: tuple[str, tuple[tuple[str, str], ...]] = ("auto", ())
-    quiet: bool = False
+    quiet: bool = False  # whether the warnings of the traces have been printed
 
 
 def modelled(trace: Trace, device: AnalyticDevice) -> ServiceTimes:

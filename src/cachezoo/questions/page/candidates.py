@@ -141,25 +141,15 @@ class Halves(Bench):
 
 @dataclass(frozen=True)
 class Ranking:
-    """The candidates at every size.
+    """The candidates at every size."""
 
-    Attributes:
-        policies: ids of the candidates.
-        capacities: pages of the whole trace, rising.
-        first: float64[P, S] hit ratios from each size's own warm-up to the trace's middle; not a number where none.
-        second: float64[P, S] on the second half.
-        blocks: float64[P, S, B] the same by blocks of time; B is 0 where the trace is too short.
-        optimum: float64[S] on the second half, of the cache that knows the future.
-        rate: part of the pages that they were compared on; 1: all.
-    """
-
-    policies: tuple[str, ...]
-    capacities: tuple[int, ...]
-    first: F64
-    second: F64
-    blocks: F64
-    optimum: F64
-    rate: float
+    policies: tuple[str, ...]  # ids of the candidates
+    capacities: tuple[int, ...]  # pages of the whole trace, rising
+    first: F64  # float64[P, S] hit ratios from each size's own warm-up to the trace's middle; not a number where none
+    second: F64  # float64[P, S] on the second half
+    blocks: F64  # float64[P, S, B] the same by blocks of time; B is 0 where the trace is too short
+    optimum: F64  # float64[S] on the second half, of the cache that knows the future
+    rate: float  # part of the pages that they were compared on; 1: all
 
     @property
     def chosen(self) -> list[str]:

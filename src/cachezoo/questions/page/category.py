@@ -161,8 +161,8 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
     test figures decide nothing.
     """
     models = [read_trained(paths.trained(model_id)) for model_id in page_cache_models(params, category)]
-    judged = traces_of(params, category, "test")
-    shown = [*traces_of(params, category, "validation"), *judged]
+    tests = traces_of(params, category, "test")
+    shown = [*traces_of(params, category, "validation"), *tests]
     provenance = one_provenance(paths.responses(category, key) for key in shown)
     # Tuned for the verdict on a caching model; of large objects there is none.
     tuned = tuned_classics(params.policy.classics) if category in params.data.page_categories else []
@@ -170,7 +170,7 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
         key: evaluate_trace(params, category, key, [], tuned, None) for key in traces_of(params, category, "validation")
     }
     choice = _validation_choice(traces)
-    traces |= {key: evaluate_trace(params, category, key, models, tuned, choice) for key in judged}
+    traces |= {key: evaluate_trace(params, category, key, models, tuned, choice) for key in tests}
     return CategoryMetrics(
         category=category,
         response_times=provenance,
@@ -183,7 +183,7 @@ def evaluate_category(params: "Params", category: str) -> CategoryMetrics:
                 promoted=model.promoted,
                 reason=model.reason,
                 validation=model.validation,
-                test={key: _row_of(traces[key], model.model_id, choice) for key in judged},
+                test={key: _row_of(traces[key], model.model_id, choice) for key in tests},
             )
             for model in models
         },

@@ -13,7 +13,7 @@ from cachezoo.contest.gap import gap
 from cachezoo.jobs import processes
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
-from cachezoo.policies.registry import OPTIMUM, classics, policy
+from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.questions.page.bench import Bench, Options, Row
@@ -24,11 +24,6 @@ from cachezoo.traces.read import read_any
 Key = tuple[Path, Writes, Unit, str, str, tuple[tuple[str, str], ...]]
 # The bench that this process used last: one trace at a time is in memory.
 _held: dict[Key, Bench] = {}
-
-
-def run_row(bench: Bench, policy_id: str, capacity: str, decision_us: float = 0.0) -> Row:
-    """One policy at one capacity (pages or N%)."""
-    return bench.run(policy_id, bench.size(capacity), decision_us).values()
 
 
 def _job(path: Path, policy_id: str, capacities: Sequence[str], options: Options, quiet: bool) -> list[Row]:
@@ -42,7 +37,8 @@ def _job(path: Path, policy_id: str, capacities: Sequence[str], options: Options
         simulator = Simulator(trace, expand_pages(trace), options.writes, options.unit)
         _held[key] = Bench.of(simulator, models)
     bench = Bench(_held[key].simulator, _held[key].times, options.count)
-    return [{"trace": path.name, **run_row(bench, policy_id, text, options.decision_us)} for text in capacities]
+    runs = [bench.run(policy_id, bench.size(text), options.decision_us) for text in capacities]
+    return [{"trace": path.name, **run.values()} for run in runs]
 
 
 def sweep(
@@ -86,17 +82,12 @@ def sweep(
     return [row for future in futures for row in future.result()]
 
 
-def contenders(policy_ids: Sequence[str], every: bool) -> list[str]:
-    """What runs to compare these: they and the optimum; with `every`, all registered classics too."""
-    return [*dict.fromkeys([*policy_ids, *(classics() if every else []), OPTIMUM])]
-
-
 def compare(rows: Sequence[Row]) -> dict[str, Any]:
     """Rows of one trace at one capacity, with their gaps to the best classic among them.
 
     Args:
-        rows: of the `contenders`, and of models (kind ``model``); keys `policy`, `kind`, `capacity`, `warmup`, `hits`,
-            `hit_ratio` are read.
+        rows: of policies, the optimum among them, and of models (kind ``model``); keys `policy`, `kind`, `capacity`,
+            `warmup`, `hits`, `hit_ratio` are read.
 
     Returns:
         JSON values: `capacity`, `warmup`, `best_classic` (None where no classic is among the rows), `optimum`, `rows`
