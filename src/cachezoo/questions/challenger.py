@@ -17,8 +17,9 @@ from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.seats import FLASH, PAGE, ROLES, seat_of
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, block_means
+from cachezoo.contest.choice import Goal, Outcome
 from cachezoo.contest.counting import first_access
-from cachezoo.contest.lead import average, mean_of
+from cachezoo.contest.lead import average
 from cachezoo.errors import ConfigError, no_trace
 from cachezoo.flash.geometry import label_of
 from cachezoo.flash.modes import NONE
@@ -90,14 +91,15 @@ def contest(params: "Params", challenger: Bundle, champion: Bundle) -> Contest:
         PAGE: lambda bundle, trace, name: page_gains(bundle, trace, challenger.manifest["calibration"]["capacity"]),
         FLASH: lambda bundle, trace, name: flash_gains(params, bundle, trace, name),
     }
-    leads = []
+    ours, theirs = list[Outcome](), list[Outcome]()
     with progress("validation traces", len(keys)) as advance:
         for done, (name, key) in enumerate(keys):
             trace = read_trace(paths.requests(name, key))
-            ours, theirs = (gains[kind](bundle, trace, name) for bundle in (challenger, champion))
-            leads.append(mean_of(block_means(ours - theirs, BLOCKS)))
+            for bundle, outcomes in ((challenger, ours), (champion, theirs)):
+                own = gains[kind](bundle, trace, name)
+                outcomes.append(Outcome(float(own.mean()), block_means(own, BLOCKS)))
             advance(done + 1)
-    lead = average(leads)
+    lead = average([own.lead(rival, Goal.GAIN) for own, rival in zip(ours, theirs, strict=True)])
     first = read_trace(paths.requests(*keys[0]))
     tried, taken = tuple(key for _, key in keys), decision_us(challenger, first)
     return Contest(kind, UNITS[kind], tried, lead.value, lead.ends, taken)

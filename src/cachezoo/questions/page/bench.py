@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cachezoo.contest.blocks import block_means
-from cachezoo.contest.choice import Outcome
+from cachezoo.contest.choice import Case, Outcome
 from cachezoo.contest.counting import SECOND_HALF, Count, first_access
 from cachezoo.devices.analytic import t_hdd_us, t_ssd_us
 from cachezoo.devices.service import ServiceTimes
@@ -101,14 +101,15 @@ class Bench:
         """Pages of a size as typed: `64MiB`, `10%` of the distinct pages, `4096p`."""
         return capacity_of(text, self.pages)
 
-    def first(self, capacity: int = 1) -> int:
-        """The page access from which on a cache of so many pages counts, the first of its request."""
-        return first_access(self.pages, self.count, capacity, self.trace.time_us)
+    def case(self, capacity: int) -> Case:
+        """What counts of the page accesses with a cache of so many pages, from the first of a request on."""
+        first = first_access(self.pages, self.count, capacity, self.trace.time_us)
+        return Case(self.trace.meta.trace_id, capacity, first, len(self.pages.page_ids))
 
     def run(self, policy_id: str, capacity: int, decision_us: float = 0.0) -> Run:
         """Run a policy over the whole trace."""
         entry = policy(policy_id)
-        return self.counted_run(self.simulator.run(entry, capacity, self.first(capacity)), entry.kind, decision_us)
+        return self.counted_run(self.simulator.run(entry, capacity, self.case(capacity).first), entry.kind, decision_us)
 
     def counted_run(self, found: Simulation, kind: str, decision_us: float = 0.0) -> Run:
         """The figures of a simulation where it counts."""

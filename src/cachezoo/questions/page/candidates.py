@@ -14,7 +14,7 @@ import numpy as np
 
 from cachezoo.arrays import F64, I32, Bool
 from cachezoo.console import Advance
-from cachezoo.contest.blocks import block_means, blocks_in
+from cachezoo.contest.blocks import block_means
 from cachezoo.contest.choice import Goal, Outcome, choose
 from cachezoo.contest.counting import AUTO, Count, first_accesses
 from cachezoo.curves.sampling import Part, draw
@@ -83,10 +83,9 @@ class Halves(Bench):
 
     def __init__(self, trace: Trace, pages: PageAccesses, device: AnalyticDevice) -> None:
         super().__init__(Simulator(trace, pages), modelled(trace, device))
-        self.half = self.first()
+        counts = self.case(1)  # every size counts the same
+        self.half, self.counted, self.blocks = counts.first, counts.counted, counts.blocks
         self.first_request = int(np.searchsorted(pages.request_start[:-1], self.half, side="right")) - 1
-        self.counted = len(pages.page_ids) - self.half
-        self.blocks = blocks_in(self.counted)
 
     @cached_property
     def distances(self) -> I32:

@@ -68,7 +68,7 @@ def evaluate_trace(
     times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
     bench, fraction = Bench(Simulator(trace, pages), times), params.evaluate.capacity_fraction
     capacity = parse_capacity(f"{100 * fraction}%", pages.n_pages)
-    case = PageCase(category, key, trace, pages, fraction, capacity, bench.first(), params.label.benefit)
+    case = PageCase(category, key, trace, pages, fraction, capacity, bench.case(capacity).first, params.label.benefit)
     ran = {name: bench.run(name, capacity) for name in classics()}
     own = dict[str, int]()
     with progress(f"tuned classics on {key}", len(tuned)) as advance:

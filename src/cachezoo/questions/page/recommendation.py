@@ -13,7 +13,7 @@ from cachezoo.flash.load import DAY_S
 from cachezoo.questions.page.bundle import run_bundle
 from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, Halves, Ranking, rank
 from cachezoo.questions.page.likeness import Likeness, likeness, page_cache
-from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Aim, Picked, Row, Rows, ladder, pick
+from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Picked, Row, Rows, ladder, pick
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.show.formats import duration, number, share
 from cachezoo.sizes import Size
@@ -201,7 +201,7 @@ def recommend(
     for k, (size, policy_id, most) in enumerate(zip(sizes, ranking.chosen, ranking.optimum.tolist(), strict=True)):
         report(0.6 + 0.3 * k / len(sizes), policy_id)
         rows.append(maker.row(policy_id, size, most))
-    picked = pick(maker, rows, Aim(budget, options.hit, options.ms))
+    picked = pick(maker, rows, budget, options.hit, options.ms)
     own = picked.row
     short = picked.useful and own.years is not None and own.years < SHORT_LIFE_YEARS
     report(0.9, "models")

@@ -208,15 +208,6 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Aim:
-    """What a recommendation is to reach; at most one of them, and the knee of the curve without."""
-
-    budget: int | None = None  # pages that may be spent
-    hit: float | None = None  # hit ratio
-    ms: float | None = None  # mean response time
-
-
-@dataclass(frozen=True)
 class Picked:
     """The size that is recommended."""
 
@@ -287,40 +278,42 @@ def _to_ms(maker: Rows, rows: Sequence[Row], target: float) -> tuple[Sequence[Ro
     def meets(row: Row) -> bool:
         return row.ran.response_us <= 1e3 * target
 
+    if maker.bench.no_cache_us <= 1e3 * target:
+        return rows, 0, "needless"
     place = _first(rows, meets)
     if place is None:
         return rows, _best(rows, lambda row: -row.ran.response_us), "unreachable"
     return *_refined(maker, rows, place, meets), "reached"
 
 
-def pick(maker: Rows, rows: Sequence[Row], aim: Aim) -> Picked:
-    """The size to recommend.
+def pick(
+    maker: Rows, rows: Sequence[Row], budget: int | None = None, hit: float | None = None, ms: float | None = None
+) -> Picked:  # fmt: skip
+    """The size to recommend: for one aim, or at the knee of the curve without.
 
     Args:
         maker: makes further rows.
         rows: of the ladder, by rising size; the last holds all pages, the budget is among them if it is less.
-        aim: what to reach.
+        budget: pages that may be spent.
+        hit: hit ratio to reach.
+        ms: mean response time to reach.
     """
     # A budget's own size is no step of the curve: the knee is the same for every aim.
     steps = [row for row in rows if row is rows[-1] or not row.capacity & (row.capacity - 1)]
     bent = steps[knee([row.capacity for row in steps], [row.ran.hit_ratio for row in steps])]
     if max(row.ran.hit_ratio for row in rows) < USELESS:
         return Picked(tuple(rows), next(k for k, row in enumerate(rows) if row is bent), "useless", None)
-    found, place, why = _placed(maker, rows, aim, bent)
+    found: Sequence[Row] = rows
+    why: Why = "budget"
+    if hit is not None:
+        found, place, why = _to_hit(maker, rows, hit)
+    elif ms is not None:
+        found, place, why = _to_ms(maker, rows, ms)
+    elif budget is None:
+        place, why = next(k for k, row in enumerate(rows) if row is bent), "whole" if bent is rows[-1] else "knee"
+    else:
+        within = [row for row in rows if row.capacity <= budget]
+        most = max(row.ran.hit_ratio for row in within)
+        place = _first(within, lambda row: row.ran.hit_ratio >= most - NO_MORE) or 0
     bend = None if bent is rows[-1] else next(k for k, row in enumerate(found) if row is bent)
     return Picked(tuple(found), place, why, bend)
-
-
-def _placed(maker: Rows, rows: Sequence[Row], aim: Aim, bent: Row) -> tuple[Sequence[Row], int, Why]:
-    """All rows, the place of the recommended one, and why it is."""
-    if aim.hit is not None:
-        return _to_hit(maker, rows, aim.hit)
-    if aim.ms is not None and maker.bench.no_cache_us <= 1e3 * aim.ms:
-        return rows, 0, "needless"
-    if aim.ms is not None:
-        return _to_ms(maker, rows, aim.ms)
-    if aim.budget is None:
-        return rows, next(k for k, row in enumerate(rows) if row is bent), "whole" if bent is rows[-1] else "knee"
-    within = [row for row in rows if row.capacity <= aim.budget]
-    most = max(row.ran.hit_ratio for row in within)
-    return rows, _first(within, lambda row: row.ran.hit_ratio >= most - NO_MORE) or 0, "budget"

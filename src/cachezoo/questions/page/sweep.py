@@ -127,7 +127,7 @@ def bounds_row(bench: Bench, capacity: str) -> Row:
         ConfigError: a capacity or warm-up that cannot be.
     """
     size = bench.size(capacity)
-    first = bench.first(size)
+    first = bench.case(size).first
     stream = bench.simulator.stream(policy(OPTIMUM))
     counted = np.arange(len(stream)) >= first
     row: Row = {"capacity": size, "warmup": first}
