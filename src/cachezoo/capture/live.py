@@ -14,7 +14,8 @@ import signal
 import stat
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,6 @@ from types import FrameType
 
 import numpy as np
 
-from cachezoo.capture.clock import MACHINE, Clock
 from cachezoo.capture.tracefs import EVENTS, PREFIX, Recorder, mounted_tracefs, sweep
 from cachezoo.coded import Coded
 from cachezoo.console import Advance
@@ -48,6 +48,26 @@ PROGRESS_BYTES = 100  # of an event in text, about
 CTRL_C = "Ctrl-C"
 NOTHING = "interrupted; nothing was recorded"
 JOINING = "joining; the first time this compiles for some 20 s"  # of the kernels, which are kept in .cache
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The machine's own clock; or another, so that what is to come in an hour need not be waited for.
+
+    Attributes:
+        now: seconds, which only ever rise.
+        sleep: lets so many of them pass.
+    """
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def sleep_until(self, moment: float) -> None:
+        """Wait for a moment; not at all where it has passed."""
+        self.sleep(max(0.0, moment - self.now()))
+
+
+MACHINE = Clock()
 
 
 @dataclass(frozen=True)

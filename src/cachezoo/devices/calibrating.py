@@ -9,8 +9,8 @@ import yaml
 
 from cachezoo import paths
 from cachezoo.devices.calibration import Calibration, calibrate
-from cachezoo.devices.calibration_plot import draw
 from cachezoo.devices.fio.iolog import Rules, clean
+from cachezoo.devices.profile_plot import draw
 from cachezoo.devices.responses import read_responses
 from cachezoo.devices.samples import FEWEST, Samples, join
 from cachezoo.errors import DeviceError

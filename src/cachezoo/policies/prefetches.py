@@ -11,8 +11,8 @@ import numpy as np
 
 from cachezoo.arrays import I32, I64
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.requests import weave
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
-from cachezoo.kernels.weave import weave
 from cachezoo.policies.components import Parameter, Values, Whole, settle
 from cachezoo.policies.stream import Stream, Unit, Writes, around, build_stream
 from cachezoo.traces.pages import MAX_ACCESSES, PAGES, PageAccesses

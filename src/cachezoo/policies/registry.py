@@ -13,7 +13,7 @@ from cachezoo.policies.bounds import BOUNDS
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import Run, hits_only, simulate
 from cachezoo.policies.evictions import EVICTIONS
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import FOLLOW, follow_runs, least_capacity
 from cachezoo.policies.spec import Spec, parse
 from cachezoo.policies.stream import Stream

@@ -19,7 +19,7 @@ from cachezoo.policies import bounds
 from cachezoo.policies.admissions import ACCEPT_ALL, ADMISSIONS
 from cachezoo.policies.components import Admission, Composition, Eviction, Parameter, settle
 from cachezoo.policies.evictions import EVICTIONS
-from cachezoo.policies.evictions.recency import LRU
+from cachezoo.policies.evictions.classics import LRU
 from cachezoo.policies.following import DEFAULT_EXPERTS, EXPERTS, FOLLOW, MOST_EXPERTS
 from cachezoo.policies.prefetches import NONE, PREFETCHES, Plan, Prefetch
 from cachezoo.policies.virtual import QUEUE, VRM, settings_of

@@ -13,8 +13,7 @@ from cachezoo.arrays import I32, I64, U8
 from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import AROUND, METADATA, PREFETCH, REQUEST, UNIT, WRITE
-from cachezoo.kernels.requests import request_pages
-from cachezoo.kernels.versions import version_ids
+from cachezoo.kernels.requests import request_pages, version_ids
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
 

@@ -6,12 +6,14 @@ import argparse
 import contextlib
 import csv
 import json
+import struct
 import sys
 import zipfile
+from array import array
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NamedTuple, NoReturn, TextIO
 
-from cachezoo.runtime import abi, table
+from cachezoo.runtime import abi
 from cachezoo.runtime.errors import RuntimeFault
 from cachezoo.runtime.model import Model, open
 
@@ -122,7 +124,7 @@ def diff(arguments: argparse.Namespace) -> int:
         if before.get(path) != after.get(path):
             say(f"{path}: {'changed' if path in before and path in after else 'added' if path in after else 'gone'}")
             changed += 1
-            if path == table.FILE and path in before and path in after:
+            if path == DICTIONARY and path in before and path in after:
                 say(_streams_moved(Path(arguments.old), Path(arguments.new)))
     say("equal" if not changed else f"{changed} differences")
     return int(changed > 0)
@@ -130,9 +132,9 @@ def diff(arguments: argparse.Namespace) -> int:
 
 def _streams_moved(old: Path, new: Path) -> str:
     """What a changed dictionary of streams means, in words."""
-    found = table.moved(*(_bytes_of(path, table.FILE) for path in (old, new)))
+    found = moved(*(_bytes_of(path, DICTIONARY) for path in (old, new)))
     share = 100 * found.moved / max(found.chunks, 1)
-    return f"{table.FILE}: {share:.1f} % of the {found.chunks} chunks up to the last one learned have another stream"
+    return f"{DICTIONARY}: {share:.1f} % of the {found.chunks} chunks up to the last one learned have another stream"
 
 
 def _bytes_of(path: Path, name: str) -> bytes:
@@ -257,3 +259,43 @@ def main(words: list[str] | None = None) -> int:
             with contextlib.suppress(OSError):
                 sys.stdout.close()
         return 2
+
+
+DICTIONARY = "sid.bin"
+HEADER = struct.Struct("<8sIIQ")
+
+
+class Moved(NamedTuple):
+    """Chunks below the last one that either dictionary has learned, and those of another stream in the second."""
+
+    chunks: int
+    moved: int
+
+
+def ranges(data: bytes) -> list[tuple[int, int]]:
+    """(first chunk, stream) of each range of a checked `sid.bin`.
+
+    Raises:
+        RuntimeFault: its size is not that of its ranges.
+    """
+    count = HEADER.unpack_from(data)[3] if len(data) >= HEADER.size else 0
+    if count < 1 or len(data) != HEADER.size + 5 * count:
+        raise RuntimeFault(f"{DICTIONARY}: its size is not that of its ranges; copy the bundle again")
+    end = HEADER.size + 4 * count
+    starts = struct.unpack(f"<{count}I", data[HEADER.size : end])
+    return list(zip(starts, array("B", data[end:])))  # noqa: B905 - Python 3.9 has no strict
+
+
+def moved(old: bytes, new: bytes) -> Moved:
+    """How many chunks have another stream in the second dictionary."""
+    before, after = ranges(old), ranges(new)
+    end = max(before[-1][0], after[-1][0])
+    cuts = sorted({start for start, _ in (*before, *after)} | {end})
+    i = j = found = 0
+    for low, high in zip(cuts, cuts[1:]):  # noqa: B905, RUF007 - as above, and no pairwise
+        while i + 1 < len(before) and before[i + 1][0] <= low:
+            i += 1
+        while j + 1 < len(after) and after[j + 1][0] <= low:
+            j += 1
+        found += (high - low) * (before[i][1] != after[j][1])
+    return Moved(end, found)

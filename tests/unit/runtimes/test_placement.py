@@ -11,7 +11,7 @@ from tests.unit.systems.streams.test_bundle import DAMAGES, reseal
 from cachezoo.bundles import load
 from cachezoo.bundles.measured import Metrics
 from cachezoo.bundles.writer import write_bundle
-from cachezoo.runtime import RuntimeFault, abi, bundle_cli, table
+from cachezoo.runtime import RuntimeFault, abi, bundle_cli
 from cachezoo.runtime import open as open_model
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, Dictionary
 from tests import placement_data
@@ -137,9 +137,9 @@ def test_a_diff_says_how_much_of_the_volume_moved(library, tmp_path, capsys):
     old, new = (Dictionary.of(chunks, chunks // cut % 4, own.count) for cut in (10, 20))
     wanted = int((old.look_up(chunks) != new.look_up(chunks)).sum())
     ends = max(int(one.starts[-1]) for one in (old, new))
-    assert table.moved(old.to_bytes(), new.to_bytes()) == (ends, wanted)
+    assert bundle_cli.moved(old.to_bytes(), new.to_bytes()) == (ends, wanted)
     with pytest.raises(RuntimeFault, match="its size is not that of its ranges"):
-        table.moved(old.to_bytes(), b"x")
+        bundle_cli.moved(old.to_bytes(), b"x")
     paths = []
     for name, one in (("a", old), ("b", new)):
         paths.append(tmp_path / name / STORED.name)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from cachezoo.arrays import I64
-from cachezoo.kernels.partition import add_misses, partitioned
-from cachezoo.kernels.split import lookahead, optimum
+from cachezoo.kernels.partition import add_misses, lookahead, optimum, partitioned
 from cachezoo.policies.components import Whole
 from cachezoo.questions.share.partition import FRAGMENT, NOTHING, Options, Partitioner, Shared, Task
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from cachezoo.arrays import I32, Bool
 from cachezoo.errors import ConfigError
+from cachezoo.kernels.accounting import residents
 from cachezoo.kernels.outcome import ADMITTED, ADMITTED_FREE, HIT
-from cachezoo.kernels.residency import residents
 from cachezoo.policies.registry import policy
 from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Stream

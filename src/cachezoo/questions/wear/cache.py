@@ -16,7 +16,7 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash.problem import FlashProblem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.kernels.outcome import HIT, PREFETCH
-from cachezoo.kernels.slots_written import slots_written
+from cachezoo.kernels.slots import slots_written
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.wear.asked import LEARNED, WearAsked
