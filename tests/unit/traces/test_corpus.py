@@ -16,7 +16,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.policies.registry import OPTIMUM
 from cachezoo.policies.simulate import Simulator, parse_capacity
 from cachezoo.settings.data import CorpusEntry, Data
-from cachezoo.traces.corpus import ingest_corpus
+from cachezoo.traces.ingest import ingest_corpus
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
