@@ -9,7 +9,8 @@ from cachezoo.kernels.characteristics import page_uses
 from cachezoo.traces.clock import has_clock
 from cachezoo.traces.glance import Glance
 from cachezoo.traces.pages import PageAccesses
-from cachezoo.traces.remarks import remarks_of, warnings_of
+from cachezoo.traces.plausible import warnings_of
+from cachezoo.traces.remarks import remarks_of
 from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace
 
 

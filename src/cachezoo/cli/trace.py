@@ -230,9 +230,9 @@ def _all_formats() -> list[dict[str, Any]]:
 def _readings(file: Path, columns: str | None) -> list[dict[str, Any]]:
     """How a file can be read, the likeliest first."""
     from cachezoo.traces.formats import FORMATS
-    from cachezoo.traces.nearest import standings, standings_by
     from cachezoo.traces.recognise import row_of
     from cachezoo.traces.source import Source
+    from cachezoo.traces.standings import standings, standings_by
 
     return [
         {

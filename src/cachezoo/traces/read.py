@@ -15,9 +15,9 @@ from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
 from cachezoo.traces.memory import hold_pages
+from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, Chunk, Names, Reading
 from cachezoo.traces.recognise import choose, unlike
-from cachezoo.traces.remarks import warnings_of
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import read_meta
 from cachezoo.traces.table import NUMBER_COLUMNS, UNKNOWN_LATENCY, Trace, TraceMeta, validate

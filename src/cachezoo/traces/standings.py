@@ -1,0 +1,96 @@
+"""How the readings of a file stand: which is taken unless told otherwise, and why not the others."""
+
+import shlex
+from dataclasses import dataclass
+
+from cachezoo.traces.formats import head_of
+from cachezoo.traces.formats.columns import parsed
+from cachezoo.traces.guess import guessed
+from cachezoo.traces.nearest import looks_like
+from cachezoo.traces.read import OpenTrace, TraceFiles, silent
+from cachezoo.traces.recognise import Candidate, UnclearTrace, UnknownTrace, by_columns, choose, readings
+from cachezoo.traces.source import Source
+
+GUESSED = "of no known format; a guess by names and values, to be checked"
+FITS = ("taken", "possible", "unlikely")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A reading among the others of a file.
+
+    Attributes:
+        candidate: the reading.
+        fit: ``taken``, ``possible``, or ``unlikely``.
+        why: what speaks against it, or what has to be said; empty if nothing.
+        columns: the `--columns` that it is read by; empty of a format with columns of its own.
+    """
+
+    candidate: Candidate
+    fit: str
+    why: str
+    columns: str = ""
+
+    @property
+    def asks(self) -> str:
+        """What to give on the command line for this reading."""
+        return f"--columns {shlex.quote(self.columns)}" if self.columns else self.candidate.asks
+
+
+def standings_by(source: Source, columns: str) -> list[Standing]:
+    """A file by the columns that are named.
+
+    Raises:
+        TraceError: they are none, or the file does not have them.
+    """
+    one = by_columns(source, parsed(columns))
+    next(OpenTrace(TraceFiles([source.path], "columns", options=dict(one.options)), silent).chunks())
+    return [Standing(one, "taken", "; ".join(doubt.said for doubt in one.doubts), columns)]
+
+
+def standings(source: Source) -> list[Standing]:
+    """What a file could be, as `readings`, and how it stands: what is taken unless told otherwise comes first.
+
+    Of a file of no known format it is the guess at its columns, where there is one.
+
+    Raises:
+        TraceError: as `readings`.
+    """
+    try:
+        found = readings(source)
+    except UnknownTrace:
+        if guess := _guess(source):
+            return [Standing(by_columns(source, parsed(guess)), "possible", GUESSED, guess)]
+        raise
+    try:
+        choose(source, "auto", {})
+    except UnclearTrace as unclear:
+        equal = {one.meaning for one in unclear.candidates}
+        why = f"none is taken: {len(unclear.candidates)} readings are about as likely, say which"
+        standing = [
+            Standing(one, "possible", why) if one.meaning in equal else Standing(one, "unlikely", _why_not(one))
+            for one in found
+        ]
+    else:
+        first, *others = found
+        said = "; ".join(doubt.said for doubt in first.doubts)
+        standing = [Standing(first, "taken", said), *map(_other, others)]
+    return sorted(standing, key=lambda one: FITS.index(one.fit))
+
+
+def _other(one: Candidate) -> Standing:
+    """A reading that is not taken: possible where nothing implausible comes of it."""
+    return Standing(one, "unlikely" if one.doubts else "possible", _why_not(one))
+
+
+def _why_not(one: Candidate) -> str:
+    return "; ".join(doubt.said for doubt in one.doubts) or "less usual than what is taken, or fits the rows less well"
+
+
+def _guess(source: Source) -> str:
+    """What to give `--columns` for a file of no known format; empty where that cannot be guessed whole."""
+    head = head_of(source)
+    if looks_like(head):
+        return ""
+    found = guessed(head.lines)
+    return found.columns if "op=" in found.columns else ""
