@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from cachezoo.coded import Coded
 from cachezoo.questions.wear.placing import Placing
 from cachezoo.settings.wear import Drive

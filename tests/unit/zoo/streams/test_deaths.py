@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.deaths import NAMES
 from cachezoo.settings.wear import Drive

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cachezoo.coded import Coded
 from cachezoo.errors import ConfigError, TraceError, TrainingError
 from cachezoo.features.chunks import chunk_features
 from cachezoo.features.fios import chosen, theta_of
@@ -13,11 +12,11 @@ from cachezoo.io import write_json
 from cachezoo.labels.streams import label_streams, read_stream_labels
 from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.wear import Drive
-from cachezoo.wear.placements import Placement, grid, rule
 from cachezoo.traces.chunks import chunk_writes
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
-from cachezoo.traces.table import OP_READ, OP_WRITE, Trace, TraceMeta
+from cachezoo.traces.table import OP_READ, Trace
+from cachezoo.wear.placements import Placement, grid, rule
 from cachezoo.zoo.streams import evaluate as test_stage
 from cachezoo.zoo.streams import fit, judge
 from cachezoo.zoo.streams.bench import Bench
