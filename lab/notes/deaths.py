@@ -69,7 +69,7 @@ def measure(name: str, cycles: list[Trace]) -> tuple[dict[str, float], str]:
     (anew,) = learn(labels, [judged.chosen], settings.model.streams, settings.model.window, seed, size)
     given = dict(zip(("train", "validation", "test"), ([one] for one in cycles), strict=True))
     found = evaluate.evaluate(
-        TrainedModel.of(model, verdict, {}), judged, variants, evaluate.Beside((), anew, forests), given,
+        TrainedModel.of(model, verdict, {}), judged, variants, evaluate.Further((), anew, forests), given,
         evaluate.Settings(rules, drive, settings.model.arch, {}),
     )  # fmt: skip
     waf = {row.policy: row.waf for row in found.rows}

@@ -20,11 +20,11 @@ from cachezoo.errors import DeviceError
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
 from cachezoo.seeds import derive_seed
 from cachezoo.wear.names import LEGACY
-from cachezoo.zoo.streams.bench import Bench, Candidate, untaught
+from cachezoo.wear.placements import Placement, rule
+from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.compact import Evidence, compact, most_ranges
-from cachezoo.zoo.streams.cycles import read_cycle
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
-from cachezoo.zoo.streams.fit import CONTEXT
+from cachezoo.zoo.streams.fit import CONTEXT, read_cycle
 from cachezoo.zoo.streams.learn import all_names, learn
 from cachezoo.zoo.streams.variants import Known
 
@@ -46,7 +46,7 @@ class Pair(NamedTuple):
     moved: float
 
 
-def waf_of(bench: Bench, candidate: Candidate) -> float:
+def waf_of(bench: Bench, candidate: Placement) -> float:
     """WAF of the validation cycle; NaN where there is no drive."""
     try:
         return bench.run(candidate).waf
@@ -109,7 +109,7 @@ def main() -> None:
         names, seed = all_names(params.fit.streams.windows, model.window), derive_seed(params.seed, CONTEXT, category)
         exact = learn(labels, names, model.streams, model.window, seed, NO_LIMIT)
         found = pairs(labels, exact, bench, given.bytes_per_tb)
-        shown(category, waf_of(bench, untaught(LEGACY, {}, model.streams)), found)
+        shown(category, waf_of(bench, rule(LEGACY, {}, model.streams)), found)
         if given.all:
             for one in found:
                 print("   ", one.name, *(f"{value:.3f}" for value in one[1:]))

@@ -15,8 +15,8 @@ from cachezoo.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cachezoo.questions.wear.asked import WearAsked
     from cachezoo.questions.wear.cache import CacheWrites
+    from cachezoo.questions.wear.options import WearOptions
     from cachezoo.questions.wear.table import WearRow, WearTable
     from cachezoo.zoo.streams.dictionary import Dictionary
 
@@ -73,42 +73,43 @@ def wear(
     What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.wear.asked import check_bundle, cycles_of
+    from cachezoo.questions.wear.options import check_bundle, cycles_of
     from cachezoo.questions.wear.table import check_room, count_rows, wear_table, writes_of
+    from cachezoo.questions.wear.verdict import values
 
     plot = png_path(plot)
-    asked = _asked(by, streams, op, endurance, drive, bundle is not None)
+    options = _options(by, streams, op, endurance, drive, bundle is not None)
     learned = None if bundle is None else _dictionary(bundle)
     names = [path.name for path in trace]
     own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json) for path in trace], cycles)
     if learned is not None:
         check_bundle(own, ", ".join(names))
-    writes = writes_of(own, asked.drive)
-    check_room(writes, asked, ", ".join(names), learned, larger=", or a larger --drive")
-    with progress(f"wear of {names[-1]}", count_rows(asked)) as advance:
-        found = wear_table(writes, own, asked, advance, learned)
+    writes = writes_of(own, options.drive)
+    check_room(writes, options, ", ".join(names), learned, larger=", or a larger --drive")
+    with progress(f"wear of {names[-1]}", count_rows(options)) as advance:
+        found = wear_table(writes, own, options, advance, learned)
     if plot is not None:
         from cachezoo.questions.wear.plot import draw_wear
 
         draw_wear(found, names[-1], plot)
     if as_json:
-        typer.echo(json.dumps({"trace": names, **found.values()}, allow_nan=False))
+        typer.echo(json.dumps({"trace": names, **values(found)}, allow_nan=False))
         return
     _print(found, " ".join(names))
 
 
-def _asked(
+def _options(
     by: str, streams: str, op: str, endurance: int, drive: str | None = None, bundle: bool = False
-) -> "WearAsked":
+) -> "WearOptions":
     """What the options say.
 
     Raises:
         ConfigError: one says what cannot be.
     """
-    from cachezoo.questions.wear.asked import WearAsked, parse_by, parse_bytes, parse_shares, parse_streams
+    from cachezoo.questions.wear.options import WearOptions, parse_by, parse_bytes, parse_shares, parse_streams
     from cachezoo.settings.wear import Drive
 
-    return WearAsked(
+    return WearOptions(
         by=parse_by(by, bundle),
         streams=parse_streams(streams),
         over_provisioning=parse_shares(op),
@@ -142,24 +143,25 @@ def cache_wear(
     """
     from cachezoo.console import progress
     from cachezoo.policies.simulate import Simulator, capacity_of
-    from cachezoo.questions.wear.asked import USUAL_CYCLES
     from cachezoo.questions.wear.cache import cache_tables, check_cache, page_cache_writes
+    from cachezoo.questions.wear.options import USUAL_CYCLES
     from cachezoo.questions.wear.table import count_rows
+    from cachezoo.questions.wear.verdict import values
     from cachezoo.sizes import Size, human_pages
     from cachezoo.traces.pages import expand_pages
 
-    asked = _asked(by, streams, op, endurance)
-    check_cache(asked)
+    options = _options(by, streams, op, endurance)
+    check_cache(options)
     ids, size = known(policy or ["lru"]), str(Size.parse(capacity))
     own = read_given(trace, fmt, option, columns, ask=not as_json)
     simulator = Simulator(own, expand_pages(own))
     pages = capacity_of(size, simulator.pages)
     caches = [page_cache_writes(simulator, name, pages, cycles or USUAL_CYCLES) for name in ids]
-    with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(asked)) as advance:
-        tables = cache_tables(caches, pages, asked, advance)
+    with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(options)) as advance:
+        tables = cache_tables(caches, pages, options, advance)
     if as_json:
         runs = [
-            {"policy": cache.policy, "hit_ratio": cache.hit_ratio, **table.values()}
+            {"policy": cache.policy, "hit_ratio": cache.hit_ratio, **values(table)}
             for cache, table in zip(caches, tables, strict=True)
         ]
         typer.echo(json.dumps({"trace": trace.name, "capacity": pages, "runs": runs}, allow_nan=False))
@@ -169,7 +171,7 @@ def cache_wear(
 
 def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title: str) -> None:
     from cachezoo.console import out
-    from cachezoo.questions.wear.cache import cache_answer
+    from cachezoo.questions.wear.verdict import cache_answer
     from cachezoo.show.formats import number, percent
 
     out().print(cache_answer(caches, tables), soft_wrap=True, markup=False)
@@ -210,7 +212,7 @@ def _dictionary(path: Path) -> "Dictionary":
 
 def _print(found: "WearTable", name: str) -> None:
     from cachezoo.console import out
-    from cachezoo.questions.wear.table import answer
+    from cachezoo.questions.wear.verdict import answer
 
     out().print(answer(found), soft_wrap=True, markup=False)
     caption = (

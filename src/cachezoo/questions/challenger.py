@@ -20,10 +20,9 @@ from cachezoo.contest.blocks import BLOCKS, block_means
 from cachezoo.contest.counting import first_access
 from cachezoo.contest.lead import average, mean_of
 from cachezoo.errors import ConfigError, no_trace
-from cachezoo.flash.geometry import label_of
 from cachezoo.flash.modes import NONE
 from cachezoo.flash.policies import beside
-from cachezoo.flash.problem import flash_problem
+from cachezoo.flash.problem import flash_problem, label_of
 from cachezoo.kernels.outcome import HIT
 from cachezoo.params import traces_of
 from cachezoo.runtime import open as open_model

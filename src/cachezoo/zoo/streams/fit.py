@@ -13,24 +13,26 @@ from cachezoo import paths
 from cachezoo.errors import TraceError
 from cachezoo.io import atomic_dir, sha256_file
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
-from cachezoo.models.trained import FittedModel, TraceUse
+from cachezoo.models.trained import Feature, FittedModel, TraceUse
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Roles
-from cachezoo.traces.table import Trace
+from cachezoo.traces.store import read_trace
+from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.names import LEGACY
 from cachezoo.wear.writes import several_volumes
-from cachezoo.zoo.streams.cycles import read_cycle
 from cachezoo.zoo.streams.deaths import fit_lifetimes
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES
 from cachezoo.zoo.streams.learn import all_names, learn, named
 from cachezoo.zoo.streams.settings import Fit, Model
-from cachezoo.zoo.streams.stated import FEATURES, GEOMETRY
 from cachezoo.zoo.streams.variants import Known, write_variants
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 CONTEXT = "fit_streams"
+FEATURES = [Feature(name="chunk", formula="request.chunk", unit="chunks of 32 KiB from the volume's start")]
+GEOMETRY = {"chunk_bytes": CHUNK_BYTES}
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,16 @@ class Settings(Picked):
     fit: Annotated[Fit, At("fit.streams")]
     cycles: Annotated[Roles, At("data.cycles.{category}")]
     seed: Annotated[int, At("seed")]
+
+
+def read_cycle(files: Sequence[str]) -> dict[str, Trace]:
+    """The traces of one role that write anything, by key, in order.
+
+    Raises:
+        TraceError: a file is no readable trace.
+    """
+    found = {Path(file).stem: read_trace(Path(file)) for file in files}
+    return {key: trace for key, trace in found.items() if (trace.op == OP_WRITE).any()}
 
 
 def model_id(category: str, arch: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 from cachezoo import paths
 from cachezoo.contest.lead import Lead
@@ -25,24 +26,26 @@ from cachezoo.settings.data import Roles
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.table import OP_WRITE, Trace
 from cachezoo.wear.names import LEGACY
+from cachezoo.wear.placements import Placement, grid
 from cachezoo.wear.run import Wear
 from cachezoo.wear.writes import several_volumes, volume_starts
-from cachezoo.zoo.streams.bench import Bench, Candidate, grid
-from cachezoo.zoo.streams.beside import try_lifetimes
-from cachezoo.zoo.streams.compare import lead
-from cachezoo.zoo.streams.cycles import read_cycle
+from cachezoo.zoo.streams.bench import Bench, classes_and_parts
 from cachezoo.zoo.streams.deaths import Lifetimes, read_lifetimes
-from cachezoo.zoo.streams.dictionary import FILE, Dictionary
-from cachezoo.zoo.streams.fit import automatic, model_id, uses
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, FILE, UNKNOWN_STREAM, Dictionary
+from cachezoo.zoo.streams.fit import automatic, model_id, read_cycle, uses
 from cachezoo.zoo.streams.metrics import Tried
 from cachezoo.zoo.streams.settings import Judge
-from cachezoo.zoo.streams.stated import ACT, calibration_of
 from cachezoo.zoo.streams.variants import Known, Variant, read_variants
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 JUDGED_FILE = "judged.json"
+ACT: dict[str, Any] = {
+    "type": "stream_placement",
+    "unknown": UNKNOWN_STREAM,
+    "placement": "A write goes to the stream of the chunk of its first byte, however many chunks it spans.",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Settings(Picked):
     cycles: Annotated[Roles, At("data.cycles.{category}")]
 
 
-class Judged(Document):
+class Selection(Document):
     """What validation says of every placement; the file judged.json of a trained model."""
 
     reason: Annotated[str, Means("why nothing was judged; empty where something was")]
@@ -73,18 +76,14 @@ class Judged(Document):
 class Row:
     """A placement that was run on validation."""
 
-    candidate: Candidate
+    placement: Placement
     run: Wear
     tried: Tried
 
 
-def run_all(bench: Bench, candidates: Sequence[Candidate]) -> list[Row]:
+def run_all(bench: Bench, placements: Sequence[Placement]) -> list[Row]:
     """Run placements, in order."""
-    rows = []
-    for candidate in candidates:
-        run = bench.run(candidate)
-        rows.append(Row(candidate, run, candidate.tried(run)))
-    return rows
+    return [Row(one, bench.run(one), bench.tried(one)) for one in placements]
 
 
 def least(rows: Sequence[Row]) -> Row:
@@ -92,7 +91,7 @@ def least(rows: Sequence[Row]) -> Row:
     return min(rows, key=lambda row: (row.tried.waf, row.tried.streams, row.tried.policy))
 
 
-def _said(chosen: Tried, legacy: Tried, rival: Tried, saved: Lead, nothing: float, footprints: float) -> str:
+def _reason(chosen: Tried, legacy: Tried, rival: Tried, saved: Lead, nothing: float, footprints: float) -> str:
     """The verdict in one line."""
     told = (
         f"WAF {chosen.waf:.3f} with {chosen.policy} on {chosen.streams} streams, {legacy.waf:.3f} without "
@@ -114,7 +113,7 @@ def judge(
     bench: Bench,
     settings: Judge,
     lifetimes: Lifetimes | None = None,
-) -> tuple[Verdict, Judged]:
+) -> tuple[Verdict, Selection]:
     """The verdict on the validation cycle.
 
     Args:
@@ -132,14 +131,15 @@ def judge(
     """
     plain = run_all(bench, grid(settings.baselines.model_dump(exclude_none=True), bench.streams))
     learned = run_all(bench, [bench.learned(variant) for variant in variants])
-    forests = [] if lifetimes is None else try_lifetimes(bench, lifetimes, settings.lifetime)
+    tries = [] if lifetimes is None else classes_and_parts(settings.lifetime, bench.streams)
+    forests = [bench.tried(bench.forests(lifetimes, own)[0]) for own in tries if lifetimes is not None]
     names = dict.fromkeys(row.tried.policy for row in plain)
     best = {name: least([row for row in plain if row.tried.policy == name]) for name in names}
     known = {variant.name: variant.dictionary for variant in variants if tells_apart(variant)}
     chosen, legacy = least([row for row in learned if row.tried.policy in known]), best[LEGACY]
     own = {row.tried.policy: row.tried.waf for row in [*learned, legacy]}
-    rival = least([row for row in best.values() if row.candidate.kind != "bound"])
-    saved = lead(chosen.run, rival.run)
+    rival = least([row for row in best.values() if row.placement.kind != "bound"])
+    saved = chosen.run.saved(rival.run)
     footprints = float(chosen.run.host.sum()) / bench.writes.footprint
     validation: Figures = {
         "waf": chosen.tried.waf,
@@ -152,14 +152,24 @@ def judge(
         "footprints": footprints,
     }
     gain = legacy.tried.waf >= settings.least_waf
+    window = chosen.tried.policy.partition(".")[2]
+    shipped = {
+        "variant": chosen.tried.policy,
+        "learned": str(model.learned["features"]),
+        **({"window": window} if window else {}),
+        "over_provisioning": bench.drive.over_provisioning,
+        "waf": chosen.tried.waf,
+        "legacy_waf": legacy.tried.waf,
+    }
+    offsets = np.concatenate([trace.offset[trace.op == OP_WRITE] for trace in train])
     verdict = Verdict(
-        calibration=calibration(model, chosen.tried, known[chosen.tried.policy], legacy.tried.waf, bench.drive, train),
+        calibration=calibration_of(known[chosen.tried.policy], offsets, shipped),
         policy=ACT,
         validation=validation,
         beats_baseline=gain and saved.worth(settings.least_gain),
-        reason=_said(chosen.tried, legacy.tried, rival.tried, saved, settings.least_waf, footprints),
+        reason=_reason(chosen.tried, legacy.tried, rival.tried, saved, settings.least_waf, footprints),
     )
-    judged = Judged(
+    judged = Selection(
         reason="",
         chosen=chosen.tried.policy,
         learned=str(model.learned["features"]),
@@ -171,21 +181,19 @@ def judge(
     return verdict, judged
 
 
-def calibration(
-    model: FittedModel, chosen: Tried, known: Dictionary, legacy_waf: float, drive: Drive, train: Sequence[Trace]
+def calibration_of(
+    dictionary: Dictionary, offsets: npt.NDArray[np.int64], further: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What a bundle says of the dictionary that was chosen."""
-    window = chosen.policy.partition(".")[2]
-    said = {
-        "variant": chosen.policy,
-        "learned": str(model.learned["features"]),
-        **({"window": window} if window else {}),
-        "over_provisioning": drive.over_provisioning,
-        "waf": chosen.waf,
-        "legacy_waf": legacy_waf,
-    }
-    offsets = [trace.offset[trace.op == OP_WRITE] for trace in train]
-    return calibration_of(known, np.concatenate(offsets), said)
+    """`calibration` of train.json.
+
+    Args:
+        dictionary: the one that is shipped.
+        offsets: int64[n] first bytes of the write requests of the cycle that it was learned on.
+        further: of `variant`, `learned`, `window`, `over_provisioning`, `waf` and `legacy_waf`, those that are known.
+    """
+    counts = np.bincount(dictionary.look_up(offsets // CHUNK_BYTES), minlength=dictionary.count)
+    own = {"writes_by_stream": counts.tolist(), "effective_streams": len(np.unique(dictionary.streams))}
+    return {**own, **(further or {})}
 
 
 def tells_apart(variant: Variant) -> TypeGuard[Known]:
@@ -193,18 +201,18 @@ def tells_apart(variant: Variant) -> TypeGuard[Known]:
     return isinstance(variant, Known) and len(np.unique(variant.dictionary.streams)) > 1
 
 
-def not_judged(model: FittedModel, reason: str) -> tuple[Verdict, Judged]:
+def not_judged(model: FittedModel, reason: str) -> tuple[Verdict, Selection]:
     """The same where there is nothing to judge on: no dictionary is chosen."""
     learned = str(model.learned.get("features", ""))
     found = calibration_of(_empty(model), np.zeros(0, np.int64), {"learned": learned})
     verdict = Verdict(calibration=found, policy=ACT, validation={}, beats_baseline=False, reason=reason)
     named = {"chosen": "", "learned": learned, "automatic": automatic(model)}
-    return verdict, Judged(reason=reason, **named, least={}, lifetime=[], rows=[])
+    return verdict, Selection(reason=reason, **named, least={}, lifetime=[], rows=[])
 
 
 def judge_category(
     model: FittedModel, variants: Sequence[Known], settings: Settings, lifetimes: Lifetimes | None = None
-) -> tuple[Verdict, Judged, list[TraceUse]]:
+) -> tuple[Verdict, Selection, list[TraceUse]]:
     """The verdict on a category's validation traces, and which traces it read."""
     train = read_cycle(settings.cycles.get("train", []))
     validation = read_cycle(settings.cycles.get("validation", []))
@@ -226,9 +234,9 @@ def judge_category(
         return *not_judged(model, f"not judged: {error}"), told
 
 
-def read_judged(folder: Path) -> Judged:
+def read_selection(folder: Path) -> Selection:
     """`judged.json` of a trained model's folder, see `cachezoo.metrics.files.read`."""
-    return read(folder / JUDGED_FILE, Judged)
+    return read(folder / JUDGED_FILE, Selection)
 
 
 def judge_streams(params: "Params", category: str) -> None:

@@ -1,15 +1,16 @@
 """metrics/streams/<category>.json: write amplification of a drive by placement, on the category's test cycle."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
+from cachezoo import paths
 from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
 from cachezoo.show.formats import percent
+from cachezoo.wear.names import Kind
 
-Kind = Literal["legacy", "baseline", "fios", "ours", "forest", "online", "hindsight", "bound"]
 WAF = "flash pages written over pages that the host wrote"
 VALUE = Annotated[int | float | str, Means("of an argument of the placement, chosen on validation")]
 
@@ -114,6 +115,11 @@ class StreamsMetrics(Document):
                     f"{percent(row.of_legacy)} of the {legacy.waf:.3f} without streams."
                 )
         return ""
+
+
+def metrics_of(category: str) -> Path:
+    """Write amplification on a category's test cycle (stage evaluate_streams)."""
+    return paths.METRICS / "streams" / f"{category}.json"
 
 
 def read_metrics(path: Path) -> StreamsMetrics:

@@ -1,4 +1,4 @@
-"""What `cachezoo wear` is asked: placements, numbers of streams, over-provisioning, and the cycles of a trace."""
+"""Options of `cachezoo wear`: placements, numbers of streams, over-provisioning, and the cycles of a trace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,22 +21,16 @@ MOST_BYTES = 1 << 40  # of a drive that is simulated: each of its pages takes me
 
 
 @dataclass(frozen=True)
-class WearAsked:
-    """What is asked.
+class WearOptions:
+    """Which placements run on which drives."""
 
-    Attributes:
-        by: placements, of `PLACEMENTS`, `fios:LETTERS`, or `BUNDLE`; legacy first, which the others are compared with.
-        streams: numbers of streams, rising; those above 1 are tried by each placement that is told how many there are.
-        over_provisioning: shares of flash without an address, rising.
-        drive: the rest of the drive.
-        seed: of K-means.
-    """
-
-    by: tuple[str, ...]
-    streams: tuple[int, ...]
-    over_provisioning: tuple[float, ...]
-    drive: Drive
-    seed: int
+    by: tuple[
+        str, ...
+    ]  # of `PLACEMENTS`, `fios:LETTERS`, or `BUNDLE`; legacy first, the others' rival
+    streams: tuple[int, ...]  # rising; those above 1 are tried by each placement that knows how many there are
+    over_provisioning: tuple[float, ...]  # shares of flash without an address, rising
+    drive: Drive  # the rest of it
+    seed: int  # of K-means
 
 
 def parse_by(text: str, bundle: bool) -> tuple[str, ...]:

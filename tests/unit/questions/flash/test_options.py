@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError
-from cachezoo.questions.flash.rate import SECONDS, WriteRate, parse_rates
+from cachezoo.questions.flash.options import SECONDS, WriteRate, parse_rates
 from cachezoo.sizes import BYTES
 
 

@@ -1,11 +1,29 @@
-"""How much a flash cache may write, as people type it: `10MB/s`, `10MiB/s`, `500GiB/day`, or `25%` of AcceptAll's."""
+"""Options of `cachezoo flash`: how large the cache is, how fast it may write, and which policies run.
+
+A write rate is typed as `10MB/s`, `10MiB/s`, `500GiB/day`, or `25%` of what AcceptAll writes.
+"""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cachezoo.errors import ConfigError
-from cachezoo.sizes import BYTES, human
+import numpy as np
 
+from cachezoo.contest.counting import SECOND_HALF, Count
+from cachezoo.errors import ConfigError
+from cachezoo.flash.policies import ACCEPT_ALL, BUDGETED
+from cachezoo.flash.problem import FlashProblem, flash_problem_at
+from cachezoo.kernels.flash import DiskHead
+from cachezoo.kernels.segments import Geometry
+from cachezoo.sizes import BYTES, PAGE_BYTES, Size, human
+from cachezoo.traces.table import OP_READ, Trace
+
+OPT, BALEEN = "opt", "baleen"
+POLICIES = (ACCEPT_ALL, *BUDGETED, BALEEN, OPT)
+BLOCKS = Geometry(262_144, 4_096)
+OBJECTS = Geometry(8_388_608, 131_072)  # Tectonic's
+DISK = DiskHead(seek_ms=11.5, rate_mib_s=143.0)  # of Baleen's post, as `policy.flash`
+TOLERANCE = 0.025
 SECONDS = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(.*)")
 UNITS = {unit.lower(): value for unit, value in BYTES.items()}
@@ -94,3 +112,58 @@ def _rate(number: str, unit: str) -> WriteRate:
 def _refused(text: str, fix: str) -> ConfigError:
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return ConfigError(f"--write-rate {shown!r}: {fix}")
+
+
+@dataclass(frozen=True)
+class FlashOptions:
+    """What runs on a trace.
+
+    Attributes:
+        rates: each to be met by every policy that has a knob.
+        policies: of `POLICIES`.
+        prefetch: modes to run in; None: without, in the plain ones that the bundles name, and bundles in the learned
+            one of their prefetch bundle.
+        cost: of a disk's I/O.
+        count: from where on the trace's requests count; for `auto` AcceptAll fills the cache.
+        rated_dwpd: drive writes a day that the SSD is rated for over five years.
+    """
+
+    capacity: Size
+    rates: Sequence[WriteRate]
+    policies: Sequence[str]
+    prefetch: Sequence[str] | None = None
+    cost: DiskHead = DISK
+    count: Count = SECOND_HALF
+    rated_dwpd: float = 1.0
+
+
+def geometry_by_reads(trace: Trace) -> Geometry:
+    """Segments and blocks of a trace: those of large objects where the median read is at least a segment of them."""
+    reads = trace.size[trace.op == OP_READ]
+    return OBJECTS if len(reads) and np.median(reads) >= OBJECTS.segment_bytes else BLOCKS
+
+
+def flash_problem_of(trace: Trace, geometry: Geometry, options: FlashOptions) -> FlashProblem:
+    """The cache; its budget is set for each rate. Errors as `flash_problem_at` and `capacity_segments`."""
+    return flash_problem_at(
+        trace,
+        geometry,
+        lambda segments: capacity_segments(options.capacity, segments, geometry),
+        options.cost,
+        tolerance=TOLERANCE,
+        count=options.count,
+    )
+
+
+def capacity_segments(size: Size, n_segments: int, geometry: Geometry) -> int:
+    """Segments of a cache: a percentage is of the trace's distinct segments, and of bytes those that fit.
+
+    Raises:
+        ConfigError: less than one segment.
+    """
+    if size.unit == "%":
+        return size.pages(n_segments)
+    found = size.pages(0) * PAGE_BYTES // geometry.segment_bytes
+    if found < 1:
+        raise ConfigError(f"--capacity {size}: less than one segment of {human(geometry.segment_bytes)}; give more")
+    return found

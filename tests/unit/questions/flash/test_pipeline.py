@@ -11,8 +11,7 @@ from cachezoo.errors import CachezooError
 from cachezoo.flash.policies import BASELINES
 from cachezoo.metrics.flash import FlashMetrics
 from cachezoo.models.trained import read_trained
-from cachezoo.questions.flash.bench import Baselines
-from cachezoo.questions.flash.stage import Settings, evaluate_beside, evaluate_flash
+from cachezoo.questions.flash.stage import Baselines, Settings, evaluate_flash, evaluate_further
 from cachezoo.traces.store import read_trace, write_trace
 from cachezoo.zoo.admission.variants import BESIDE
 from tests.baleen_data import FLASH, LABEL, fit_and_judge
@@ -87,7 +86,7 @@ def test_the_full_model_given_as_one_beside_it_has_its_own_figures(
     tests = {"test": read_trace(paths.requests("database", "test"))}
     chosen = Baselines({name: "none" for name in BASELINES}, result.best_without_model, result.best_without_prefetch)
     settings = Settings.of(PARAMS, "database")
-    own = evaluate_beside(paths.trained("admission.database.lgbm"), tests, chosen, settings).traces["test"]
+    own = evaluate_further(paths.trained("admission.database.lgbm"), tests, chosen, settings).traces["test"]
     full = result.traces["test"]
     assert own.at_budget == full.at_budget.rows["baleen"]
     assert own.deployed == full.deployed

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.questions.wear.verdict import CHOSEN, UNSURE, pays
 from cachezoo.show.formats import NONE, number, percent, span
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ORACLE
@@ -11,10 +11,7 @@ from cachezoo.zoo.base import Results
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
 
 Found = Mapping[str, StreamsMetrics]
-# An answer in a word, and how much of the writes must be left for it to be worth telling the drive about streams.
-YES, PARTS, NO, UNSURE = "yes", "equal parts", "don't", "cannot be told"
-MOST_OF_LEGACY = 1 - LEAST_SAVING
-CHOSEN, AUTOMATIC, BEST = "chosen", "automatic", "best"
+AUTOMATIC, BEST = "automatic", "best"
 
 
 def tests(metrics: Found) -> list[tuple[StreamsMetrics, StreamsModel, str, StreamsTrace]]:
@@ -39,23 +36,6 @@ def compared(model: StreamsModel, trace: StreamsTrace) -> dict[str, StreamsRow]:
         ORACLE: trace.row(ORACLE),
     }
     return {name: row for name, row in found.items() if row is not None}
-
-
-def pays(model: StreamsModel, rows: Mapping[str, StreamsRow]) -> Cell:
-    """Whether to use streams, and whose: validation says whether the model's, the test cycle whether it pays.
-
-    Args:
-        model: the dictionary's verdict.
-        rows: of `compared`.
-    """
-    told, note = rows[CHOSEN], ""
-    if not model.promoted:
-        told, note = rows.get(EQUAL, told), "the dictionary is not promoted"
-    if told.of_legacy_interval[1] < 1 and told.of_legacy <= MOST_OF_LEGACY:
-        return Cell(YES if model.promoted else PARTS, note=note, tone="good")
-    if told.of_legacy_interval[0] < 1 and told.of_legacy <= MOST_OF_LEGACY:
-        return Cell(UNSURE, note=note, tone="unsure")
-    return Cell(NO, note=note, tone="bad")
 
 
 def tables(metrics: Found) -> list[Table]:

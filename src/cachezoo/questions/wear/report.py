@@ -4,6 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cachezoo.questions.wear.results import (
+    AUTOMATIC,
+    BEST,
+    Found,
+    compared,
+    placement_table,
+    summary_table,
+    tests,
+)
+from cachezoo.questions.wear.verdict import CHOSEN, NO, PARTS, UNSURE, YES, pays
 from cachezoo.show.formats import number, percent, span
 from cachezoo.show.plots import STREAMS
 from cachezoo.show.section import Figure, Section
@@ -11,21 +21,6 @@ from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, LIGHT, SKY, VERMILION,
 from cachezoo.wear.names import EQUAL, LEGACY, LIFETIME, ORACLE
 from cachezoo.zoo.base import ReportSection
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
-from cachezoo.zoo.streams.results import (
-    AUTOMATIC,
-    BEST,
-    CHOSEN,
-    NO,
-    PARTS,
-    UNSURE,
-    YES,
-    Found,
-    compared,
-    pays,
-    placement_table,
-    summary_table,
-    tests,
-)
 
 if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
