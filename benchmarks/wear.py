@@ -23,7 +23,7 @@ import numpy.typing as npt
 from cachezoo.errors import CachezooError
 from cachezoo.flash.policies import rejectx
 from cachezoo.kernels.flash import simulate_flash, simulate_rejectx
-from cachezoo.policies.simulate import Simulator, capacity_of
+from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.flash.asked import FlashAsked, flash_problem_of, geometry_by_reads
 from cachezoo.questions.flash.model import decide, open_bundles
 from cachezoo.questions.flash.rate import parse_rates
@@ -178,7 +178,7 @@ def tell(name: str, caches: list[CacheWrites], capacity: int) -> None:
 def page_caches(name: str, trace: Trace, size: str) -> None:
     """Page caches of the policies that people run."""
     simulator = Simulator(trace, expand_pages(trace))
-    capacity = capacity_of(size, simulator.pages)
+    capacity = Size.parse(size).pages(simulator.pages.n_pages)
     tell(f"{name}, page cache", [page_cache_writes(simulator, one, capacity, 3) for one in PAGE_POLICIES], capacity)
 
 

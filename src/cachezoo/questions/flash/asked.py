@@ -85,5 +85,5 @@ def capacity_segments(size: Size, n_segments: int, geometry: Geometry) -> int:
         return size.pages(n_segments)
     found = size.pages(0) * PAGE_BYTES // geometry.segment_bytes
     if found < 1:
-        raise ConfigError(f"--capacity {size}: less than one segment of {human(geometry.segment_bytes)}; give more")
+        raise ConfigError(f"--size {size}: less than one segment of {human(geometry.segment_bytes)}; give more")
     return found

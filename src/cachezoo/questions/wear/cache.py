@@ -145,7 +145,7 @@ def cache_tables(caches: list[CacheWrites], capacity: int, asked: WearAsked, adv
     own, rows = replace(asked, drive=drive), count_rows(asked)
     for cache in caches:
         name = f"{cache.policy} with a cache of {human_pages(capacity)}"
-        check_room(cache.writes, own, name, larger=", or a larger --capacity")
+        check_room(cache.writes, own, name, larger=", or a larger --size")
     found = []
     for number, cache in enumerate(caches):
 

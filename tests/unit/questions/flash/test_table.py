@@ -1,4 +1,4 @@
-"""`cachezoo flash`'s rows, against the rooms that they come from."""
+"""`cachezoo recommend --only flash`'s rows, against the rooms that they come from."""
 
 from dataclasses import replace
 from pathlib import Path
