@@ -29,9 +29,7 @@ def folder(tmp_path_factory):
 
 
 def found(folder, *words):
-    return json.loads(
-        run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--json", *words).stdout
-    )
+    return json.loads(run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--json", *words).stdout)
 
 
 def test_the_default_tries_every_partitioner():

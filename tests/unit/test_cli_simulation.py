@@ -211,9 +211,7 @@ def test_every_command_takes_a_virtual_cache_and_shows_transfers_beside_hit_rati
     assert found["transfers"] == (misses + found["moved"]) / found["page_accesses"]
     rows = values("compare", trace, "--policy", text, "--policy", "lru", "--size", "10%")["runs"][0]["rows"]
     assert {row["policy"]: row["moved"] > 0 for row in rows} == {text: True, "lru": False, OPTIMUM: False}
-    swept = values(
-        "sweep", trace, "--policy", text, "--policy", "lru", "--size", "10%", "-o", tmp_path / "o.csv"
-    )
+    swept = values("sweep", trace, "--policy", text, "--policy", "lru", "--size", "10%", "-o", tmp_path / "o.csv")
     transfers = {row["policy"]: row["transfers"] for row in rows}
     assert {row["policy"]: row["transfers"] for row in swept}.items() <= transfers.items()
     curved = values("curve", trace, "--policy", text, "--size", "10%")["rows"]
