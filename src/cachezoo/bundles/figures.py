@@ -1,4 +1,4 @@
-"""Figures of a manifest's `measured` by one set of names, for MLflow, docs/zoo.md and `cachezoo zoo` alike."""
+"""Figures of a manifest's `measured` by one set of names, for MLflow, docs/zoo.md and `cachezoo models zoo` alike."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

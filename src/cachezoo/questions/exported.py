@@ -1,4 +1,4 @@
-"""What a run ends with as rows of one table, for spreadsheets and other programs: `cachezoo results --csv`."""
+"""What a run ends with as rows of one table, for spreadsheets: `cachezoo models results -o FILE.csv`."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence

@@ -38,27 +38,28 @@ def by_policy(rows: list[Mapping[str, Any]], name: str = "hit_ratio") -> dict[st
 
 
 def test_every_command_counts_alike(trace: Path) -> None:
-    asked = ("--policy", "lru", "--policy", "s3fifo", "--capacity", f"{SIZE}p")
+    asked = ("--policy", "lru", "--policy", "s3fifo", "--size", f"{SIZE}p")
     simulated = by_policy(found("simulate", trace, *asked)["runs"])
     assert 0.1 < simulated["lru"] < 0.95 and simulated["lru"] != simulated["s3fifo"]
-    compared = by_policy(found("compare", trace, "--capacity", f"{SIZE}p")["runs"][0]["rows"])
+    compared = by_policy(found("compare", trace, "--size", f"{SIZE}p")["runs"][0]["rows"])
     swept = by_policy(json.loads(run("sweep", trace, *asked, "--json").stdout))
     curved = by_policy(found("curve", trace, *asked)["rows"])
     for name, ratio in simulated.items():
         assert compared[name] == swept[name] == ratio, name
         assert curved[name] == pytest.approx(ratio, abs=1e-12), name
-    optimum = found("bounds", trace, "--capacity", f"{SIZE}p")["runs"][0]["optimum"]
+    optimum = found("bounds", trace, "--size", f"{SIZE}p")["runs"][0]["optimum"]
     assert optimum == pytest.approx(compared["belady_bypass"], abs=1e-12)
 
     recommended = next(row for row in found("recommend", trace)["sizes"] if row["capacity_pages"] == SIZE)
     assert recommended["lru_hit_ratio"] == pytest.approx(simulated["lru"], abs=1e-12)
-    again = found("simulate", trace, "--policy", recommended["policy"], "--capacity", f"{SIZE}p")["runs"][0]
+    again = found("simulate", trace, "--policy", recommended["policy"], "--size", f"{SIZE}p")["runs"][0]
     assert recommended["hit_ratio"] == again["hit_ratio"]
 
-    tiered = found("tiers", trace, "--by", "lru,s3fifo", "--ram", f"{SIZE}p", "--ssd", f"{SIZE}p")["rows"]
+    both = ("--ram", f"{SIZE}p", "--ssd", f"{SIZE}p")
+    tiered = found("recommend", "--only", "tiers", trace, "--by", "lru,s3fifo", *both)["rows"]
     for row in tiered:
         assert row["response"]["rhr"] == pytest.approx(simulated[row["hierarchy"]], abs=1e-12)
 
-    sized = found("size", trace, "--by", "lru", "--budget", "20%")["answer"]
-    own = found("simulate", trace, "--policy", "lru", "--capacity", f"{sized['ram_pages']}p")["runs"][0]
+    sized = found("recommend", "--only", "ram-ssd", trace, "--by", "lru", "--spend", "20%")["answer"]
+    own = found("simulate", trace, "--policy", "lru", "--size", f"{sized['ram_pages']}p")["runs"][0]
     assert sized["response"]["rhr"] == pytest.approx(own["hit_ratio"], abs=1e-12)

@@ -8,16 +8,16 @@ from cachezoo.contest.counting import SECOND_HALF, Count, first_access
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_bounds
 from cachezoo.policies.registry import OPTIMUM, policy
-from cachezoo.policies.simulate import capacity_of
 from cachezoo.questions.page.sweep import Bench
+from cachezoo.sizes import Size
 
 
-def bounds_row(bench: Bench, capacity: str, count: Count = SECOND_HALF) -> dict[str, Any]:
+def bounds_row(bench: Bench, capacity: Size, count: Count = SECOND_HALF) -> dict[str, Any]:
     """Bounds at one capacity.
 
     Args:
         bench: the trace, with its response times where a device is given.
-        capacity: pages, or N% of the distinct pages.
+        capacity: of the cache.
         count: from where on the trace counts.
 
     Returns:
@@ -32,7 +32,7 @@ def bounds_row(bench: Bench, capacity: str, count: Count = SECOND_HALF) -> dict[
         ConfigError: a capacity or warm-up that cannot be.
     """
     pages = bench.simulator.pages
-    size = capacity_of(capacity, pages)
+    size = capacity.pages(pages.n_pages)
     first = first_access(pages, count, size, bench.simulator.trace.time_us)
     stream = bench.simulator.stream(policy(OPTIMUM))
     counted = np.arange(len(stream)) >= first

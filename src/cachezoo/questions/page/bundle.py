@@ -29,7 +29,7 @@ def simulate_bundle(path: Path, trace: Trace, pages: PageAccesses, capacity: int
     bundle = load(path)
     if bundle.kind in FLASH:
         what = f"{path}: {bundle.id} decides for a flash cache, which saves disk time at a write rate, not page hits"
-        raise BundleError(f"{what}; run cachezoo flash TRACE --bundle {path}")
+        raise BundleError(f"{what}; run cachezoo recommend --only flash TRACE --bundle {path}")
     part = SYSTEMS[bundle.kind].page_bundle
     if part is None:
         able = [name for name, own in SYSTEMS.items() if own.page_bundle is not None and name not in FLASH]

@@ -19,8 +19,9 @@ from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import entry_of, traces_of
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import OPTIMUM, classics, policy
-from cachezoo.policies.simulate import Simulator, parse_capacity
+from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.tuned import tuned_classics
+from cachezoo.sizes import pages_of
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.zoo.page_case import PageCase
 from cachezoo.zoo.registry import SYSTEMS
@@ -39,7 +40,7 @@ class _Bench:
         trace, pages = read_trace(paths.requests(category, key)), read_pages(paths.requests(category, key))
         self.times = ServiceTimes.of(trace, *read_responses(paths.responses(category, key), len(trace)))
         fraction = self.settings.capacity_fraction
-        capacity = parse_capacity(f"{100 * fraction}%", pages.n_pages)
+        capacity = pages_of(100 * fraction, pages.n_pages)
         warmup = first_access(pages)
         self.case = PageCase(category, key, trace, pages, fraction, capacity, warmup, params.label.benefit)
         self.simulator = Simulator(trace, pages)

@@ -13,9 +13,10 @@ from cachezoo.devices.service import ServiceTimes
 from cachezoo.jobs import processes
 from cachezoo.policies.accounting import Simulation
 from cachezoo.policies.registry import policy
-from cachezoo.policies.simulate import Simulator, capacity_of
+from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
+from cachezoo.sizes import Size
 
 Row = dict[str, Any]
 
@@ -109,24 +110,24 @@ def _bench(key: Key, quiet: bool) -> Bench:
     return _held[key]
 
 
-def run_row(bench: Bench, policy_id: str, capacity: str, asked: Asked) -> Row:
-    """One policy at one capacity (pages or N%)."""
+def run_row(bench: Bench, policy_id: str, capacity: Size, asked: Asked) -> Row:
+    """One policy at one size."""
     pages = bench.simulator.pages
-    size = capacity_of(capacity, pages)
+    size = capacity.pages(pages.n_pages)
     entry = policy(policy_id)
     first = first_access(pages, asked.count, size, bench.simulator.trace.time_us)
     found = bench.simulator.run(entry, size, first)
     return bench.row(entry.kind, found, asked.decision_us)
 
 
-def _job(path: Path, policy_id: str, capacities: Sequence[str], asked: Asked, quiet: bool) -> list[Row]:
+def _job(path: Path, policy_id: str, capacities: Sequence[Size], asked: Asked, quiet: bool) -> list[Row]:
     device = asked.device.model_dump_json() if asked.device else ""
     bench = _bench((path, asked.writes, asked.unit, device, *asked.reading), quiet)
     return [{"trace": path.name, **run_row(bench, policy_id, capacity, asked)} for capacity in capacities]
 
 
 def sweep(
-    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[str], asked: Asked,
+    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[Size], asked: Asked,
     workers: int | None = None, advance: Advance | None = None,
 ) -> list[Row]:  # fmt: skip
     """Run every policy at every capacity on every trace.
@@ -134,7 +135,7 @@ def sweep(
     Args:
         traces: canonical or raw files; each worker holds one in memory at a time.
         policies: ids or compositions.
-        capacities: pages, or N% of each trace's distinct pages.
+        capacities: of the cache; shares are of each trace's distinct pages.
         asked: how.
         workers: processes; None takes one for each processor. No figure depends on it but `requests_per_s`.
         advance: told (policies done, the last one's name).

@@ -110,6 +110,6 @@ def _check(mix: Mix, asked: Sequence[Asked], pages: int) -> None:
     if pages > mix.n_pages:
         message = (
             f"a cache of {human_pages(pages)} is more than the {human_pages(mix.n_pages)} that the applications touch, "
-            "so that there is nothing to split; give --cache 100% or less"
+            "so that there is nothing to split; give --size 100% or less"
         )
         raise ConfigError(message)

@@ -143,7 +143,7 @@ def cache_tables(caches: list[CacheWrites], capacity: int, options: WearOptions,
     own, rows = replace(options, drive=drive), count_rows(options)
     for cache in caches:
         name = f"{cache.policy} with a cache of {human_pages(capacity)}"
-        check_room(cache.writes, own, name, larger=", or a larger --capacity")
+        check_room(cache.writes, own, name, larger=", or a larger --size")
     found = []
     for number, cache in enumerate(caches):
 

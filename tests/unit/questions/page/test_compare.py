@@ -18,6 +18,7 @@ from cachezoo.questions.page.compare import compare, contenders
 from cachezoo.questions.page.plot import _styles
 from cachezoo.questions.page.sweep import Asked, Bench, run_row
 from cachezoo.show.style import LINE_COLOURS, LINES, SKY
+from cachezoo.sizes import Size
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row
@@ -30,7 +31,7 @@ PAGES = expand_pages(TRACE)
 
 def rows(ids: list[str], every: bool) -> list[dict[str, Any]]:
     bench = Bench.of(Simulator(TRACE, PAGES), None)
-    return [run_row(bench, policy_id, "10p", Asked(Count("50"))) for policy_id in contenders(ids, every)]
+    return [run_row(bench, policy_id, Size.parse("10p"), Asked(Count("50"))) for policy_id in contenders(ids, every)]
 
 
 def test_the_best_classic_is_the_best_of_the_rows() -> None:

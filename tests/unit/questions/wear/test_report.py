@@ -1,4 +1,4 @@
-"""What the report and `cachezoo results` say of streams, for each way that validation and test can go."""
+"""What the report and `cachezoo models results` say of streams, for each way that validation and test can go."""
 
 import pytest
 
