@@ -36,7 +36,7 @@ class Accuracy(Document):
     relative: Annotated[float | None, Means("the same over that with the fewest categories; null at once", "ratio")]
 
 
-class Telling(Figure):
+class Classification(Figure):
     """The classifier beside the characterisations and a decision tree."""
 
     rows: Annotated[list[Accuracy], Each("one method in one scenario", "scenario and method")]
@@ -90,7 +90,7 @@ def _mixed(found: WorkloadMetrics, model: str) -> list[Accuracy]:
     return rows
 
 
-def told_apart(metrics: WorkloadMetrics, added: Added) -> tuple[Telling, Telling]:
+def classification(metrics: WorkloadMetrics, added: Added) -> tuple[Classification, Classification]:
     """Figs. 9 and 16.
 
     Args:
@@ -104,14 +104,15 @@ def told_apart(metrics: WorkloadMetrics, added: Added) -> tuple[Telling, Telling
     single = _single(added, pooled, len(metrics.classes))
     note = "Balanced accuracy on the test traces; one training of each set."
     at_once = " Two at once: windows whose larger program is named, mean of the mixtures."
-    nine = Telling(id="fig9", source="Fig. 9", title="Telling workloads apart: the LSTM beside the characterisations",
-                   note=note + at_once, findings=[], rows=[*single, *_mixed(metrics, name)])  # fmt: skip
-    sixteen = Telling(id=RELATIVE, source="Fig. 16", title="Accuracy kept as applications are added",
+    nine = Classification(id="fig9", source="Fig. 9",
+                   title="Telling workloads apart: the LSTM beside the characterisations", note=note + at_once,
+                   findings=[], rows=[*single, *_mixed(metrics, name)])  # fmt: skip
+    sixteen = Classification(id=RELATIVE, source="Fig. 16", title="Accuracy kept as applications are added",
                       note=note, findings=[], rows=single)  # fmt: skip
     return judged(nine, "rcrnn", nine.id), judged(sixteen, "rcrnn", sixteen.id)
 
 
-def table(found: Telling) -> Table:
+def table(found: Classification) -> Table:
     """For the terminal; a line a scenario, accuracy of each method, in Fig. 16 that over the fewest categories."""
     methods = list(dict.fromkeys(row.method for row in found.rows))
     rows = []
@@ -123,11 +124,11 @@ def table(found: Telling) -> Table:
     return Table(found.title, heads, rows)
 
 
-def _shown(found: Telling, row: Accuracy) -> float | None:
+def _shown(found: Classification, row: Accuracy) -> float | None:
     return row.relative if found.id == RELATIVE else row.accuracy
 
 
-def draw(found: Telling, path: Path) -> None:
+def draw(found: Classification, path: Path) -> None:
     """Bars a scenario; in Fig. 16 lines over the number of categories."""
     methods = list(dict.fromkeys(row.method for row in found.rows))
     colours = {NAMES.get(method, method): BAR_COLOURS[k] for k, method in enumerate(methods)}

@@ -4,8 +4,8 @@ import pytest
 
 from cachezoo.errors import CachezooError, TrainingError
 from cachezoo.zoo.workload.metrics import Pooled
+from lab.rcrnn.accuracy import classification, draw, table
 from lab.rcrnn.added_fit import told
-from lab.rcrnn.telling import draw, table, told_apart
 from lab.rcrnn.trained import MODEL
 from tests.lab.figures_data import added, cells
 from tests.lstm_data import CLASSES, FIT, make_stream, part, parts
@@ -26,7 +26,7 @@ def metrics(ours=0.85, twsd=0.55):
 
 
 def test_the_mean_of_the_sets_and_the_deployed_classifier_make_the_rows():
-    nine, sixteen = told_apart(metrics(), added({2: 1.0}, {2: 0.8}))
+    nine, sixteen = classification(metrics(), added({2: 1.0}, {2: 0.8}))
     rows = {(row.method, row.categories): row for row in sixteen.rows}
     assert rows[MODEL, 2].cases == 3 and rows[MODEL, 3].cases == 1
     assert (rows[MODEL, 3].accuracy, rows["twsd", 3].accuracy) == (0.85, 0.55)
@@ -44,12 +44,12 @@ def test_the_mean_of_the_sets_and_the_deployed_classifier_make_the_rows():
     ],
 )
 def test_claims_follow_from_the_rows(metrics_of, few, nine, sixteen):
-    found = told_apart(metrics(*metrics_of), added({2: few[0]}, {2: few[1]}))
+    found = classification(metrics(*metrics_of), added({2: few[0]}, {2: few[1]}))
     assert [[one.verdict for one in figure.findings] for figure in found] == [nine, sixteen]
 
 
 def test_the_tables_show_accuracy_or_what_is_kept_of_it(tmp_path):
-    found = told_apart(metrics(), added({2: 1.0}, {2: 0.8}))
+    found = classification(metrics(), added({2: 1.0}, {2: 0.8}))
     lines = [cells(table(one))[1:] for one in found]
     assert lines[0] == [
         ["2 categories", "3", "100.0 %", "80.0 %", "-"],
@@ -65,7 +65,7 @@ def test_the_tables_show_accuracy_or_what_is_kept_of_it(tmp_path):
 
 def test_an_untrained_classifier_is_named():
     with pytest.raises(CachezooError, match="has no classifier with test figures"):
-        told_apart(workload_metrics(ID, trained=False), added({2: 1.0}, {2: 0.8}))
+        classification(workload_metrics(ID, trained=False), added({2: 1.0}, {2: 0.8}))
 
 
 def test_a_set_is_trained_and_judged_on_its_own_categories_alone():

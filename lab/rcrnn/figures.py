@@ -16,7 +16,7 @@ from cachezoo.policies.registry import OPTIMUM, classics
 from cachezoo.show.table import Table
 from cachezoo.zoo.workload.metrics import read_metrics
 from lab.claims.finding import Figure
-from lab.rcrnn import caches, caches_plot, grid, learning, sizes, tags, telling, trained
+from lab.rcrnn import accuracy, caches, caches_plot, grid, learning, sizes, tags, trained
 from lab.rcrnn.files import FOLDER
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Settings(Picked):
 
 
 @dataclass(frozen=True)
-class Listed:
+class RcrnnFigure:
     """A figure: the id of its document, which its files are named by, and how that is printed and drawn."""
 
     id: str
@@ -53,12 +53,12 @@ class Listed:
 
 
 FIGURES = (
-    Listed("table5", tags.TagTable, tags.table, tags.draw),
-    Listed("fig7", learning.LearningCurves, learning.table, learning.draw),
-    Listed("fig8", grid.GridFigure, grid.table, grid.draw),
-    Listed("fig9", telling.Telling, telling.table, telling.draw),
-    *(Listed(name, caches.CachesFigure, caches_plot.table, caches_plot.draw) for name in caches.FIGURES),
-    Listed("fig16", telling.Telling, telling.table, telling.draw),
+    RcrnnFigure("table5", tags.TagTable, tags.table, tags.draw),
+    RcrnnFigure("fig7", learning.LearningCurves, learning.table, learning.draw),
+    RcrnnFigure("fig8", grid.GridFigure, grid.table, grid.draw),
+    RcrnnFigure("fig9", accuracy.Classification, accuracy.table, accuracy.draw),
+    *(RcrnnFigure(name, caches.CachesFigure, caches_plot.table, caches_plot.draw) for name in caches.FIGURES),
+    RcrnnFigure("fig16", accuracy.Classification, accuracy.table, accuracy.draw),
 )
 
 
@@ -130,7 +130,7 @@ def documents(params: "Params") -> list[Figure]:
     categories = read_categories(settings)
     rows = [row for one in categories for row in tags.tag_rows(one.metrics, one.model.model_id)]
     bench = _bench(categories)
-    nine, sixteen = telling.told_apart(
+    nine, sixteen = accuracy.classification(
         read_metrics(present(paths.overall_metrics("workload"), REPRO)), read(trained.ADDED, trained.Added, MAKE)
     )
     return [
@@ -150,6 +150,6 @@ def write_figures(params: "Params") -> None:
         CachezooError: an input is missing or damaged.
     """
     found = {one.id: one for one in documents(params)}
-    for listed in FIGURES:
-        listed.draw(found[listed.id], listed.plot)
-        write_json(listed.file, found[listed.id].model_dump(mode="json"))
+    for figure in FIGURES:
+        figure.draw(found[figure.id], figure.plot)
+        write_json(figure.file, found[figure.id].model_dump(mode="json"))
