@@ -18,21 +18,13 @@ CLEAN, DIRTY, FRESH = 0, 1, 2
 
 
 class Record(NamedTuple):
-    """What was asked of a cache, and what it did.
+    """What was asked of a cache, and what it did."""
 
-    Attributes:
-        page_ids: int32[m] of the stream, like the next two.
-        flags: uint8[m].
-        page_bytes: int32[m].
-        outcome: uint8[m] of the run.
-        victim: int32[m] of the run; -1 throughout where who left is not known.
-    """
-
-    page_ids: I32
-    flags: U8
-    page_bytes: I32
-    outcome: U8
-    victim: I32
+    page_ids: I32  # int32[m] of the stream, like the next two
+    flags: U8  # uint8[m]
+    page_bytes: I32  # int32[m]
+    outcome: U8  # uint8[m] of the run
+    victim: I32  # int32[m] of the run; -1 throughout where who left is not known
 
 
 @njit

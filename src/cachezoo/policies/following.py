@@ -60,19 +60,12 @@ DEFAULT_EXPERTS = ("s3fifo", "lirs", "lfu", "azor", "reca", "hystor", "twoq", "l
 
 @dataclass(frozen=True)
 class Followed:
-    """A follower's run.
+    """A follower's run."""
 
-    Attributes:
-        run: what it did at each access.
-        leader: uint8[m], the expert that it followed at each access, by its place among the experts.
-        hits: int64[experts], hits of each expert's shadow.
-        measured: accesses asked of each shadow: all of the stream's, or those to the sampled pages.
-    """
-
-    run: Run
-    leader: U8
-    hits: npt.NDArray[np.int64]
-    measured: int
+    run: Run  # what it did at each access
+    leader: U8  # uint8[m], the expert that it followed at each access, by its place among the experts
+    hits: npt.NDArray[np.int64]  # int64[experts], hits of each expert's shadow
+    measured: int  # accesses asked of each shadow: all of the stream's, or those to the sampled pages
 
 
 def follow_runs(

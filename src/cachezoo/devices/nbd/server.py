@@ -39,21 +39,13 @@ class SlowRange:
 
 @dataclass(frozen=True)
 class NbdTarget:
-    """The emulated disk as a replay sees it.
+    """The emulated disk as a replay sees it."""
 
-    Attributes:
-        socket: where it listens.
-        data_bytes: its size.
-        process: id of the server.
-        kind: `hdd` or `ssd`.
-        version: of nbdkit.
-    """
-
-    socket: Path
-    data_bytes: int
-    process: int
-    kind: str
-    version: str
+    socket: Path  # where it listens
+    data_bytes: int  # its size
+    process: int  # id of the server
+    kind: str  # `hdd` or `ssd`
+    version: str  # of nbdkit
     engine: str = "nbd"
     data_offset: int = 0
     writable: bool = True  # it keeps nothing
