@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cachezoo.io import atomic_file
 from cachezoo.metrics.files import MAKE, read
-from cachezoo.questions.results import printed
+from cachezoo.questions.result_tables import printed
 from cachezoo.show import markdown
 from cachezoo.show.table import Cell, Column, Table
 from lab.claims.finding import Figure, Finding, shown

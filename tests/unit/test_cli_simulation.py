@@ -121,14 +121,6 @@ def test_every_table_says_from_where_on_it_counts(trace, command):
     assert f"counted after 0 of {accesses:,} page accesses" in text
 
 
-def test_progress_goes_on_after_the_bundles():
-    from cachezoo.cli.simulation import _after
-
-    said = []
-    _after(2, lambda done, note="": said.append((done, note)))(3, "lru")
-    assert said == [(5, "lru")]
-
-
 def test_compare_charges_no_classic_for_deciding(trace):
     asked = ("compare", trace, "--policy", "lru", "--device", DEVICE)
     free, charged = (values(*asked, *more)["runs"][0]["rows"] for more in ((), ("--decision-us", "50")))

@@ -13,10 +13,10 @@ from cachezoo.cli.runs import (
     Sizes,
     TracePath,
     WritesOption,
-    asked_of,
     bench_of,
     draw,
     known,
+    options_of,
 )  # fmt: skip
 from cachezoo.cli.tables import print_rows
 
@@ -122,17 +122,17 @@ def bounds(
     """
     from cachezoo.console import progress
     from cachezoo.contest.counting import counted_words
-    from cachezoo.questions.page.bounds import bounds_row
+    from cachezoo.questions.page.sweep import bounds_row
 
     files, capacities = outputs(output, ("csv", "json"), [trace]), sizes(size, "1%,5%,10%,20%")
     reading = reading_of([trace], fmt, option, columns, ask=not as_json)
-    asked = asked_of(counted, writes, "page", device, 0.0, reading)
-    bench = bench_of(trace, asked, capacities)
+    options = options_of(counted, writes, "page", device, 0.0, reading)
+    bench = bench_of(trace, options, capacities)
     rows = []
     with progress(f"bounds of {trace.name}", len(capacities)) as advance:
         for done, own in enumerate(capacities):
             advance(done, str(own))
-            rows.append(bounds_row(bench, own, asked.count))
+            rows.append(bounds_row(bench, own))
     if hand_out({"trace": trace.name, "runs": rows}, as_json, files, rows):
         return
     shown = [name for name in rows[0] if rows[0][name] is not None and name != "warmup"]

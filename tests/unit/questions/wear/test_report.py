@@ -2,8 +2,7 @@
 
 import pytest
 
-from cachezoo.questions.exported import of_categories
-from cachezoo.questions.results import Results
+from cachezoo.questions.results import Results, of_categories
 from cachezoo.questions.wear.report import PART
 from cachezoo.questions.wear.results import PART as RESULTS
 from cachezoo.questions.wear.results import compared

@@ -1,23 +1,20 @@
 """A recommendation in plain words: one line, why, how sure, what was assumed, and what to run next."""
 
 import shlex
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cachezoo.contest.verdict import LEAST_HITS, Verdict
 from cachezoo.devices.built_in import DEFAULT, DEFAULT_IS
 from cachezoo.flash.load import DAY_S, TIME_SCALE_KEY, time_scale
-from cachezoo.questions.page.recommend.candidates import SIMPLEST, name_of
-from cachezoo.questions.page.recommend.ladder import CLOSE, typed
-from cachezoo.questions.page.recommend.likeness import Likeness
-from cachezoo.questions.page.recommend.rows import SHORT_LIFE_YEARS, Row
+from cachezoo.questions.page.candidates import SIMPLEST, name_of
+from cachezoo.questions.page.likeness import Likeness
+from cachezoo.questions.page.recommendation import Recommendation
+from cachezoo.questions.page.sizes import CLOSE, SHORT_LIFE_YEARS, Row, typed
 from cachezoo.show.formats import duration, latency, lifetime, percent, points, share, span
 from cachezoo.sizes import human
+from cachezoo.traces.clock import are_numbered
 from cachezoo.traces.table import OP_WRITE, PAGE_BYTES
-
-if TYPE_CHECKING:
-    from cachezoo.questions.page.recommend.recommendation import Recommendation
 
 MUCH_FASTER = 4  # times as fast as the modelled disk, from which on it is said
 SAVED = "FILE"
@@ -30,15 +27,15 @@ def per_gib(pages_per_access: float) -> str:
     return human(pages_per_access * 2**30)
 
 
-def size(found: "Recommendation", row: Row) -> str:
-    """A row's size in words."""
+def size(found: Recommendation, row: Row) -> str:
+    """A row's size in sentences."""
     whole = row.capacity >= found.bench.pages.n_pages
     return human(row.capacity * PAGE_BYTES) + (", all pages of the trace" if whole else "")
 
 
-def headline(found: "Recommendation") -> str:
+def headline(found: Recommendation) -> str:
     """The recommendation in one line."""
-    row, why, asked = found.row, found.picked.why, found.asked
+    row, why, options = found.row, found.picked.why, found.options
     name, how_much = name_of(row.ran.policy), size(found, row)
     if why == "useless":
         once, best = share(found.bench.first_share), found.picked.most
@@ -49,14 +46,14 @@ def headline(found: "Recommendation") -> str:
     hits = f"{share(row.ran.hit_ratio)} of page accesses hit"
     waits = f"a request takes {latency(row.ran.response_us)} instead of {latency(found.bench.no_cache_us)}"
     if why == "unreachable":
-        if asked.hit is not None:
+        if options.hit is not None:
             once, most = percent(found.bench.first_share), percent(row.ran.hit_ratio)
             return (
-                f"A hit ratio of {asked.hit:g} cannot be reached: {most} is the most, with {name} and {how_much}; "
+                f"A hit ratio of {options.hit:g} cannot be reached: {most} is the most, with {name} and {how_much}; "
                 f"{once} of page accesses are the page's first."
             )
         return (
-            f"{asked.ms:g} ms cannot be reached on these devices: the least is {latency(row.ran.response_us)}, with "
+            f"{options.ms:g} ms cannot be reached on these devices: the least is {latency(row.ran.response_us)}, with "
             f"{name} and {how_much}."
         )
     if why == "on average":
@@ -70,19 +67,19 @@ def headline(found: "Recommendation") -> str:
     return f"Run {name} with {how_much}: {hits}, {waits} without a cache, each by itself.{on_average(found)}"
 
 
-def slower(found: "Recommendation") -> bool:
+def slower(found: Recommendation) -> bool:
     """Whether requests take longer with the recommended cache than without one."""
     return found.row.ran.response_us > (1 + NO_GAIN) * found.bench.no_cache_us
 
 
-def needs_none(found: "Recommendation") -> str:
+def needs_none(found: Recommendation) -> str:
     """That the disk alone reaches the time that is asked for."""
-    return f"{found.asked.ms:g} ms needs no cache: the disk alone takes {latency(found.bench.no_cache_us)}."
+    return f"{found.options.ms:g} ms needs no cache: the disk alone takes {latency(found.bench.no_cache_us)}."
 
 
-def on_average(found: "Recommendation") -> str:
+def on_average(found: Recommendation) -> str:
     """Of a size for a hit ratio with confidence, how much less reaches it on average; empty where hardly less does."""
-    hit, row = found.asked.hit, found.row
+    hit, row = found.options.hit, found.row
     if hit is None:
         return ""
     least = next((one for one in found.picked.rows if one.ran.hit_ratio >= hit), row)
@@ -93,32 +90,32 @@ def on_average(found: "Recommendation") -> str:
     return f" {sure} {hit:g} with 90 % confidence; on average {size_text} reaches it ({percent(least.ran.hit_ratio)})."
 
 
-def where_knee(found: "Recommendation") -> str:
+def where_knee(found: Recommendation) -> str:
     """Where the curve's knee is; without a capital and a full stop."""
     if found.knee is None:
         return "the curve has no knee below all pages"
     return f"the knee of the curve is at {human(found.knee.capacity * PAGE_BYTES)}"
 
 
-def aim_in_vain(found: "Recommendation") -> str:
+def aim_in_vain(found: Recommendation) -> str:
     """What becomes of the aim where no cache helps; empty without one."""
-    asked, most, bench = found.asked, found.picked.most, found.bench
-    if asked.hit is not None:
-        if most < asked.hit:
-            return f"A hit ratio of {asked.hit:g} cannot be reached."
-        return f"A hit ratio of {asked.hit:g} can be reached, but is not worth a cache."
-    if asked.ms is None:
+    options, most, bench = found.options, found.picked.most, found.bench
+    if options.hit is not None:
+        if most < options.hit:
+            return f"A hit ratio of {options.hit:g} cannot be reached."
+        return f"A hit ratio of {options.hit:g} can be reached, but is not worth a cache."
+    if options.ms is None:
         return ""
-    if bench.no_cache_us <= 1e3 * asked.ms:
+    if bench.no_cache_us <= 1e3 * options.ms:
         return needs_none(found)
     alone = f"the disk alone takes {latency(bench.no_cache_us)}"
     least = min(row.ran.response_us for row in found.picked.rows)
-    if least > 1e3 * asked.ms:
-        return f"{asked.ms:g} ms cannot be reached on these devices: the least is {latency(least)}, and {alone}."
-    return f"{asked.ms:g} ms can be reached, but not by hits: the least is {latency(least)}, and {alone}."
+    if least > 1e3 * options.ms:
+        return f"{options.ms:g} ms cannot be reached on these devices: the least is {latency(least)}, and {alone}."
+    return f"{options.ms:g} ms can be reached, but not by hits: the least is {latency(least)}, and {alone}."
 
 
-def reasons(found: "Recommendation") -> list[str]:
+def reasons(found: Recommendation) -> list[str]:
     """Why this size and this policy; where no cache helps, what becomes of the aim."""
     if found.picked.why == "needless":
         return []
@@ -127,9 +124,9 @@ def reasons(found: "Recommendation") -> list[str]:
     return [why_size(found), why_policy(found)]
 
 
-def why_size(found: "Recommendation") -> str:
+def why_size(found: Recommendation) -> str:
     """Why this size."""
-    picked, row, asked, bend = found.picked, found.row, found.asked, where_knee(found)
+    picked, row, options, bend = found.picked, found.row, found.options, where_knee(found)
     if picked.why == "whole":
         return "The curve has no knee: every further MiB is worth it in hits, until all pages of the trace are in."
     if picked.why == "knee":
@@ -138,20 +135,20 @@ def why_size(found: "Recommendation") -> str:
             "MiB does."
         )
     if picked.why == "budget":
-        if asked.budget is not None and row.capacity < min(
-            asked.budget.pages(found.bench.pages.n_pages), found.bench.pages.n_pages
+        if options.budget is not None and row.capacity < min(
+            options.budget.pages(found.bench.pages.n_pages), found.bench.pages.n_pages
         ):
-            return f"Of the budget of {asked.budget}, this is enough: the rest brings less than half a point of hits."
+            return f"Of the budget of {options.budget}, this is enough: the rest brings less than half a point of hits."
         return f"It is the whole budget; {bend}."
     if picked.why == "reached":
-        aim = f"a hit ratio of {asked.hit:g} with 90 % confidence" if asked.hit else f"{asked.ms:g} ms"
+        aim = f"a hit ratio of {options.hit:g} with 90 % confidence" if options.hit else f"{options.ms:g} ms"
         return f"It is the least size that reaches {aim}, to within {percent(CLOSE - 1)}; {bend}."
     if picked.why == "on average":
-        return f"No size reaches {asked.hit:g} with 90 % confidence; the hit ratio changes too much over time."
+        return f"No size reaches {options.hit:g} with 90 % confidence; the hit ratio changes too much over time."
     return f"{bend[0].upper()}{bend[1:]}."
 
 
-def why_policy(found: "Recommendation") -> str:
+def why_policy(found: Recommendation) -> str:
     """Why this policy: how it did against LRU on blocks of time that did not choose it."""
     row = found.row
     lead, name = row.lead, name_of(row.chosen)
@@ -172,14 +169,14 @@ def why_policy(found: "Recommendation") -> str:
     return f"LRU, the simplest: {name}, which the first half chose, leads by {least} on the second ({figures})."
 
 
-def how_sure(found: "Recommendation") -> str:
+def how_sure(found: Recommendation) -> str:
     """The confidence, with what speaks against it."""
     own = found.confidence
     doubts = f": {'; '.join(own.reasons)}" if own.reasons else ""
     return f"Confidence: {own.level}{doubts}."
 
 
-def _gains(found: "Recommendation") -> list[str]:
+def _gains(found: Recommendation) -> list[str]:
     """What the recommended cache does for response times, and to its SSD."""
     bench, row, said = found.bench, found.row, []
     if slower(found):
@@ -198,7 +195,7 @@ def _gains(found: "Recommendation") -> list[str]:
     return said
 
 
-def notes(found: "Recommendation") -> list[str]:
+def notes(found: Recommendation) -> list[str]:
     """What an operator has to know besides; sentences."""
     bench, said = found.bench, []
     if (bench.trace.op == OP_WRITE).all():
@@ -207,7 +204,9 @@ def notes(found: "Recommendation") -> list[str]:
         said += [*_gains(found), _modelled(found)]
     days = bench.span_days
     if days is None:
-        said.append(f"{bench.no_span}: SSD writes a day and the SSD's lifetime are unknown.")
+        numbered = are_numbered(bench.trace.meta.extra)
+        why = "The trace has no clock" if numbered else "All requests of the second half bear the same time"
+        said.append(f"{why}: SSD writes a day and the SSD's lifetime are unknown.")
     elif bench.short:
         said.append(f"What is counted lasted {duration(DAY_S * days)}: too short to say what a day writes to the SSD.")
     elif days < 1:
@@ -215,7 +214,7 @@ def notes(found: "Recommendation") -> list[str]:
     return said
 
 
-def _modelled(found: "Recommendation") -> str:
+def _modelled(found: Recommendation) -> str:
     """That milliseconds are a model's, and whether the storage that was recorded is much faster than the model's."""
     device = DEFAULT_IS if found.device == DEFAULT else found.device
     said = f"Milliseconds are a model's, of {device}; --device takes yours."
@@ -228,7 +227,7 @@ def _modelled(found: "Recommendation") -> str:
     return said
 
 
-def model_words(found: "Recommendation") -> list[str]:
+def model_words(found: Recommendation) -> list[str]:
     """What the zoo's models have to say, or why they were not asked; sentences."""
     like = found.likeness
     if found.picked.why == "needless":
@@ -236,7 +235,7 @@ def model_words(found: "Recommendation") -> list[str]:
     if not found.picked.useful:
         return ["A model cannot help either: there is nothing to keep."]
     if like is None:
-        if found.asked.ask_models:
+        if found.options.ask_models:
             return ["No trained models here (make repro makes them), so none was asked."]
         return ["No trained model was asked, as --no-models was given."]
     said = [_looked(like)]
@@ -281,9 +280,9 @@ def elsewhere(like: Likeness) -> str:
     )
 
 
-def assumptions(found: "Recommendation") -> list[str]:
+def assumptions(found: Recommendation) -> list[str]:
     """What the figures rest on; sentences."""
-    bench, contest = found.bench, found.contest
+    bench, ranking = found.bench, found.ranking
     device = f"{DEFAULT}, {DEFAULT_IS}" if found.device == DEFAULT else found.device
     said = [
         f"Pages of 4 KiB, write-back. The first half of the page accesses (to {bench.half:,}) warms the caches and "
@@ -291,32 +290,32 @@ def assumptions(found: "Recommendation") -> list[str]:
         f"Response times are a model's, not measured: service times of {device}, one request at a time, without "
         "queues. A request with all pages in the cache takes the SSD's time; otherwise its missing part costs one disk "
         "I/O. Changed pages are written back in the background.",
-        f"The SSD takes {found.asked.endurance_tb:,.0f} TB of writes in its life. What the drive moves within itself "
+        f"The SSD takes {found.options.endurance_tb:,.0f} TB of writes in its life. What the drive moves within itself "
         "comes on top, and is not counted.",
     ]
     if TIME_SCALE_KEY in bench.trace.meta.extra:
         scale = time_scale(bench.trace)
         said.append(f"A second of the trace stands for {scale:g} seconds, as its metadata say.")
-    if contest.rate < 1:
+    if ranking.rate < 1:
         said.append(
-            f"Policies were compared on {percent(contest.rate)} of the pages, drawn by a hash, in as small a part of "
+            f"Policies were compared on {percent(ranking.rate)} of the pages, drawn by a hash, in as small a part of "
             "each size; the figures in the table are of the whole trace."
         )
     return said
 
 
-def commands(found: "Recommendation") -> list[str]:
+def commands(found: Recommendation) -> list[str]:
     """Commands to run next: the first repeats the recommended row.
 
     A trace that came by a pipe is gone; they name `SAVED`, the file in which it has to be saved first.
     """
-    name = SAVED if found.asked.piped else shlex.quote(found.name)
-    trace = " ".join(filter(None, [name, found.asked.reading]))
+    name = SAVED if found.options.piped else shlex.quote(found.name)
+    trace = " ".join(filter(None, [name, found.options.reading]))
     if not found.picked.useful:
         return [f"cachezoo trace info {trace}"]
     row = found.row
     policy = shlex.quote(row.ran.policy)
-    device = f" --device {shlex.quote(found.asked.device)}" if found.asked.device else ""
+    device = f" --device {shlex.quote(found.options.device)}" if found.options.device else ""
     whole = row.capacity >= found.bench.pages.n_pages
     again = f"--size {'100%' if whole else typed(row.capacity)}"
     lines = [

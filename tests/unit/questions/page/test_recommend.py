@@ -20,17 +20,13 @@ from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator
+from cachezoo.questions.page import sentences
 from cachezoo.questions.page.bundle import simulate_bundle
-from cachezoo.questions.page.recommend import words
-from cachezoo.questions.page.recommend.bench import Bench
-from cachezoo.questions.page.recommend.candidates import CANDIDATES, chosen, name_of
-from cachezoo.questions.page.recommend.confidence import confidence
-from cachezoo.questions.page.recommend.contest import contest
-from cachezoo.questions.page.recommend.device import bundles_folder, models_of
-from cachezoo.questions.page.recommend.ladder import CLOSE, knee, ladder, middle, shown, typed
-from cachezoo.questions.page.recommend.likeness import flash_of
-from cachezoo.questions.page.recommend.page import page_of
-from cachezoo.questions.page.recommend.recommendation import Asked, Recommendation, recommend
+from cachezoo.questions.page.candidates import CANDIDATES, Halves, Ranking, name_of, rank
+from cachezoo.questions.page.likeness import bundles_folder, flash_of
+from cachezoo.questions.page.recommendation import Options, Recommendation, confidence, models_of, recommend
+from cachezoo.questions.page.report import page_of, values_of
+from cachezoo.questions.page.sizes import CLOSE, knee, ladder, middle, shown, typed
 from cachezoo.serving.requests import batch_of
 from cachezoo.show.formats import ordinary
 from cachezoo.sizes import Size
@@ -40,7 +36,7 @@ from cachezoo.traces.table import PAGE_BYTES, Trace, TraceMeta
 from tests.html_page import FETCHED, HtmlPage
 from tests.page_data import seeded_trace
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def trace_of(pages, op=0, step_us: int = 1000, **extra: str) -> Trace:
@@ -77,7 +73,7 @@ def loop(n: int, pages: int):
 
 
 def asked(trace: Trace, **how) -> Recommendation:
-    return recommend("made.csv", trace, BUILT_IN, Asked(**how))
+    return recommend("made.csv", trace, BUILT_IN, Options(**how))
 
 
 def row_at(found: Recommendation, capacity: int):
@@ -112,7 +108,7 @@ def test_popular_pages_have_a_knee_well_below_all_pages():
     assert found.confidence.level == "medium"  # it lasted 50 s only
     assert [*map(ordinary, found.confidence.reasons)] == ["only 50 s are counted: other hours may differ"]
     assert asked(trace_of(zipf(100_000, 8000), time_scale="100")).confidence.level == "high"
-    assert words.headline(found).startswith(f"Run {name_of(found.row.ran.policy)} with ")
+    assert sentences.headline(found).startswith(f"Run {name_of(found.row.ran.policy)} with ")
 
 
 @pytest.mark.parametrize("op", [0, 1])
@@ -120,10 +116,10 @@ def test_a_scan_is_not_worth_a_cache(op):
     found = asked(trace_of(np.arange(30_000), op))
     assert found.picked.why == "useless"
     assert found.bench.first_share == 1.0
-    assert words.headline(found).startswith("A cache will not help")
-    values = found.values()
+    assert sentences.headline(found).startswith("A cache will not help")
+    values = values_of(found)
     assert values["policy"] is values["capacity_bytes"] is None
-    assert "All requests are writes" in " ".join(words.notes(found)) or op == 0
+    assert "All requests are writes" in " ".join(sentences.notes(found)) or op == 0
     assert "will not help" in page_of(found)
     assert "knee of the curve is at" not in page_of(found)
 
@@ -144,13 +140,13 @@ def test_a_useless_cache_is_said_to_be_so_whatever_the_aim(aim, said):
     found, plain = asked(trace_of(pages), **aim), asked(trace_of(pages))
     assert 0 < found.picked.most < 0.02
     assert found.picked.why == "useless"
-    assert words.headline(found) == words.headline(plain)
+    assert sentences.headline(found) == sentences.headline(plain)
     assert found.confidence.level == plain.confidence.level
     assert found.confidence.reasons == plain.confidence.reasons
-    values = found.values()
+    values = values_of(found)
     assert values["policy"] is values["capacity_bytes"] is values["knee_pages"] is found.knee is None
-    assert any("15 s: too short" in ordinary(note) for note in words.notes(found))
-    reasons = words.reasons(found)
+    assert any("15 s: too short" in ordinary(note) for note in sentences.notes(found))
+    reasons = sentences.reasons(found)
     assert reasons == [] if said is None else reasons[0].startswith(said)
     page = HtmlPage(page_of(found)).said
     assert "recommended size is marked" not in page
@@ -165,12 +161,12 @@ def test_all_words_agree_whether_there_is_a_knee(how, bent):
     plain, found = asked(trace), asked(trace, **how)
     assert (found.knee is not None) == (plain.knee is not None) == bent
     assert plain.picked.why == ("knee" if bent else "whole")
-    assert found.values()["knee_pages"] == plain.values()["knee_pages"]
-    size = found.knee and words.human(found.knee.capacity * PAGE_BYTES)
+    assert values_of(found)["knee_pages"] == values_of(plain)["knee_pages"]
+    size = found.knee and sentences.human(found.knee.capacity * PAGE_BYTES)
     page = page_of(found)
     assert (">knee</text>" in page) == bent
-    assert words.where_knee(found) in HtmlPage(page).said
-    told = " ".join(words.reasons(found))
+    assert sentences.where_knee(found) in HtmlPage(page).said
+    told = " ".join(sentences.reasons(found))
     if "no knee" in told:
         assert not bent
     if size and "knee of the curve is at" in told:
@@ -197,10 +193,10 @@ def test_a_target_that_first_accesses_forbid_is_said_to_be_out_of_reach():
     assert found.picked.why == "unreachable"
     assert found.row.ran.hit_ratio == max(row.ran.hit_ratio for row in found.picked.rows)
     assert found.row.ran.hit_ratio == pytest.approx(1 - found.bench.first_share)
-    assert "cannot be reached" in words.headline(found)
-    told = ordinary(words.headline(found))
+    assert "cannot be reached" in sentences.headline(found)
+    told = ordinary(sentences.headline(found))
     assert "75.0 % is the most" in told and "25.0 % of page accesses are the page's first" in told
-    assert "--capacity 100%" in words.commands(found)[0]
+    assert "--size 100%" in sentences.commands(found)[0]
 
 
 def test_a_target_in_milliseconds():
@@ -219,20 +215,20 @@ def test_a_target_in_milliseconds():
 def test_a_cache_that_makes_requests_slower_is_said_to_do_so_first():
     found = asked(trace_of(loop(60_000, 1000)))  # the disk reads in order faster than the SSD reads pages
     assert found.row.ran.response_us > 1.02 * found.bench.no_cache_us
-    assert words.headline(found).startswith("By the model a cache makes requests slower: ")
-    assert "hardly change" not in " ".join(words.notes(found))
-    assert "every further MiB is worth it in hits" in words.why_size(found)
+    assert sentences.headline(found).startswith("By the model a cache makes requests slower: ")
+    assert "hardly change" not in " ".join(sentences.notes(found))
+    assert "every further MiB is worth it in hits" in sentences.why_size(found)
 
 
 def test_a_time_that_the_disk_alone_reaches_needs_no_cache():
     trace = trace_of(zipf(60_000, 4000))
     found = asked(trace, ms=1000.0)
     assert found.picked.why == "needless"
-    assert words.headline(found).startswith("1000 ms needs no cache: the disk alone takes ")
-    values = found.values()
+    assert sentences.headline(found).startswith("1000 ms needs no cache: the disk alone takes ")
+    values = values_of(found)
     assert values["policy"] is values["capacity_pages"] is None
-    assert values["knee_pages"] == asked(trace).values()["knee_pages"]
-    told = " ".join([*words.reasons(found), *words.notes(found), *words.model_words(found), page_of(found)])
+    assert values["knee_pages"] == values_of(asked(trace))["knee_pages"]
+    told = " ".join([*sentences.reasons(found), *sentences.notes(found), *sentences.model_words(found), page_of(found)])
     assert "nothing to keep" not in told and "that come once" not in told and "no size is worth it" not in told
 
 
@@ -242,14 +238,14 @@ def test_a_size_for_confidence_names_the_smaller_one_that_reaches_the_aim_on_ave
     assert found.picked.why == "reached"
     row, least = found.row, next(row for row in found.picked.rows if row.ran.hit_ratio >= 0.75)
     assert 2 * least.capacity <= row.capacity
-    size = words.human(least.capacity * PAGE_BYTES)
-    assert f"That is for 0.75 with 90 % confidence; on average {size} reaches it (" in words.headline(found)
+    size = sentences.human(least.capacity * PAGE_BYTES)
+    assert f"That is for 0.75 with 90 % confidence; on average {size} reaches it (" in sentences.headline(found)
     fresh = np.where(np.arange(60_000) % 5 == 0, np.arange(60_000) + 10_000, zipf(60_000, 600))
     nearest = asked(trace_of(np.where(np.arange(60_000) // 7500 % 2 == 0, 0, fresh)), hit=0.87)
     assert nearest.picked.why == "on average"
-    assert " It comes nearest to 0.87 with 90 % confidence; on average " in words.headline(nearest)
+    assert " It comes nearest to 0.87 with 90 % confidence; on average " in sentences.headline(nearest)
     near = asked(trace_of(zipf(60_000, 4000)), hit=0.5)
-    assert "on average" not in words.headline(near)
+    assert "on average" not in sentences.headline(near)
 
 
 def test_a_budget_is_not_exceeded_and_not_spent_in_vain():
@@ -262,7 +258,7 @@ def test_a_budget_is_not_exceeded_and_not_spent_in_vain():
     few = np.where(np.arange(60_000) % 2 == 0, zipf(60_000, 100), np.arange(60_000) + 1000)
     spare = asked(trace_of(few), budget=Size.parse("64MiB"))
     assert spare.row.capacity < 1000
-    assert "this is enough" in words.why_size(spare)
+    assert "this is enough" in sentences.why_size(spare)
 
 
 @given(st.integers(0, 10_000), st.lists(st.floats(0.01, 1.0), min_size=2, max_size=4))
@@ -285,7 +281,7 @@ def test_tiny_traces_are_answered_with_low_confidence(n, same):
     found = asked(trace_of(np.zeros(n) if same else np.arange(n)))
     assert found.confidence.level == "low"
     assert found.row.ran.policy == "lru" or found.bench.blocks
-    json.dumps(found.values(), allow_nan=False)
+    json.dumps(values_of(found), allow_nan=False)
     HtmlPage(page_of(found))
 
 
@@ -304,9 +300,9 @@ def test_without_a_clock_writes_a_day_are_unknown():
         found = asked(trace)
         assert found.bench.span_days is None
         assert found.row.ssd_bytes_a_day is found.row.years is None
-        assert found.bench.no_span in " ".join(words.notes(found))
+        assert "SSD writes a day and the SSD's lifetime are unknown" in " ".join(sentences.notes(found))
         assert any("how long the trace lasted is unknown" in doubt for doubt in found.confidence.reasons)
-        json.dumps(found.values(), allow_nan=False)
+        json.dumps(values_of(found), allow_nan=False)
         HtmlPage(page_of(found))
 
 
@@ -315,7 +311,7 @@ def test_writes_a_day_heed_what_a_second_stands_for():
     plain, fast = asked(trace_of(pages, time_scale="1000")), asked(trace_of(pages, time_scale="100000"))
     assert fast.row.ssd_bytes_a_day == pytest.approx(plain.row.ssd_bytes_a_day / 100)
     seconds = 10_000 * 1e-3 * 1000
-    expected = plain.row.ran.ssd_pages * PAGE_BYTES / seconds * 86_400
+    expected = plain.row.ran.ssd_writes * PAGE_BYTES / seconds * 86_400
     assert plain.row.ssd_bytes_a_day == pytest.approx(expected, rel=1e-3)
     assert plain.row.years == pytest.approx(1200e12 / plain.row.ssd_bytes_a_day / 365.25)
     with pytest.raises(TraceError, match="time_scale"):
@@ -327,8 +323,8 @@ def test_a_short_life_shows_what_an_admission_costs():
     assert found.row.years < 3
     assert found.admitted is not None
     assert found.admitted.ran.policy == f"rejectx+{found.row.ran.policy}"
-    assert found.admitted.ran.ssd_pages < found.row.ran.ssd_pages
-    said = " ".join(words.notes(found))
+    assert found.admitted.ran.ssd_writes < found.row.ran.ssd_writes
+    said = " ".join(sentences.notes(found))
     assert found.admitted.ran.policy in said
     assert "points of hit ratio" in said
     assert asked(trace_of(zipf(40_000, 8000), time_scale="200"), endurance_tb=1e6).admitted is None
@@ -351,9 +347,9 @@ def test_less_than_an_hour_says_nothing_of_a_day(scale, said):
     for row in found.picked.rows:
         assert (row.ssd_bytes_a_day is None) == short
         assert row.years is None or not short
-        assert row.ssd_per_access == row.ran.ssd_pages / found.bench.counted
+        assert row.ssd_per_access == row.ran.ssd_writes / found.bench.counted
     assert (found.admitted is None) == short
-    told = ordinary(" ".join(words.notes(found)))
+    told = ordinary(" ".join(sentences.notes(found)))
     assert said in told if said else "a day" not in told
     assert any("other hours may differ" in doubt for doubt in found.confidence.reasons) == short
     page = HtmlPage(page_of(found)).said
@@ -365,7 +361,7 @@ def test_nearly_all_is_not_called_all():
     often = np.where(np.arange(40_000) % 300 == 299, np.arange(40_000), zipf(40_000, 50))
     found = asked(trace_of(often))
     assert 0.995 < found.row.ran.hit_ratio < 1.0
-    assert ": 99." in words.headline(found)
+    assert ": 99." in sentences.headline(found)
 
 
 def test_figures_are_those_that_simulate_gives_from_the_middle_on():
@@ -374,7 +370,7 @@ def test_figures_are_those_that_simulate_gives_from_the_middle_on():
     pages = expand_pages(trace)
     for row in found.picked.rows:
         own = Simulator(trace, pages).run(row.ran.policy, row.capacity, found.bench.half)
-        assert (row.ran.hit_ratio, row.ran.ssd_pages) == (own.hit_ratio, own.ssd_writes)
+        assert (row.ran.hit_ratio, row.ran.ssd_writes) == (own.hit_ratio, own.ssd_writes)
         assert row.ran.response_us == own.mean_response_us(found.bench.times)
         lru = Simulator(trace, pages).run("lru", row.capacity, found.bench.half)
         assert row.lru == pytest.approx(lru.hit_ratio)
@@ -402,7 +398,7 @@ def test_lru_stays_where_no_lead_is_clear():
     assert places  # by chance another has a hit more on the first half
     for place in places:
         picked = dataclasses.replace(found.picked, place=place, why="knee")
-        told = ordinary(words.why_policy(dataclasses.replace(found, picked=picked)))
+        told = ordinary(sentences.why_policy(dataclasses.replace(found, picked=picked)))
         assert "leads by under 0.5 points on the second" in told
 
 
@@ -413,42 +409,42 @@ def test_a_lead_that_chance_may_explain_is_said_to_be_one_and_lowers_confidence(
     swinging = row.lead.value * (1 + 3 * np.cos(np.pi * (np.arange(20) + 0.5) / 20))
     unsure = dataclasses.replace(row, lead=ahead(swinging, np.zeros(20), row.lead.value))
     assert unsure.verdict == Verdict.EVEN
-    doubts = [confidence(found.bench, one, found.contest).reasons for one in (row, unsure)]
+    doubts = [confidence(found.bench, one, found.ranking).reasons for one in (row, unsure)]
     assert set(doubts[1]) - set(doubts[0]) == {"chance may explain the lead over LRU"}
     place = found.picked.rows.index(row)
     rows = (*found.picked.rows[:place], unsure, *found.picked.rows[place + 1 :])
     picked = dataclasses.replace(found.picked, rows=rows, place=place, why="knee")
-    assert words.why_policy(dataclasses.replace(found, picked=picked)).endswith("which chance may explain.")
+    assert sentences.why_policy(dataclasses.replace(found, picked=picked)).endswith("which chance may explain.")
 
 
 def test_a_sample_of_the_pages_ranks_as_the_whole_does():
-    bench = Bench(trace_of(zipf(200_000, 20_000)), expand_pages(trace_of(zipf(200_000, 20_000))), BUILT_IN)
+    bench = Halves(trace_of(zipf(200_000, 20_000)), expand_pages(trace_of(zipf(200_000, 20_000))), BUILT_IN)
     sizes = [1250, 2500, 5000, 10_000]
-    whole, part = contest(bench, sizes), contest(bench, sizes, most=50_000)
+    whole, part = rank(bench, sizes), rank(bench, sizes, most=50_000)
     assert whole.rate == 1.0
     assert part.rate == pytest.approx(0.25, abs=0.02)
-    assert np.abs(whole.judged - part.judged).max() < 0.03
-    assert np.abs(whole.choosing - part.choosing).max() < 0.03
+    assert np.abs(whole.second - part.second).max() < 0.03
+    assert np.abs(whole.first - part.first).max() < 0.03
     assert np.abs(whole.optimum - part.optimum).max() < 0.03
-    few = Bench(trace_of(loop(9000, 30)), expand_pages(trace_of(loop(9000, 30))), BUILT_IN)
-    assert contest(few, [15, 30], most=100).rate == 1.0
+    few = Halves(trace_of(loop(9000, 30)), expand_pages(trace_of(loop(9000, 30))), BUILT_IN)
+    assert rank(few, [15, 30], most=100).rate == 1.0
 
 
-def test_the_contest_counts_what_the_policies_do():
+def test_the_ranking_counts_what_the_policies_do():
     trace = seeded_trace(3000, 400, 8)
-    bench = Bench(trace, expand_pages(trace), BUILT_IN)
-    found = contest(bench, [50, 200])
+    bench = Halves(trace, expand_pages(trace), BUILT_IN)
+    found = rank(bench, [50, 200])
     for p, policy_id in enumerate(found.policies):
         for s, capacity in enumerate(found.capacities):
             run = Simulator(trace, bench.pages).run(policy_id, capacity, bench.half)
-            assert found.judged[p, s] == pytest.approx(run.hit_ratio)
+            assert found.second[p, s] == pytest.approx(run.hit_ratio)
             assert found.blocks[p, s].mean() == pytest.approx(run.hit_ratio, abs=0.01)
-    assert found.times_best(found.policies[int(found.judged[:, 0].argmax())], 0) > 0
+    assert found.times_best(found.policies[int(found.second[:, 0].argmax())], 0) > 0
 
 
 def test_the_same_inputs_give_the_same_bytes():
     made = [asked(seeded_trace(4000, 500, 2)) for _ in range(2)]
-    assert json.dumps(made[0].values()) == json.dumps(made[1].values())
+    assert json.dumps(values_of(made[0])) == json.dumps(values_of(made[1]))
     assert page_of(made[0]) == page_of(made[1])
 
 
@@ -465,13 +461,13 @@ def test_the_page_is_whole_and_asks_for_nothing():
     for row in found.picked.rows:
         shown_values = page.shown("Counted after", shown(row.capacity, found.bench.pages.n_pages))
         assert row.ran.hit_ratio in [value for value, _ in shown_values]
-    assert words.commands(found)[0] in page.said
+    assert sentences.commands(found)[0] in page.said
 
 
 def test_a_trace_with_a_hostile_name_is_escaped_and_quoted():
-    found = recommend("a <b>&'x.csv", seeded_trace(500, 60, 1), BUILT_IN, Asked())
+    found = recommend("a <b>&'x.csv", seeded_trace(500, 60, 1), BUILT_IN, Options())
     assert "<b>" not in page_of(found)
-    assert words.commands(found)[0].startswith("cachezoo simulate 'a <b>&'\"'\"'x.csv' ")
+    assert sentences.commands(found)[0].startswith("cachezoo simulate 'a <b>&'\"'\"'x.csv' ")
 
 
 @pytest.mark.parametrize(
@@ -483,7 +479,7 @@ def test_a_trace_with_a_hostile_name_is_escaped_and_quoted():
 )  # fmt: skip
 def test_an_aim_that_cannot_be_is_refused(how):
     with pytest.raises(ConfigError):
-        Asked(**how)
+        Options(**how)
 
 
 def test_the_knee():
@@ -527,8 +523,9 @@ def test_every_size_can_be_typed(pages):
 
 def test_the_choice_looks_at_neighbouring_sizes():
     lru, other = [0.1, 0.2, 0.3, 0.4], [0.1, 0.1, 0.5, 0.4]
-    assert chosen(np.array([lru, other])) == [0, 1, 1, 1]
-    assert chosen(np.array([[np.nan, 0.1], [np.nan, 0.5]])) == [0, 0]
+    for first, chosen in (([lru, other], "lxxx"), ([[np.nan, 0.1], [np.nan, 0.5]], "ll")):
+        ranks = Ranking(("l", "x"), tuple(range(len(chosen))), np.array(first), *[np.zeros(0)] * 3, 1.0)
+        assert ranks.chosen == list(chosen)
 
 
 def test_the_device_built_in_is_the_profile():
@@ -547,24 +544,24 @@ def test_outside_a_project_profiles_are_those_of_the_project_that_runs(tmp_path,
 
 def test_a_model_cannot_be_tried_where_there_is_none(tmp_path):
     with pytest.raises(BundleError, match="make repro"):
-        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), tmp_path, try_model=True)
+        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Options(), tmp_path, try_model=True)
     with pytest.raises(BundleError, match="make repro"):
-        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), None, try_model=True)
+        recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Options(), None, try_model=True)
 
 
 def test_it_is_said_why_no_model_was_asked():
     trace = seeded_trace(300, 40, 1)
     for ask, said in ((True, "No trained models here (make repro makes them)"), (False, "as --no-models was given")):
         found = asked(trace, ask_models=ask)
-        assert said in " ".join(words.model_words(found))
+        assert said in " ".join(sentences.model_words(found))
         assert said in HtmlPage(page_of(found)).said
-        assert found.values()["models_asked"] is False
+        assert values_of(found)["models_asked"] is False
 
 
 def test_an_empty_zoo_says_that_it_knows_nothing(tmp_path):
-    found = recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Asked(), tmp_path)
+    found = recommend("x", seeded_trace(300, 40, 1), BUILT_IN, Options(), tmp_path)
     assert found.likeness.shares == {}
-    assert "there is no workload classifier" in words.model_words(found)[0]
+    assert "there is no workload classifier" in sentences.model_words(found)[0]
 
 
 def test_every_candidate_runs():
@@ -577,7 +574,7 @@ def test_every_candidate_runs():
 
 def test_a_captured_trace():
     """Figures of a captured trace: what a change of the rules moves, it must be seen to move."""
-    found = recommend("mail", read_any(ROOT / "data/raw/captured/mail_train.parquet"), BUILT_IN, Asked()).values()
+    found = values_of(recommend("mail", read_any(ROOT / "data/raw/captured/mail_train.parquet"), BUILT_IN, Options()))
     golden = json.loads((Path(__file__).parent / "mail_train.json").read_text(encoding="utf-8"))
     assert rounded(json.loads(json.dumps(found))) == golden
 
@@ -588,7 +585,7 @@ STORED = ROOT / "tests/golden/protocol2"
 def test_a_zoo_says_what_the_trace_is_like_and_its_page_cache_can_be_tried():
     trace = trace_of(zipf(12_000, 3000))
     size = Size.parse("500p")
-    found = recommend("x", trace, BUILT_IN, Asked(budget=size), STORED, try_model=True)
+    found = recommend("x", trace, BUILT_IN, Options(budget=size), STORED, try_model=True)
     like = found.likeness
     assert like.stretches == min(100, 12_000 // like.stretch) > 0
     assert sum(like.shares.values()) == pytest.approx(1.0)
@@ -597,16 +594,16 @@ def test_a_zoo_says_what_the_trace_is_like_and_its_page_cache_can_be_tried():
     own = simulate_bundle(STORED / "reuse.follow", trace, found.bench.pages, found.row.capacity, found.bench.half)
     assert found.tried.ran.hit_ratio == own.hit_ratio
     assert found.tried.lru == found.row.lru
-    assert "Tried here" in " ".join(words.model_words(found))
-    assert not any("--try" in line for line in words.commands(found))
+    assert "Tried here" in " ".join(sentences.model_words(found))
+    assert not any("--try" in line for line in sentences.commands(found))
     assert "tried" in HtmlPage(page_of(found)).said
-    untried = recommend("x", trace, BUILT_IN, Asked(budget=size), STORED)
+    untried = recommend("x", trace, BUILT_IN, Options(budget=size), STORED)
     assert untried.tried is None
     assert untried.likeness.category is None
-    assert "hardly worth a try" in " ".join(words.model_words(untried))
+    assert "hardly worth a try" in " ".join(sentences.model_words(untried))
     alike = dataclasses.replace(untried, likeness=dataclasses.replace(untried.likeness, shares={"web": 1.0}))
-    assert "Here it has not been measured" in " ".join(words.model_words(alike))
-    assert words.commands(untried)[-1] == "cachezoo recommend x --try"
+    assert "Here it has not been measured" in " ".join(sentences.model_words(alike))
+    assert sentences.commands(untried)[-1] == "cachezoo recommend x --try"
 
 
 def test_a_likely_workload_brings_its_admission_model(monkeypatch):
@@ -624,7 +621,7 @@ def test_a_likely_workload_brings_its_admission_model(monkeypatch):
         else:
             stated[entry["name"]] = np.bincount(column.astype(int) + 1).tolist()
     bundle.manifest["measured"]["inputs"] = stated
-    monkeypatch.setattr("cachezoo.questions.page.recommend.likeness.load", lambda _: bundle)
+    monkeypatch.setattr("cachezoo.questions.page.likeness.load", lambda _: bundle)
     flash = flash_of(paths, "database", batch)
     assert (flash.id, flash.drifted, flash.inputs) == ("admission.database.lgbm", 0, len(stated))
     stated["size"] = [1e9 + k for k in range(11)]
@@ -638,14 +635,14 @@ def test_a_damaged_bundle_is_refused(tmp_path):
     shutil.copytree(STORED / "workload.lstm8", tmp_path / "workload.lstm8")
     (tmp_path / "workload.lstm8/manifest.json").write_text("{}", encoding="utf-8")
     with pytest.raises(BundleError, match=r"workload\.lstm8"):
-        recommend("x", trace_of(zipf(2000, 200)), BUILT_IN, Asked(), tmp_path)
+        recommend("x", trace_of(zipf(2000, 200)), BUILT_IN, Options(), tmp_path)
 
 
 @pytest.mark.parametrize(("latency_us", "said"), [(None, False), (-1, False), (52, True), (4000, False)])
 def test_milliseconds_are_said_to_be_a_models_and_storage_that_is_faster_is_named(latency_us, said):
     trace = trace_of(zipf(4000, 400))
     known = None if latency_us is None else np.full(len(trace), latency_us, np.int64)
-    found = recommend("x", dataclasses.replace(trace, latency_us=known), BUILT_IN, Asked())
-    told = " ".join(words.notes(found))
+    found = recommend("x", dataclasses.replace(trace, latency_us=known), BUILT_IN, Options())
+    told = " ".join(sentences.notes(found))
     assert "Milliseconds are a model's, of a Seagate Exos X20" in told
     assert ("half of the requests took at most 52 µs" in told) == said

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from cachezoo import paths
 from cachezoo.bundles.drift import drift
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
-from cachezoo.errors import BundleError
-from cachezoo.questions.page.bundle import simulate_bundle
-from cachezoo.questions.page.recommend.rows import Row, Rows
+from cachezoo.devices.profile import PROJECT
+from cachezoo.errors import BundleError, ConfigError
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.table import OP_READ, Trace
 
@@ -176,7 +176,14 @@ def page_cache(folder: Path | None) -> Path:
     return caches[0]
 
 
-def tried_row(bundle: Path, maker: Rows, row: Row) -> Row:
-    """The zoo's page cache at the recommended size, on the same accesses."""
-    bench = maker.bench
-    return maker.beside(simulate_bundle(bundle, bench.trace, bench.pages, row.capacity, bench.half), row)
+def bundles_folder(given: Path | None) -> Path | None:
+    """Where the zoo's bundles lie: as given, here, or in the project that this package runs from; None without any.
+
+    Raises:
+        ConfigError: the folder that was given is not there.
+    """
+    if given is not None:
+        if not given.is_dir():
+            raise ConfigError(f"{given}: no such folder; give the folder of the bundles, such as {paths.BUNDLES}")
+        return given
+    return next((folder for folder in (paths.BUNDLES, PROJECT / paths.BUNDLES) if folder.is_dir()), None)

@@ -8,8 +8,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from cachezoo.cli import app
-from cachezoo.questions.results import narrow, printed, read_results
-from cachezoo.questions.summary import lines, summary_table
+from cachezoo.questions.result_tables import narrow, printed, summary_table
+from cachezoo.questions.results import lines, read_results
 from cachezoo.show.formats import ordinary
 from cachezoo.show.table import Cell, Column, Table
 from tests.metrics_data import flash_metrics, flash_trace, page_metrics, page_model, page_trace, row, write
