@@ -24,9 +24,7 @@ MOST_BYTES = 1 << 40  # of a drive that is simulated: each of its pages takes me
 class WearOptions:
     """Which placements run on which drives."""
 
-    by: tuple[
-        str, ...
-    ]  # of `PLACEMENTS`, `fios:LETTERS`, or `BUNDLE`; legacy first, the others' rival
+    by: tuple[str, ...]  # of `PLACEMENTS`, `fios:LETTERS`, or `BUNDLE`; legacy first, the others' rival
     streams: tuple[int, ...]  # rising; those above 1 are tried by each placement that knows how many there are
     over_provisioning: tuple[float, ...]  # shares of flash without an address, rising
     drive: Drive  # the rest of it

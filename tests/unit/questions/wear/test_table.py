@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.questions.wear.placing import Placing
+from cachezoo.questions.wear.table import Placing
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_READ, Trace
@@ -110,7 +110,7 @@ def test_a_forest_sees_addresses_of_the_drive_that_it_serves_also_where_a_volume
     ]
     cycles = [*base[:2], volumes_joined(grown(on_volume(CYCLES[2], "a"), 4000), on_volume(skewed(5, 12_000), "b"))]
     writes = drive_writes(cycles)
-    placing = Placing(Bench(writes), cycles, 0)
+    placing = Placing(Bench(writes, DRIVE), cycles, 0)
     placing.of("lifetime", 8)
     train = np.unique(writes.address[writes.pages[writes.cycle(0)]])
     assert placing.forest is not None
