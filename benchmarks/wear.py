@@ -28,8 +28,7 @@ from cachezoo.questions.flash.model import decide, open_bundles
 from cachezoo.questions.flash.options import FlashOptions, WriteRate, flash_problem_of, geometry_by_reads
 from cachezoo.questions.wear.cache import CacheWrites, cache_tables, flash_cache_writes, page_cache_writes
 from cachezoo.questions.wear.options import WearOptions, cycles_of
-from cachezoo.questions.wear.placing import Placing
-from cachezoo.questions.wear.table import writes_of
+from cachezoo.questions.wear.table import Placing, writes_of
 from cachezoo.settings.wear import Drive
 from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.pages import expand_pages

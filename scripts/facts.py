@@ -30,7 +30,7 @@ from cachezoo.questions import results as found
 from cachezoo.questions.result_tables import beside_table, flash_table, printed, summary_table
 from cachezoo.questions.share import table as share
 from cachezoo.questions.tiers import table as tiers
-from cachezoo.questions.wear import results as streams
+from cachezoo.questions.wear import report as streams
 from cachezoo.report.gather import Category
 from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cachezoo.errors import DeviceError, TraceError
 from cachezoo.jobs import run_all
-from cachezoo.labels.streams import StreamLabels
+from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import Corpus, Roles
@@ -34,10 +34,8 @@ from cachezoo.zoo.streams.cluster import COMBINATIONS
 from cachezoo.zoo.streams.fit import why_not
 from cachezoo.zoo.streams.judge import least
 from cachezoo.zoo.streams.judge import run_all as run_candidates
-from cachezoo.zoo.streams.labelling import labels_of
-from cachezoo.zoo.streams.learn import COHERENT, HEAT, NEAR, PAIR, PARTS, learn, named
+from cachezoo.zoo.streams.learn import COHERENT, HEAT, NEAR, PAIR, PARTS, Variant, learn, named
 from cachezoo.zoo.streams.settings import Fit, Judge, Model
-from cachezoo.zoo.streams.variants import Known
 from lab.fios.document import DriveCase, DriveRow, FiosFigure, figure_of
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ class Cycle(NamedTuple):
 class Tried:
     """A dictionary that was tried: its name, K, itself as a placement, and its WAF on validation."""
 
-    known: Known
+    known: Variant
     asked: int
     placement: Placement
     waf: float

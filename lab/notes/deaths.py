@@ -16,6 +16,7 @@ import numpy as np
 
 from cachezoo.config.load import load_params
 from cachezoo.errors import CachezooError
+from cachezoo.labels.streams import labels_of
 from cachezoo.models.trained import TrainedModel
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import read_any
@@ -24,7 +25,6 @@ from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams import evaluate, fit, judge
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.deaths import fit_lifetimes
-from cachezoo.zoo.streams.labelling import labels_of
 from cachezoo.zoo.streams.learn import learn
 
 COLUMNS = ("legacy", "equal", "sepbit", "fios", "chosen", "online", "forest", "least", "most", "oracle")

@@ -22,11 +22,9 @@ from cachezoo.seeds import derive_seed
 from cachezoo.wear.names import LEGACY
 from cachezoo.wear.placements import Placement, rule
 from cachezoo.zoo.streams.bench import Bench
-from cachezoo.zoo.streams.compact import Evidence, compact, most_ranges
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
 from cachezoo.zoo.streams.fit import CONTEXT, read_cycle
-from cachezoo.zoo.streams.learn import all_names, learn
-from cachezoo.zoo.streams.variants import Known
+from cachezoo.zoo.streams.learn import Evidence, Variant, all_names, compact, learn, most_ranges
 
 NO_LIMIT = 1e12
 HEADER = (
@@ -54,7 +52,7 @@ def waf_of(bench: Bench, candidate: Placement) -> float:
         return math.nan
 
 
-def pairs(labels: StreamLabels, exact: list[Known], bench: Bench, budget: float) -> list[Pair]:
+def pairs(labels: StreamLabels, exact: list[Variant], bench: Bench, budget: float) -> list[Pair]:
     """All dictionaries; of one that fits as it is, both sides are the same."""
     chunks = int(labels.chunk[-1]) + 1
     evidence = Evidence(labels.chunk, labels.columns["pages"], labels.columns["life_mean"])
@@ -67,7 +65,7 @@ def pairs(labels: StreamLabels, exact: list[Known], bench: Bench, budget: float)
         small = compact(one.dictionary, evidence, most_ranges(chunks, budget))
         changed = small.look_up(labels.chunk) != one.dictionary.look_up(labels.chunk)
         moved = float(evidence.pages[changed].sum() / evidence.pages.sum())
-        wafs = [waf_of(bench, bench.learned(Known(one.name, sid))) for sid in (one.dictionary, small)]
+        wafs = [waf_of(bench, bench.learned(Variant(one.name, sid))) for sid in (one.dictionary, small)]
         found.append(Pair(one.name, megabytes(one.dictionary), megabytes(small), wafs[0], wafs[1], moved))
     return found
 

@@ -87,7 +87,7 @@ def wear(
     with progress(f"wear of {names[-1]}", count_rows(options)) as advance:
         found = wear_table(writes, own, options, advance, learned)
     if "plot" in files:
-        from cachezoo.questions.wear.plot import draw_wear
+        from cachezoo.questions.wear.table import draw_wear
 
         draw_wear(found, names[-1], files["plot"])
     answer = {"trace": names, **values(found)}

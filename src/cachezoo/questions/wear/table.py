@@ -1,42 +1,187 @@
-"""Write amplification of placements on a drive that replays a trace's cycles."""
+"""Write amplification of placements on a drive that replays a trace's cycles: rows, and their plot.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+Placements that learn do so on the cycle before, others are tuned there.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cachezoo.arrays import U8
 from cachezoo.console import Advance
 from cachezoo.contest.blocks import BLOCKS
 from cachezoo.contest.lead import Interval
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.errors import DeviceError, TraceError
+from cachezoo.io import atomic_file
+from cachezoo.kernels.ftl import SEPBIT_STREAMS
+from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.questions.wear.options import WearOptions
-from cachezoo.questions.wear.placing import Placing, counts_of
+from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
 from cachezoo.sizes import human
+from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
-from cachezoo.wear.names import LEGACY, SEPBIT
-from cachezoo.wear.placements import Placement
+from cachezoo.wear.names import AUTOSTREAM, BUNDLE, FIOS, LEGACY, LIFETIME, ORACLE, SEPBIT, Kind
+from cachezoo.wear.placements import Grids, Parameters, Placement, combinations, rule
 from cachezoo.wear.run import Wear, drive_for
-from cachezoo.wear.writes import DriveWrites, drive_writes
-from cachezoo.zoo.streams.bench import Bench
+from cachezoo.wear.writes import DriveWrites, drive_writes, volume_starts
+from cachezoo.zoo.streams.bench import Bench, classes_and_parts
+from cachezoo.zoo.streams.cluster import bits_of, cluster_bits, dictionary_of
+from cachezoo.zoo.streams.deaths import Lifetimes, fit_lifetimes
 from cachezoo.zoo.streams.dictionary import Dictionary
+from cachezoo.zoo.streams.settings import Classes, Lifetime
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEAST_CYCLES = 2  # one to learn on, one to count
-MAIN_SHARE = 0.11  # the over-provisioning that parameters are chosen at, and that is spoken of: the nearest to it
+MAIN_SHARE = 0.11  # parameters are chosen at the over-provisioning that is nearest to this, and the answer is of it
+WINDOW = "100th"
+# What is tried of each placement that has parameters.
+GRIDS: Grids = {
+    AUTOSTREAM: {"decay": (0.5, 2.0, 8.0, 32.0), "chunk_bytes": (1 << 15, 1 << 17, 1 << 20)},
+    SEPBIT: {"collected": (4, 16, 64)},
+    ORACLE: {"rule": ("both",), "share": (0.0625, 0.125, 0.25, 0.5, 1.0)},
+}
+BAR = 0.72
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+ROOM = 1.3  # of the longest bar, so that its value stands inside the panel
+COLUMNS = ("WAF, with 90 % interval", "erases of blocks in the cycle", "drive writes until worn out")
+
+
+@dataclass
+class Placing:
+    """Placements on one drive's writes."""
+
+    bench: Bench  # the drive that placements are tuned on
+    cycles: Sequence[Trace]  # what the writes are of; empty for those of a cache, so that nothing is learned
+    seed: int  # of K-means
+    bundle: Dictionary | None = None
+    labels: dict[int, StreamLabels] = field(default_factory=dict)  # of the cycles that were learned from
+    forest: Lifetimes | None = None  # learned on the first cycles, once it is needed
+
+    def of(self, name: str, streams: int) -> Placement:
+        """A placement for so many streams, with the parameters that suit the cycle before the last.
+
+        Where that cycle writes too little to tune on, the first of its parameters are taken, and the note says so.
+
+        Raises:
+            DeviceError: the drive has no room for the streams.
+        """
+        kind, _, letters = name.partition(":")
+        if kind == FIOS:
+            return self._fios(name, streams, letters)
+        if name == LIFETIME:
+            return self._lifetime(streams)
+        writes = self.bench.writes
+        if name == BUNDLE:
+            assert self.bundle is not None, "placed by one alone"
+            found = np.zeros(len(writes), np.uint8)
+            since = int(writes.starts[1])
+            found[since:] = self.bundle.look_up(writes.first_chunks[since:])
+            return _fixed(name, "ours", found, {}, self.bundle.count)
+        tried = (rule(name, own, streams) for own in combinations(GRIDS.get(name, {})))
+        count = 1 if name == LEGACY else SEPBIT_STREAMS if name == SEPBIT else streams
+        return self._tuned(
+            replace(one, streams=count)
+            if one.place is None
+            else _fixed(name, one.kind, one.place(writes), one.parameters, count)
+            for one in tried
+        )
+
+    def _tuned(self, tried: Iterable[Placement]) -> Placement:
+        """The best on the cycle before the last; a single one is not run."""
+        first, *others = tried
+        if not others:
+            return first
+        writes = self.bench.writes
+        number = writes.cycles - 2
+        part = writes.cycle(number)
+        if part.stop - part.start < BLOCKS:
+            note = (
+                f"{first.policy}: cycle {number + 1} of {writes.cycles} writes {part.stop - part.start} pages, too "
+                f"few to tune on: it takes {_words(first.parameters)}"
+            )
+            return replace(first, note=note)
+        return min([first, *others], key=lambda placement: self.bench.run(placement, number).waf)
+
+    def _lifetime(self, streams: int) -> Placement:
+        """The forest of lifetimes, learned on all cycles but the last two; of two cycles on the first."""
+        train, writes = self.cycles[:-2] or self.cycles[:-1], self.bench.writes
+        since = int(writes.starts[len(train)])
+        if self.forest is None and since > 0:  # of cycles that only read there is nothing to learn
+            self.forest = fit_lifetimes(
+                train, Lifetime(seeds=1), self.seed, "wear", writes.page_bytes, volume_starts(self.cycles)
+            )
+        if self.forest is None:
+            note = "lifetime: the cycles that it learns on write too little, so that all goes to stream 0"
+            return _fixed(LIFETIME, "forest", np.zeros(len(writes), np.uint8), {}, streams, note)
+        forest = self.forest
+        # Of two cycles the first one teaches, and all there goes to stream 0 whatever is tried: the first is taken.
+        alone = "lifetime: two cycles leave none to choose its classes and parts on: it takes "
+        return self._tuned(
+            _fixed(
+                LIFETIME, "forest", forest.streams_of(0, writes, since, **own), own, streams,
+                alone + _words(own) if len(self.cycles) == len(train) + 1 else "",
+            )
+            for own in classes_and_parts(Classes(), streams)
+        )  # fmt: skip
+
+    def _fios(self, name: str, streams: int, letters: str) -> Placement:
+        """FIOS by some features, or by those that it chooses: a cycle teaches the next."""
+        writes = self.bench.writes
+        found, features, note = np.zeros(len(writes), np.uint8), letters, ""
+        starts, first = volume_starts(self.cycles), writes.first_chunks
+        seed = derive_seed(self.seed, "wear", FIOS)
+        for number in range(len(self.cycles) - 1):
+            labels = self._labels(number)
+            features = letters or labels.figures.features
+            if not len(labels):
+                note = f"cycle {number + 1} writes nothing to learn from, so that all of cycle {number + 2}"
+                note += " goes to stream 0"
+            elif not features:
+                note = f"FIOS's rule chooses no feature by cycle {number + 1}, so that all goes to stream 0; "
+                note += "--by fios:FASC names some"
+            else:
+                clusters = cluster_bits(bits_of(labels, features, WINDOW), labels, streams, seed)
+                part = writes.cycle(number + 1)
+                found[part] = dictionary_of(clusters, labels, starts).look_up(first[part])
+                note = "; ".join(filter(None, ("" if letters else f"FIOS's rule chooses {features}", clusters.note)))
+        return _fixed(name, "fios", found, {"features": features}, streams, f"{name}: {note}" if note else "")
+
+    def _labels(self, number: int) -> StreamLabels:
+        """Of the chunks of a cycle, made once."""
+        if number not in self.labels:
+            trace = self.cycles[number]
+            self.labels[number] = labels_of(trace, expand_pages(trace))
+        return self.labels[number]
+
+
+def _fixed(name: str, kind: Kind, placed: U8, parameters: Parameters, streams: int, note: str = "") -> Placement:
+    """A placement that was computed for the drive's writes."""
+    return Placement(name, kind, lambda _: placed, parameters, streams, note)
+
+
+def _words(parameters: Parameters) -> str:
+    """Parameters in a line."""
+    return ", ".join(f"{name} {value}" for name, value in parameters.items())
+
+
+def counts_of(name: str, streams: Sequence[int]) -> list[int]:
+    """The numbers of streams that a placement is tried with: legacy with 1, SepBIT with its own."""
+    if name == LEGACY:
+        return [1]
+    return [SEPBIT_STREAMS] if name == SEPBIT else [0] if name == BUNDLE else [count for count in streams if count > 1]
 
 
 @dataclass(frozen=True)
 class WearRow:
-    """A placement on a drive, counted over the last cycle.
-
-    Attributes:
-        drive_writes: times that the host can write all addresses until the blocks have had the erases that they endure,
-            if they wear evenly.
-        waf_before: the WAF on the cycle before, which the verdict chooses by; None where there is none to choose on, as
-            what learns has served no cycle before the last, or where that cycle writes too little.
-    """
+    """A placement on a drive, counted over the last cycle."""
 
     placement: str
     streams: int  # that there are for it
@@ -51,8 +196,12 @@ class WearRow:
     erases_least: int  # of a block, since the drive was new
     erases_mean: float
     erases_most: int
+    # Times that the host can write all addresses until the blocks have had the erases that they endure, if they wear
+    # evenly.
     drive_writes: float
     parameters: dict[str, Any]  # chosen on the cycle before
+    # The WAF on the cycle before, which the verdict chooses by; None where there is none to choose on, as what learns
+    # has served no cycle before the last, or where that cycle writes too little.
     waf_before: float | None
 
     @property
@@ -227,3 +376,72 @@ def _row(placement: Placement, run: Wear, before: float | None, legacy: Wear, sh
         parameters=dict(placement.parameters),
         waf_before=before,
     )
+
+
+def draw_wear(table: WearTable, title: str, path: Path) -> None:
+    """Write a PNG or SVG; its bytes depend on the rows alone.
+
+    Args:
+        table: the rows.
+        title: of the trace.
+        path: where to.
+
+    Raises:
+        CachezooError: the file cannot be written.
+    """
+    from matplotlib.ticker import EngFormatter
+
+    shares = list(dict.fromkeys(row.over_provisioning for row in table.rows))
+    height = 1.0 + len(shares) * 0.7 + 0.21 * len(table.rows)
+    with settings(), atomic_file(path) as temporary:
+        canvas, grid = panels(len(shares), len(COLUMNS), height)
+        for line, share in zip(grid, shares, strict=True):
+            rows = [row for row in table.rows if row.over_provisioning == share]
+            _bars(line[0], rows, [row.waf for row in rows], "{:.2f}", [row.waf_interval for row in rows])
+            _bars(line[1], rows, [row.erases for row in rows], "{:,.0f}")
+            _bars(line[2], rows, [row.drive_writes for row in rows], "{:,.0f}")
+            for axes in line[1:]:
+                axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 400M in place of a power of ten in the corner
+            line[0].axvline(1, color=GREY, linewidth=0.8)  # no drive can write less
+            line[0].set_title(f"{share:.0%} over-provisioning", loc="left")
+            line[0].set_yticks(range(len(rows)), [row.shown for row in rows])
+        for axes, label in zip(grid[-1], COLUMNS, strict=True):
+            axes.set_xlabel(label)
+        canvas.suptitle(f"{title}: what placements wear out (dashed: without streams)", x=0.01, ha="left")
+        write(canvas, temporary, path)
+
+
+def _bars(
+    axes: "Axes",
+    rows: Sequence[WearRow],
+    values: Sequence[float],
+    form: str,
+    intervals: Sequence[tuple[float, float]] = (),
+) -> None:
+    """A bar a row, legacy on top; placements that know the future in grey.
+
+    Args:
+        axes: where to.
+        rows: of one over-provisioning.
+        values: of each.
+        form: of a value, as text.
+        intervals: of each; may be none.
+    """
+    places = list(range(len(rows)))
+    colours = {LEGACY: BLACK, ORACLE: GREY}
+    axes.barh(places, values, BAR, color=[colours.get(row.placement, BLUE) for row in rows])
+    axes.axvline(values[0], color=BLACK, linewidth=0.8, linestyle="--")
+    ends = [max(value, high) for value, (_, high) in zip(values, intervals or [(0.0, 0.0)] * len(rows), strict=True)]
+    if intervals:
+        spread = [
+            [max(0.0, value - low) for value, (low, _) in zip(values, intervals, strict=True)],
+            [end - value for value, end in zip(values, ends, strict=True)],
+        ]
+        axes.errorbar(values, places, xerr=spread, fmt="none", ecolor=AMBER, elinewidth=1.5)
+    for place, (value, end) in enumerate(zip(values, ends, strict=True)):
+        axes.text(end, place, f" {form.format(value)}", va="center", fontsize=8, bbox=BEHIND)
+    axes.set_xlim(0, ROOM * max([*ends, 1]))
+    axes.locator_params(axis="x", nbins=4)  # numbers of many digits stand apart
+    axes.set_yticks(places, [""] * len(rows))
+    axes.grid(False, axis="y")
+    axes.set_ylim(len(rows) - 0.4, -0.6)

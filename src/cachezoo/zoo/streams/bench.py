@@ -1,4 +1,4 @@
-"""One drive that replays a category's cycles, the last of which counts, under placements; those that are learned."""
+"""One drive that replays a category's cycles, the last of which counts, under placements, learned ones among them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ from cachezoo.wear.placements import Parameters, Placement
 from cachezoo.wear.run import Wear, wear
 from cachezoo.wear.writes import DriveWrites, drive_writes
 from cachezoo.zoo.streams.deaths import Lifetimes
+from cachezoo.zoo.streams.learn import Variant
 from cachezoo.zoo.streams.metrics import Tried
 from cachezoo.zoo.streams.settings import Classes
-from cachezoo.zoo.streams.variants import Known, Variant
 
 
 @dataclass
@@ -29,9 +29,9 @@ class Bench:
 
     writes: DriveWrites  # of all cycles
     drive: Drive
-    streams: int = 1  # K, that it has, where a placement says nothing else
+    streams: int = 1  # K, that it has, unless a placement has a number of its own
     since: int = 0  # the first page write that anything learned serves
-    # By what was placed where, so that placements that agree are run once.
+    # By what is placed where, so that placements that agree run once.
     runs: dict[tuple[str, int, int], Wear] = field(default_factory=dict)
 
     @classmethod
@@ -62,12 +62,10 @@ class Bench:
         what = repr(sorted(placement.parameters.items())).encode() if placed is None else placed.tobytes()
         streams = placement.streams or self.streams
         key = sha256(what).hexdigest(), streams, counted
-        if key not in self.runs:
-            if placed is None:
-                own = wear(self.writes, None, self.drive, counted, sepbit=SepBit(**placement.parameters))
-            else:
-                own = wear(self.writes, placed, self.drive, counted, n_streams=streams)
-            self.runs[key] = own
+        if key not in self.runs and placed is None:
+            self.runs[key] = wear(self.writes, None, self.drive, counted, sepbit=SepBit(**placement.parameters))
+        elif key not in self.runs:
+            self.runs[key] = wear(self.writes, placed, self.drive, counted, n_streams=streams)
         return self.runs[key]
 
     def tried(self, placement: Placement) -> Tried:
@@ -82,7 +80,7 @@ class Bench:
         return Placement(variant.name, variant.kind, lambda writes: variant.streams_of(writes, self.since))
 
     def forests(self, lifetimes: Lifetimes, parameters: Parameters) -> list[Placement]:
-        """The placement by the forest whose WAF is the median of all, the lower of two, then by each."""
+        """The placement by the forest of median WAF, the lower of two, then by each forest."""
 
         def by(seed: int) -> Placement:
             def place(writes: DriveWrites) -> U8:
@@ -96,12 +94,12 @@ class Bench:
 
 
 def classes_and_parts(settings: Classes, streams: int) -> list[dict[str, int]]:
-    """What is tried of forests: combinations of classes and parts that need no more streams than there are."""
+    """The combinations of classes and parts of forests that need no more streams than there are."""
     pairs = product(settings.classes, settings.parts)
     return [{"classes": classes, "parts": parts} for classes, parts in pairs if classes - 1 + parts <= streams]
 
 
-def online(learned: Sequence[tuple[int, Known]]) -> Placement:
+def online(learned: Sequence[tuple[int, Variant]]) -> Placement:
     """A dictionary that is learned anew from each cycle just past.
 
     Args:
@@ -110,8 +108,8 @@ def online(learned: Sequence[tuple[int, Known]]) -> Placement:
 
     def place(writes: DriveWrites) -> U8:
         found = np.zeros(len(writes), np.uint8)
-        for since, known in learned:
-            found[since:] = known.streams_of(writes, since)[since:]
+        for since, variant in learned:
+            found[since:] = variant.streams_of(writes, since)[since:]
         return found
 
     return Placement(ONLINE, "online", place, {})

@@ -22,9 +22,8 @@ from cachezoo.zoo.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.zoo.streams.dictionary import FILE
 from cachezoo.zoo.streams.fit import CONTEXT, model_id, read_cycle
 from cachezoo.zoo.streams.judge import Selection, Settings, read_selection
-from cachezoo.zoo.streams.learn import learn
+from cachezoo.zoo.streams.learn import Variant, learn, read_dictionary, read_variants
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
-from cachezoo.zoo.streams.variants import Known, Variant, read_dictionary, read_variants
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -34,10 +33,10 @@ SERVED = "validation", "test"
 
 @dataclass(frozen=True)
 class Further:
-    """What is served on the test cycle besides the dictionaries that were judged."""
+    """What serves the test cycle apart from the dictionaries that were judged."""
 
-    hindsight: Sequence[Known] = ()  # dictionaries of the test cycle itself
-    anew: Known | None = None  # the chosen dictionary, learned on the validation cycle
+    hindsight: Sequence[Variant] = ()  # dictionaries of the test cycle itself
+    anew: Variant | None = None  # the chosen dictionary, learned on the validation cycle
     lifetimes: Lifetimes | None = None
 
 
@@ -63,7 +62,6 @@ def placements_of(
     known = [Placement(f"hindsight.{one.name}", "hindsight", bench.learned(one).place) for one in others.hindsight]
     if others.anew is not None:
         first = next(variant for variant in variants if variant.name == judged.chosen)
-        assert isinstance(first, Known)  # judged.chosen is one
         known.append(online([(bench.since, first), (bench.writes.cycle(test).start, others.anew)]))
     if others.lifetimes is not None:
         known += [one for tried in judged.lifetime for one in bench.forests(others.lifetimes, tried.parameters)]
@@ -185,5 +183,5 @@ def _why_not(cycles: Mapping[str, Mapping[str, Trace]]) -> str:
 
 
 def evaluate_streams(params: "Params", category: str) -> StreamsMetrics:
-    """Stage evaluate_streams@category, see `evaluate_category`."""
+    """Stage evaluate_streams@category; what it writes, see `evaluate_category`."""
     return evaluate_category(category, Settings.of(params, category))

@@ -23,9 +23,8 @@ from cachezoo.wear.names import LEGACY
 from cachezoo.wear.writes import several_volumes
 from cachezoo.zoo.streams.deaths import fit_lifetimes
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES
-from cachezoo.zoo.streams.learn import all_names, learn, named
+from cachezoo.zoo.streams.learn import Variant, all_names, learn, named, write_variants
 from cachezoo.zoo.streams.settings import Fit, Model
-from cachezoo.zoo.streams.variants import Known, write_variants
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -76,7 +75,7 @@ def automatic(model: FittedModel) -> str:
 
 def fit_prepared(
     category: str, traces: Mapping[str, Trace], labels: Sequence[StreamLabels], settings: Settings
-) -> tuple[FittedModel, list[Known]]:
+) -> tuple[FittedModel, list[Variant]]:
     """Learn all dictionaries.
 
     Args:
@@ -87,7 +86,7 @@ def fit_prepared(
     """
     seed = derive_seed(settings.seed, CONTEXT, category)
     reason = why_not(category, traces, labels)
-    found: list[Known] = []
+    found: list[Variant] = []
     learned: dict[str, Any] = {"window": settings.model.window}
     figures: dict[str, float | None] = {}
     if not reason:
@@ -124,8 +123,8 @@ def why_not(category: str, traces: Mapping[str, Trace], labels: Sequence[StreamL
     """Why nothing can be learned; empty where something can."""
     if not traces:
         return f"no train trace of {category} writes anything; one is added by cachezoo trace add"
-    if said := several_volumes(sorted({name for one in labels for name in one.volume.names}), "train"):
-        return said
+    if several := several_volumes(sorted({name for one in labels for name in one.volume.names}), "train"):
+        return several
     if len(labels[-1]) < 2:
         return "one chunk alone is written: there is nothing to tell apart"
     return ""
@@ -138,10 +137,10 @@ def read_labels(file: Path, trace: Trace) -> StreamLabels:
         TraceError: they are damaged, or of other requests.
     """
     labels = read_stream_labels(file)
-    said = labels.figures
-    if (said.requests, said.chunks) != (len(trace), len(labels)):
+    figures = labels.figures
+    if (figures.requests, figures.chunks) != (len(trace), len(labels)):
         message = (
-            f"{file}: {len(labels)} chunks of {said.chunks}, labelled of {said.requests} requests where "
+            f"{file}: {len(labels)} chunks of {figures.chunks}, labelled of {figures.requests} requests where "
             f"{trace.meta.trace_id} has {len(trace)}; run the stages ingest and label_streams again"
         )
         raise TraceError(message)

@@ -8,7 +8,7 @@ above chance and by a share worth having, and there was something to gain.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,9 @@ from cachezoo.zoo.streams.bench import Bench, classes_and_parts
 from cachezoo.zoo.streams.deaths import Lifetimes, read_lifetimes
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, FILE, UNKNOWN_STREAM, Dictionary
 from cachezoo.zoo.streams.fit import automatic, model_id, read_cycle, uses
-from cachezoo.zoo.streams.metrics import Tried
+from cachezoo.zoo.streams.learn import Variant, read_variants
+from cachezoo.zoo.streams.metrics import AUTOMATIC, LEARNED, Tried
 from cachezoo.zoo.streams.settings import Judge
-from cachezoo.zoo.streams.variants import Known, Variant, read_variants
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
@@ -63,8 +63,8 @@ class Selection(Document):
 
     reason: Annotated[str, Means("why nothing was judged; empty where something was")]
     chosen: Annotated[str, Means("the dictionary of least WAF; empty where nothing was judged")]
-    learned: Annotated[str, Means("features that FIOS chooses by the train cycle's characteristics; empty for none")]
-    automatic: Annotated[str, Means("the placement of those features; legacy where there are none")]
+    learned: Annotated[str, Means(LEARNED)]
+    automatic: Annotated[str, Means(AUTOMATIC)]
     least: Annotated[
         dict[str, Tried], Each("a placement that nobody taught, with its best arguments", "policy", "policy")
     ]
@@ -93,17 +93,17 @@ def least(rows: Sequence[Row]) -> Row:
 
 def _reason(chosen: Tried, legacy: Tried, rival: Tried, saved: Lead, nothing: float, footprints: float) -> str:
     """The verdict in one line."""
-    told = (
+    wafs = (
         f"WAF {chosen.waf:.3f} with {chosen.policy} on {chosen.streams} streams, {legacy.waf:.3f} without "
         f"streams, {rival.waf:.3f} with {rival.policy}, the best placement that learns nothing"
     )
     if legacy.waf < nothing:
         return (
             f"nothing to gain: without streams the WAF is {legacy.waf:.3f}, below {nothing}, where the host "
-            f"writes {footprints:.1f} times its footprint; {told}"
+            f"writes {footprints:.1f} times its footprint; {wafs}"
         )
     low, high = saved.ends
-    return f"{told}; saves {saved.value:.1%} of its flash writes, 90 % interval [{low:.1%}, {high:.1%}]"
+    return f"{wafs}; saves {saved.value:.1%} of its flash writes, 90 % interval [{low:.1%}, {high:.1%}]"
 
 
 def judge(
@@ -118,7 +118,7 @@ def judge(
 
     Args:
         model: the fitted model.
-        variants: what it learned; one of them at least is a dictionary.
+        variants: its dictionaries, of which one at least tells chunks apart.
         train: the train cycles.
         bench: a drive that lives through the train cycle and the validation cycle.
         settings: section `judge.streams`.
@@ -135,9 +135,9 @@ def judge(
     forests = [bench.tried(bench.forests(lifetimes, own)[0]) for own in tries if lifetimes is not None]
     names = dict.fromkeys(row.tried.policy for row in plain)
     best = {name: least([row for row in plain if row.tried.policy == name]) for name in names}
-    known = {variant.name: variant.dictionary for variant in variants if tells_apart(variant)}
-    chosen, legacy = least([row for row in learned if row.tried.policy in known]), best[LEGACY]
-    own = {row.tried.policy: row.tried.waf for row in [*learned, legacy]}
+    apart = {variant.name: variant.dictionary for variant in variants if _tells_apart(variant)}
+    chosen, legacy = least([row for row in learned if row.tried.policy in apart]), best[LEGACY]
+    wafs = {row.tried.policy: row.tried.waf for row in [*learned, legacy]}
     rival = least([row for row in best.values() if row.placement.kind != "bound"])
     saved = chosen.run.saved(rival.run)
     footprints = float(chosen.run.host.sum()) / bench.writes.footprint
@@ -145,7 +145,7 @@ def judge(
         "waf": chosen.tried.waf,
         "legacy_waf": legacy.tried.waf,
         "rival_waf": rival.tried.waf,
-        "automatic_waf": own[automatic(model)],
+        "automatic_waf": wafs[automatic(model)],
         "saved": saved.value,
         "saved_low": saved.low,
         "saved_high": saved.high,
@@ -163,7 +163,7 @@ def judge(
     }
     offsets = np.concatenate([trace.offset[trace.op == OP_WRITE] for trace in train])
     verdict = Verdict(
-        calibration=calibration_of(known[chosen.tried.policy], offsets, shipped),
+        calibration=calibration_of(apart[chosen.tried.policy], offsets, shipped),
         policy=ACT,
         validation=validation,
         beats_baseline=gain and saved.worth(settings.least_gain),
@@ -196,9 +196,8 @@ def calibration_of(
     return {**own, **(further or {})}
 
 
-def tells_apart(variant: Variant) -> TypeGuard[Known]:
-    """Whether a variant is a dictionary of more streams than one."""
-    return isinstance(variant, Known) and len(np.unique(variant.dictionary.streams)) > 1
+def _tells_apart(variant: Variant) -> bool:
+    return len(np.unique(variant.dictionary.streams)) > 1
 
 
 def not_judged(model: FittedModel, reason: str) -> tuple[Verdict, Selection]:
@@ -211,27 +210,26 @@ def not_judged(model: FittedModel, reason: str) -> tuple[Verdict, Selection]:
 
 
 def judge_category(
-    model: FittedModel, variants: Sequence[Known], settings: Settings, lifetimes: Lifetimes | None = None
+    model: FittedModel, variants: Sequence[Variant], settings: Settings, lifetimes: Lifetimes | None = None
 ) -> tuple[Verdict, Selection, list[TraceUse]]:
     """The verdict on a category's validation traces, and which traces it read."""
-    train = read_cycle(settings.cycles.get("train", []))
-    validation = read_cycle(settings.cycles.get("validation", []))
-    told = uses(validation, "validation")
+    train, validation = (read_cycle(settings.cycles.get(role, [])) for role in ("train", "validation"))
+    read_here = uses(validation, "validation")
     reason = model.reason
     if not reason and not validation:
         reason = "not judged: no validation trace of the category writes anything"
-    if not reason and not any(tells_apart(variant) for variant in variants):
+    if not reason and not any(_tells_apart(variant) for variant in variants):
         reason = "not judged: no features tell the chunks of the train cycle apart"
     volumes = volume_starts([*train.values(), *validation.values()])
-    if not reason and (said := several_volumes(volumes, "train and validation")):
-        reason = f"not judged: {said}"
+    if not reason and (several := several_volumes(volumes, "train and validation")):
+        reason = f"not judged: {several}"
     if reason:
-        return *not_judged(model, reason), told
+        return *not_judged(model, reason), read_here
     bench = Bench.of(list(train.values()), list(validation.values()), settings.drive, int(model.arch["streams"]))
     try:
-        return *judge(model, variants, list(train.values()), bench, settings.judge, lifetimes), told
+        return *judge(model, variants, list(train.values()), bench, settings.judge, lifetimes), read_here
     except (DeviceError, TraceError) as error:
-        return *not_judged(model, f"not judged: {error}"), told
+        return *not_judged(model, f"not judged: {error}"), read_here
 
 
 def read_selection(folder: Path) -> Selection:
@@ -245,12 +243,12 @@ def judge_streams(params: "Params", category: str) -> None:
     name = model_id(category, settings.arch)
     model = read_fitted(paths.fitted(name), "streams")
     variants = read_variants(paths.fitted(name), model.learned.get("variants", []))
-    verdict, judged, told = judge_category(model, variants, settings, read_lifetimes(paths.fitted(name)))
+    verdict, judged, traces = judge_category(model, variants, settings, read_lifetimes(paths.fitted(name)))
     sid = {variant.name: variant.dictionary for variant in variants}.get(judged.chosen)
     model = model if sid is not None else model.model_copy(update={"trained": False})  # nothing chosen, nothing to ship
     inputs = {path: sha256_file(Path(path)) for path in settings.cycles.get("validation", [])}
     with atomic_dir(paths.trained(name)) as folder:
-        TrainedModel.of(model, verdict, inputs, told).write(folder)
+        TrainedModel.of(model, verdict, inputs, traces).write(folder)
         write_json(folder / JUDGED_FILE, judged.model_dump(mode="json"))
         (folder / FILE).write_bytes((_empty(model) if sid is None else sid).to_bytes())
 

@@ -12,6 +12,8 @@ from cachezoo.show.formats import percent
 from cachezoo.wear.names import Kind
 
 WAF = "flash pages written over pages that the host wrote"
+LEARNED = "features that FIOS chooses by the train cycle's characteristics; empty for none"
+AUTOMATIC = "the placement of those features; legacy where there are none"
 VALUE = Annotated[int | float | str, Means("of an argument of the placement, chosen on validation")]
 
 
@@ -80,8 +82,8 @@ class StreamsModel(Judged):
     """A dictionary: its verdict, and what it is."""
 
     variant: Annotated[str, Means("placement that validation chose; empty where nothing was judged")]
-    learned: Annotated[str, Means("features that FIOS chooses by the train cycle's characteristics; empty for none")]
-    automatic: Annotated[str, Means("the placement of those features; legacy where there are none")]
+    learned: Annotated[str, Means(LEARNED)]
+    automatic: Annotated[str, Means(AUTOMATIC)]
     sid_bytes: Annotated[int, Means("of the dictionary", "bytes")]
 
 

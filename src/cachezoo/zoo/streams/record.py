@@ -33,7 +33,7 @@ if (id < 0) id = 0;                    /* not of this kind: 0 is also where the 
     ),
     report=Lazy(f"{QUESTION}.report:PART"),
     metrics=Lazy(f"{HERE}.metrics:read_metrics"),
-    results=Lazy(f"{QUESTION}.results:PART"),
+    results=Lazy(f"{QUESTION}.report:RESULTS"),
     plots=("streams.png",),
     described=Lazy(f"{HERE}.described:DESCRIBED"),
     study=Lazy(f"{HERE}.study:STUDIED"),

@@ -3,9 +3,7 @@
 import pytest
 
 from cachezoo.questions.results import Results, of_categories
-from cachezoo.questions.wear.report import PART
-from cachezoo.questions.wear.results import PART as RESULTS
-from cachezoo.questions.wear.results import compared
+from cachezoo.questions.wear.report import PART, RESULTS, compared
 from cachezoo.questions.wear.verdict import pays
 from cachezoo.report.gather import Sources
 from cachezoo.show.style import settings

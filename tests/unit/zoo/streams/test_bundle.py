@@ -21,9 +21,9 @@ from cachezoo.coded import Coded
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.models.trained import TraceUse, TrainedModel, read_trained
 from cachezoo.serving.requests import RequestBatch, batch_of
-from cachezoo.zoo.streams import judge, synthetic
-from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, MOST_CHUNKS, Dictionary
-from cachezoo.zoo.streams.serve import StreamsServing, TableSession
+from cachezoo.zoo.streams import bundle as kind
+from cachezoo.zoo.streams import judge
+from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, MOST_CHUNKS, Dictionary, StreamsServing, TableSession
 from cachezoo.zoo.streams.settings import Baselines, Equal
 from tests import placement_data
 from tests.bundle_data import EXPORT, reseal
@@ -94,7 +94,7 @@ def test_every_edge_has_a_golden_row():
     edges = own.starts[1:17].astype(np.int64) * CHUNK_BYTES
     for wanted in (edges, edges - 1, edges - CHUNK_BYTES, edges + CHUNK_BYTES - 1):
         assert np.isin(wanted, offsets).all()
-    assert {0, synthetic.HIGHEST, (MOST_CHUNKS - 1) * CHUNK_BYTES, MOST_CHUNKS * CHUNK_BYTES} <= set(offsets.tolist())
+    assert {0, kind.HIGHEST, (MOST_CHUNKS - 1) * CHUNK_BYTES, MOST_CHUNKS * CHUNK_BYTES} <= set(offsets.tolist())
 
 
 DAMAGES = {

@@ -12,8 +12,8 @@ from cachezoo.wear.writes import drive_writes
 from cachezoo.zoo.streams.bench import Bench, classes_and_parts, online
 from cachezoo.zoo.streams.deaths import MOST_PARTS, NUMBERS, fit_lifetimes, inputs_of, read_lifetimes, rows_of
 from cachezoo.zoo.streams.dictionary import Dictionary
+from cachezoo.zoo.streams.learn import Variant
 from cachezoo.zoo.streams.settings import Classes, Lifetime
-from cachezoo.zoo.streams.variants import Known
 from tests.wear_data import skewed, written
 
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=2)
@@ -141,7 +141,7 @@ def test_the_dictionary_that_is_learned_anew_serves_from_its_cycle_on(made):
     bench = Bench.of(cycles[:1], cycles[1:], DRIVE, STREAMS)
     chunks = np.unique(bench.writes.chunks)
     first, anew = (
-        Known(name, Dictionary.of(chunks, np.full(len(chunks), stream, np.uint8), STREAMS))
+        Variant(name, Dictionary.of(chunks, np.full(len(chunks), stream, np.uint8), STREAMS))
         for stream, name in ((1, "F"), (2, "S"))
     )
     test = bench.writes.cycle(-1).start

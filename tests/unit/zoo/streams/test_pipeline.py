@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 from cachezoo.errors import ConfigError, TraceError, TrainingError
-from cachezoo.features.chunks import chunk_features
-from cachezoo.features.fios import chosen, theta_of
 from cachezoo.io import write_json
-from cachezoo.labels.streams import label_streams, read_stream_labels
+from cachezoo.labels.streams import label_trace, labels_of, read_stream_labels
 from cachezoo.models.trained import TrainedModel
 from cachezoo.settings.wear import Drive
-from cachezoo.traces.chunks import chunk_writes
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.traces.table import OP_READ, Trace
@@ -21,10 +18,8 @@ from cachezoo.zoo.streams import evaluate as test_stage
 from cachezoo.zoo.streams import fit, judge
 from cachezoo.zoo.streams.bench import Bench
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, FILE
-from cachezoo.zoo.streams.labelling import label_trace, no_labels
-from cachezoo.zoo.streams.learn import learn, nearest
+from cachezoo.zoo.streams.learn import Variant, learn, nearest, read_variants, write_variants
 from cachezoo.zoo.streams.settings import Baselines, Fit, Judge, Model
-from cachezoo.zoo.streams.variants import Known, first_chunks, read_variants, write_variants
 from tests.wear_data import PAGE, on_volume, skewed, written
 
 DRIVE = Drive(over_provisioning=0.25, gc_free_blocks=5)
@@ -37,15 +32,11 @@ FIT = Fit(windows=["1s", "100th"], sid_bytes_per_tb=EXACT)
 MODEL = Model(arch="fios", streams=4, window="100th")
 
 
-def labels_of(trace: Trace):
-    pages = expand_pages(trace)
-    writes, theta = chunk_writes(trace), theta_of(trace, pages)
-    return label_streams(writes, chunk_features(writes), theta, chosen(theta))
-
-
 def fitted(traces: dict[str, Trace]):
     settings = fit.Settings(MODEL, FIT, {}, 7)
-    return fit.fit_prepared("ledger", traces, [labels_of(trace) for trace in traces.values()], settings)
+    return fit.fit_prepared(
+        "ledger", traces, [labels_of(trace, expand_pages(trace)) for trace in traces.values()], settings
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +100,8 @@ def test_the_test_cycle_is_counted_alone_and_what_is_served_there_was_learned_on
     model, variants, cycles, bench = made
     verdict, judged = judge.judge(model, variants, cycles["train"], bench, JUDGE)
     trained = TrainedModel.of(model, verdict, {})
-    hindsight = learn(labels_of(cycles["test"][0]), [judged.chosen], MODEL.streams, MODEL.window, 1, EXACT)
+    own = labels_of(cycles["test"][0], expand_pages(cycles["test"][0]))
+    hindsight = learn(own, [judged.chosen], MODEL.streams, MODEL.window, 1, EXACT)
     settings = test_stage.Settings(JUDGE, DRIVE, "fios", {})
     found = test_stage.evaluate(trained, judged, variants, test_stage.Further(hindsight), cycles, settings)
     assert found.host_pages == 20_000
@@ -135,7 +127,7 @@ def test_a_request_goes_where_its_first_chunk_goes():
     trace = written(np.array([3, 4, 9]))
     trace = replace(trace, size=np.array([3 * PAGE, PAGE, PAGE], np.int64))
     bench = Bench.of([trace], [trace], DRIVE, 4)
-    assert first_chunks(bench.writes).tolist() == [0, 0, 0, 1, 2] * 2
+    assert bench.writes.first_chunks.tolist() == [0, 0, 0, 1, 2] * 2
 
 
 def test_chunks_between_learned_ones_go_with_the_nearest():
@@ -261,7 +253,7 @@ def test_a_trace_that_writes_nothing_has_labels_without_rows(tmp_path):
     label_trace(tmp_path / "t.parquet", tmp_path / "labels.parquet")
     found = read_stream_labels(tmp_path / "labels.parquet")
     assert len(found) == 0 and found.figures.writes == 0 and found.figures.features == ""
-    assert set(found.columns) == set(labels_of(skewed(1)).columns) == set(no_labels(trace).columns)
+    assert set(found.columns) == set(labels_of(skewed(1), expand_pages(skewed(1))).columns)
 
 
 def test_labels_of_other_requests_are_named(tmp_path):
@@ -316,4 +308,4 @@ def test_a_chunk_is_what_the_dictionary_says_it_is(made):
         known.streams_of(bench.writes, bench.since)[at].tolist()
         == known.dictionary.look_up(offsets // CHUNK_BYTES).tolist()
     )
-    assert isinstance(known, Known)
+    assert isinstance(known, Variant)

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.zoo.streams.compact import LEAST_RANGES, Evidence, compact, most_ranges
 from cachezoo.zoo.streams.dictionary import CHUNK_BYTES, RANGE_BYTES, Dictionary
-from cachezoo.zoo.streams.learn import nearest
+from cachezoo.zoo.streams.learn import LEAST_RANGES, Evidence, compact, most_ranges, nearest
 from tests.oracles.ranges import naive_least
 
 K = 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cachezoo.coded import Coded
-from cachezoo.questions.wear.placing import Placing
+from cachezoo.questions.wear.table import Placing
 from cachezoo.settings.wear import Drive
 from cachezoo.traces.chunks import CHUNK_BYTES
 from cachezoo.traces.table import OP_READ, Trace
