@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from tests.unit.tiers.test_cost import SIMPLE
 
 from cachezoo.cli.tiers import DEFAULT_BY, parse_by
 from cachezoo.questions.flash.model import decide, open_bundles
@@ -19,6 +18,7 @@ from cachezoo.show.formats import ordinary, percent
 from cachezoo.traces.store import read_trace, write_trace
 from tests.command_line import run
 from tests.page_data import seeded_trace
+from tests.unit.questions.tiers.test_cost import SIMPLE
 
 STORED = Path(__file__).parents[1] / "golden" / "protocol2"
 ADMISSION, PREFETCH = STORED / "admission.database.lgbm", STORED / "prefetch.database.lgbm"
