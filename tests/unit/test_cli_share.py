@@ -5,8 +5,7 @@ import json
 import pytest
 
 from cachezoo.cli.share import DEFAULT_BY
-from cachezoo.questions.share.partition import parse_several
-from cachezoo.questions.share.registry import PARTITIONERS
+from cachezoo.questions.share.partitioners import PARTITIONERS, parse_several
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.store import write_trace
 from tests.command_line import run

@@ -11,16 +11,25 @@ from cachezoo import paths
 from cachezoo.contest.lead import mean_of, saving
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError
-from cachezoo.questions.share.bench import Bench
-from cachezoo.questions.share.choose import Case, best, choose, families, read, splits, tried
 from cachezoo.questions.share.columns import Chosen, Read, ShareMetrics, share_metrics
-from cachezoo.questions.share.counting import counting
-from cachezoo.questions.share.judge import counts, timeline
-from cachezoo.questions.share.judged import judge
-from cachezoo.questions.share.mixes import Named, mixes_of
-from cachezoo.questions.share.partition import Shared, parse
-from cachezoo.questions.share.stage import Settings, disk_of, evaluate
-from cachezoo.questions.share.stage_bench import Traces
+from cachezoo.questions.share.mix import Application, mix_pages
+from cachezoo.questions.share.partition import Shared
+from cachezoo.questions.share.partitioners import parse
+from cachezoo.questions.share.stage import (
+    Named,
+    Settings,
+    Traces,
+    best_family,
+    cases_of,
+    choose,
+    counts,
+    disk_of,
+    evaluate_share,
+    families,
+    mixes_of,
+    timeline,
+    tried,
+)
 from cachezoo.questions.share.table import app_table
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.device import RealDevice, Target
@@ -57,7 +66,7 @@ def write_traces(keys: dict[str, TraceEntry] = KEYS) -> None:
 def evaluated(keys: dict[str, TraceEntry] = KEYS, **changed: object) -> ShareMetrics:
     """The stage in the working folder."""
     values = {"device": BUILT_IN, "categories": CATEGORIES, "traces": keys, "share": POLICY, **changed}
-    return evaluate(Settings(**values))
+    return evaluate_share(Settings(**values))
 
 
 @pytest.fixture(scope="module")
@@ -111,18 +120,21 @@ def test_two_categories_are_no_pair_beside_the_mix_and_one_is_no_mix() -> None:
     assert mixes_of(KEYS, CATEGORIES, "train", 9) == []
 
 
-def test_a_mix_s_bench_is_the_common_one_by_the_traces_clocks(project: Path) -> None:
-    traces = Traces(KEYS, BUILT_IN.hdd, "auto")
-    own = traces.bench(Named("x", "pair", ("mail_test", "web_test")))
-    other = Bench(own.mix)
-    assert own.mix.order == "clock"
+def test_what_is_kept_of_a_trace_for_its_mixes_is_what_each_mix_would_compute(project: Path) -> None:
+    traces = Traces(KEYS, "auto")
+    own = traces.mix(Named("x", "pair", ("mail_test", "web_test")))
+    plain = [Application(one.name, one.page_ids, one.n_pages, one.trace) for one in own.applications]
+    times = [np.repeat(one.trace.time_us, np.diff(expand_pages(one.trace).request_start)) for one in own.applications]
+    other = mix_pages(plain, times)
+    assert own.order == "clock" and np.array_equal(own.app, other.app)
     assert np.array_equal(own.distance, other.distance)
+    again = traces.mix(Named("y", "pair", ("web_test", "zip_test")))
+    assert again.applications[0] is own.applications[1]
     for queue in ("lru", "lfu"):
         for one, two in zip(own.moves(queue, 4096), other.moves(queue, 4096), strict=True):
             assert np.array_equal(one, two)
-    times = [part.time_us for part in own.parts if part.time_us is not None]
-    ordered = np.empty(len(own.mix), np.int64)
-    for places, time in zip(own.mix.at, times, strict=True):
+    ordered = np.empty(len(own), np.int64)
+    for places, time in zip(own.at, times, strict=True):
         ordered[places] = time
     assert np.array_equal(ordered, np.sort(np.concatenate(times)))
 
@@ -131,33 +143,19 @@ def test_lockstep_is_taken_where_it_is_asked_for_or_a_trace_has_no_clock(tmp_pat
     monkeypatch.chdir(tmp_path)
     write_traces()
     named = Named("x", "pair", ("mail_test", "web_test"))
-    assert Traces(KEYS, BUILT_IN.hdd, "lockstep").bench(named).mix.order == "lockstep"
+    assert Traces(KEYS, "lockstep").mix(named).order == "lockstep"
     path = paths.requests("web", "web_test")
     trace = numbered(read_trace(path))
     write_trace(trace, path, expand_pages(trace))
-    mix = Traces(KEYS, BUILT_IN.hdd, "auto").bench(named).mix
+    mix = Traces(KEYS, "auto").mix(named)
     assert mix.order == "lockstep" and mix.app[:6].tolist() == [0, 1, 0, 1, 0, 1]
 
 
-def test_what_a_value_reads_is_its_misses_and_what_it_moves(project: Path) -> None:
-    bench = Traces(KEYS, BUILT_IN.hdd, "auto").bench(Named("x", "pair", ("mail_test", "web_test")))
-    case = Case.of(bench, 0.3)
-    for text in ("equal(fragment=8)", "shared(fragment=8)", "gvpa(fragment=8, q=100)"):
-        asked = parse(text)
-        shared = case.run(asked)
-        assert shared is not None
-        judged = judge(asked, shared, bench, case.whole(asked), counting(bench.mix), bench.times)
-        own = read(shared, case.counting)
-        assert own.hit_ratio == pytest.approx(judged.hit_ratio)
-        assert own.transfers == pytest.approx(judged.transfers)
-    assert judged.transfers > 1 - judged.hit_ratio  # the virtual cache reads ahead
-
-
 def test_a_cache_too_small_for_a_value_is_no_choice_of_that_size(project: Path) -> None:
-    bench = Traces(KEYS, BUILT_IN.hdd, "auto").bench(Named("x", "pair", ("mail_test", "web_test")))
+    mix = Traces(KEYS, "auto").mix(Named("x", "pair", ("mail_test", "web_test")))
     settings = POLICY.model_copy(update={"families": {"equal": ["equal", "equal(fragment=8)"], "ucp": ["ucp"]}})
     known, _ = families(settings)
-    chosen = choose([tried(bench, known, settings)], known, 0.1)
+    chosen = choose([tried(cases_of(mix, SIZES, BUILT_IN.hdd), known)], known, 0.1)
     assert list(chosen) == ["equal"] and str(chosen["equal"][0]) == "equal(fragment=8)"
     assert chosen["equal"][1].tried == 1
 
@@ -180,7 +178,8 @@ def test_the_best_family_has_a_choice_at_every_size() -> None:
         return Chosen(partitioner="x", tried=1, validation=Read(hit_ratio=0.5, transfers=value))
 
     sizes = [{"a": made_of(0.5), "b": made_of(0.1)}, {"a": made_of(0.4)}]
-    assert best(sizes, ["a", "b"]) == "a" and best(sizes, ["b"]) is None and best([], ["a"]) is None
+    assert best_family(sizes, ["a", "b"]) == "a"
+    assert best_family(sizes, ["b"]) is None and best_family([], ["a"]) is None
 
 
 @pytest.mark.parametrize(
@@ -226,13 +225,12 @@ def test_the_advised_read_least_on_validation_and_the_rival_does_the_other_thing
 
 def test_figures_and_paired_intervals_are_those_of_the_simulator(made: ShareMetrics, project: Path) -> None:
     mix = made.mixes["all"]
-    bench = Traces(KEYS, BUILT_IN.hdd, "auto").bench(Named("all", "all", tuple(mix.apps)))
-    case = Case.of(bench, 0.3)
-    what = case.counting.counted
+    own = Traces(KEYS, "auto").mix(Named("all", "all", tuple(mix.apps)))
+    pages = round(0.3 * own.n_pages)
+    what = np.arange(len(own)) >= len(own) // 2
     blocks = {}
     for row in (row for row in mix.rows if row.size == 0.3):
-        shared = case.run(parse(row.partitioner))
-        assert shared is not None
+        shared = parse(row.partitioner).run(own, pages, what)
         reads = ~shared.hit[what] + shared.moved[what]
         assert row.transfers == pytest.approx(reads.mean()) and row.hit_ratio == pytest.approx(shared.hit[what].mean())
         edges = np.linspace(0, len(reads), 21).astype(int)
@@ -303,7 +301,7 @@ def test_a_real_disk_is_not_asked() -> None:
 
 
 def test_what_splits_and_what_shares() -> None:
-    assert not splits(parse("shared(policy=s3fifo)")) and splits(parse("ucp")) and splits(parse("gvpa(cost=1)"))
+    assert not parse("shared(policy=s3fifo)").splits and parse("ucp").splits and parse("gvpa(cost=1)").splits
 
 
 def test_the_stage_depends_on_the_values_that_it_reads() -> None:
