@@ -146,18 +146,17 @@ def bundle_dirs(trained_of: Callable[[str], Any], tmp_path_factory: pytest.TempP
 
 
 def documents(folder: Path) -> dict[str, Any]:
-    """Both documents of a bundle in one; of PROTOCOL 1 there is but the manifest."""
+    """Both documents of a bundle in one."""
     whole: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-    return {**whole, **(json.loads((folder / ACTS).read_text()) if (folder / ACTS).exists() else {})}
+    return {**whole, **json.loads((folder / ACTS).read_text())}
 
 
 def reseal(folder: Path, change: Callable[[dict[str, Any]], None] = lambda manifest: None) -> None:
     """Change a bundle's documents, then make every checksum true again: damage that no checksum shows."""
     whole = documents(folder)
     change(whole)
-    if (folder / ACTS).exists():
-        acting = {name: whole.pop(name) for name in ACTING if name in whole}
-        (folder / ACTS).write_text(json.dumps(acting, indent=2, sort_keys=True))
+    acting = {name: whole.pop(name) for name in ACTING if name in whole}
+    (folder / ACTS).write_text(json.dumps(acting, indent=2, sort_keys=True))
     (folder / MANIFEST).write_text(json.dumps(whole))
     files = sealed(files_of(folder))
     for name in (MANIFEST, SEAL):

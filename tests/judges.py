@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from cachezoo.bundles import reader, weights
 from cachezoo.bundles.golden import Golden, paths_of
-from cachezoo.bundles.protocol import ACTING, ACTS, MODEL
+from cachezoo.bundles.protocol import ACTS, MODEL
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import verify
 from cachezoo.errors import BundleError
@@ -96,8 +96,6 @@ def remembering() -> Iterator[None]:
         own = (ACTS, MODEL, *bundling_of(bundle.kind).weights, requests, *(() if golden.given is None else (outputs,)))
         of: list[Any] = [bundle.files.get(name) for name in own]
         of += [len(golden.requests), json.dumps(golden.stated, sort_keys=True, default=str)]
-        if ACTS not in bundle.files:
-            of.append(json.dumps({name: bundle.manifest.get(name) for name in ACTING}).encode())
         return done(_Replayed((bundle.kind, golden.folder, type(engine), *of), lambda: replay(bundle, golden, engine)))
 
     with ExitStack() as patches:

@@ -35,7 +35,7 @@ from tests.refused import CASES
 from tests.sealed import files_of, sealed, with_seal
 from tests.short import short_bundles
 
-STORED = sorted(path.parent for path in (Path(__file__).parents[1] / "golden").glob("protocol*/*/manifest.json"))
+STORED = sorted(path.parent for path in (Path(__file__).parents[1] / "golden").glob("protocol2/*/manifest.json"))
 DAMAGED = 0.05  # the share of archives with changed bytes
 FOREST, TABLE = "model.lgb.txt", "sid.bin"
 

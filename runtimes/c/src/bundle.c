@@ -52,9 +52,9 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
     int result = cz_check_ranges(&values, error);
     if (!result)
         result = cz_check_tensors(&values, error);
-    if (!result && bundle->protocol > 1)
+    if (!result)
         result = cz_check_rules(&values, error);
-    if (!result && bundle->protocol > 1)
+    if (!result)
         result = cz_check_stated(&values, error);
     if (result)
         return result;
@@ -150,12 +150,12 @@ void cz_bundle_info(const cz_bundle *bundle, cz_info *info) {
     bool number = threshold && threshold->type == CZ_JSON_NUMBER;
     const char *mode = bundle->ops->kind == CZ_PREFETCH ? "policy.mode" : "calibration.with_prefetch.mode";
     *info = (cz_info){
-        .protocol = bundle->protocol,
+        .protocol = CZ_PROTOCOL,
         .kind = bundle->ops->kind,
         .id = text_at(bundle, "id", ""),
         .version = text_at(bundle, "version", ""),
         .category = text_at(bundle, "category", ""),
-        .profile = text_at(bundle, "profile", "full"),
+        .profile = text_at(bundle, "profile", ""),
         .features = (int32_t)cz_json_get(root, "features")->length,
         .outputs = (int32_t)cz_json_get(root, "golden.outputs")->length,
         .page_bytes = bytes_at(bundle, "geometry.page_bytes"),

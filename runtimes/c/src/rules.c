@@ -1,4 +1,4 @@
-/* Rules between values of a model's document, from PROTOCOL 2 on; its schema has the rules of single values. */
+/* Rules between values of a model's document; its schema has the rules of single values. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 
 #include "internal.h"
 
+#define CZ_PROTOCOL 2
 #define CZ_MANIFEST "manifest.json"
 #define CZ_ACTS "model.json"
 #define CZ_SEAL "manifest.sha256"

@@ -2,8 +2,8 @@
 #include "internal.h"
 #include "test.h"
 
-#define CACHING "tests/golden/protocol1/caching.database.lstm1x8"
-#define WORKLOAD "tests/golden/protocol1/workload.lstm8"
+#define CACHING "tests/golden/protocol2/caching.database.lstm1x8"
+#define WORKLOAD "tests/golden/protocol2/workload.lstm8"
 #define FLIPS 3000
 
 static cz_error error;

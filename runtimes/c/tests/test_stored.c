@@ -19,7 +19,7 @@ static void verified(const char *path) {
     cz_bundle_info(bundle, &info);
     CHECK(strcmp(info.id, strrchr(path, '/') + 1) == 0 && info.features > 0 && info.outputs > 0);
     CHECK(strlen(info.digest) == 64 && strlen(info.model_digest) == 64);
-    CHECK((info.protocol == 1) == (strcmp(info.digest, info.model_digest) == 0));
+    CHECK(info.protocol == CZ_PROTOCOL && strcmp(info.digest, info.model_digest) != 0);
     cz_close(bundle);
 }
 

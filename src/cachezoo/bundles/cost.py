@@ -40,8 +40,8 @@ def model_cost(model: bytes) -> dict[str, int]:
 
 
 def state_of(cost: Mapping[str, Any]) -> str:
-    """What a runtime has to keep, in words; PROTOCOL 1 states the network's state alone."""
-    each = cost.get("state_bytes_per_key", 0)
+    """What a runtime has to keep, in words."""
+    each = cost["state_bytes_per_key"]
     beside = f" and {each} for each {cost['state_key']} remembered" if each else ""
     return f"{cost['state_bytes']} bytes{beside}"
 

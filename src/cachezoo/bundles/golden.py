@@ -103,7 +103,7 @@ def read_golden(manifest: Mapping[str, Any], files: Mapping[str, bytes], where: 
         BundleError: files are missing, or do not fit each other or the manifest.
     """
     stated = manifest["golden"]
-    sets = [(GOLDEN, stated), *((synthetic_folder(one["name"]), one) for one in stated.get("synthetic", ()))]
+    sets = [(GOLDEN, stated), *((synthetic_folder(one["name"]), one) for one in stated["synthetic"])]
     if len({folder for folder, _ in sets}) < len(sets):
         message = f"{where}: two synthetic golden sets have one name; export the bundle again"
         raise BundleError(message)

@@ -54,7 +54,7 @@ def render(report: dict[str, Any]) -> "Group":
 
     manifest = report["manifest"]
     facts = Table(title=f"{manifest['id']} {manifest['version']}", title_justify="left", show_header=False)
-    cost, synthetic = manifest["cost"], manifest["golden"].get("synthetic", [])
+    cost, synthetic = manifest["cost"], manifest["golden"]["synthetic"]
     rows = {
         "digest": report["digest"],
         "model digest": report["model_digest"],
@@ -62,7 +62,7 @@ def render(report: dict[str, Any]) -> "Group":
         "category": manifest["category"] or "all",
         "PROTOCOL": manifest["PROTOCOL"],
         "profile": report["profile"],
-        "conformance": ", ".join(f"{name} {share}" for name, share in report["conformance"].items()) or "not stated",
+        "conformance": ", ".join(f"{name} {share}" for name, share in report["conformance"].items()),
         "champion": f"{'may be' if report['promotable'] else 'no'}: {report['why']}",
         "inference": f"{cost['macs']} multiply-accumulates, at most {cost['comparisons']} comparisons",
         "state": state_of(cost),

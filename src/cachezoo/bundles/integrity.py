@@ -15,7 +15,7 @@ from typing import Any
 from cachezoo.bundles import protocol
 from cachezoo.bundles.archive import read_archive
 from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, MODEL, REFUSED, SEAL, one_line
-from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document
+from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
 from cachezoo.serving.strict_json import read_json
 from cachezoo.systems.registry import bundling_of
@@ -29,9 +29,9 @@ class Checked:
 
     Attributes:
         where: the folder or archive, for messages.
-        manifest: the parsed manifest; from PROTOCOL 2 on with the keys of model.json among its own.
+        manifest: the parsed manifest, with the keys of model.json among its own.
         digest: sha256 of manifest.json, which stands for the whole bundle.
-        model_digest: stands for what acts; of PROTOCOL 1, which has none, the digest.
+        model_digest: stands for what acts.
         files: the listed files by path.
     """
 
@@ -106,12 +106,10 @@ def _whole(where: str, manifest: dict[str, Any], digest: str, files: dict[str, b
     Raises:
         BundleError: the model's document is not what its PROTOCOL asks for, or weights are missing.
     """
-    acting = digest
-    if manifest["PROTOCOL"] > 1:
-        acting = protocol.model_digest(manifest["files"])
-        if manifest["model_digest"] != acting:
-            raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
-        manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
+    acting = protocol.model_digest(manifest["files"])
+    if manifest["model_digest"] != acting:
+        raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
+    manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
     bundling = bundling_of(manifest["kind"])
     own = bundling.weights if bundling.onnx is None else (MODEL, *bundling.weights)
     if missing := [name for name in own if name not in files]:
@@ -184,14 +182,13 @@ def _read_regular(path: Path, size: int, name: str) -> bytes:
 def _parse_manifest(raw: bytes, sealed: bytes, where: str) -> tuple[dict[str, Any], str]:
     manifest = _parse_json(raw, f"{where}/{MANIFEST}")
     found = manifest.get("PROTOCOL") if isinstance(manifest, dict) else None
-    if type(found) is not int or found not in protocol.READABLE:
-        known = ", ".join(str(number) for number in protocol.READABLE)
-        problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {known}"
+    if type(found) is not int or found != protocol.PROTOCOL:
+        problem = f"{MANIFEST} has PROTOCOL {found!r}; this release reads {protocol.PROTOCOL}"
         raise _refuse(where, problem, "use a release that knows it")
     digest = hashlib.sha256(raw).hexdigest()
     if sealed != protocol.seal(digest):
         raise _refuse(where, f"{MANIFEST} does not have the sha256 that {SEAL} states")
-    check_document(manifest, MANIFESTS[found], f"{where}/{MANIFEST}")
+    check_document(manifest, MANIFEST_SCHEMA, f"{where}/{MANIFEST}")
     return manifest, digest
 
 
@@ -212,7 +209,7 @@ def _listed(manifest: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]
         if name in listed or name in (MANIFEST, SEAL):
             raise _refuse(where, f"{MANIFEST} lists {name} twice or lists itself")
         listed[name] = entry
-    if missing := [name for name in protocol.required_files(manifest["PROTOCOL"]) if name not in listed]:
+    if missing := [name for name in protocol.REQUIRED if name not in listed]:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every bundle has")
     return listed
 

@@ -23,7 +23,7 @@ from cachezoo.bundles.protocol import ACTING, GOLDEN, MODEL, one_line
 from cachezoo.bundles.schema import MODEL_SCHEMA, check_document
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, ConfigError
-from cachezoo.serving.kind import FULL, Kind, Recomputed, Session
+from cachezoo.serving.kind import Kind, Recomputed, Session
 from cachezoo.serving.requests import RequestBatch
 from cachezoo.serving.stated import check_sizes
 from cachezoo.serving.synthetic import SyntheticSet, changed
@@ -77,7 +77,7 @@ class Bundle:
     Attributes:
         manifest: the parsed manifest, with the keys of model.json among its own.
         digest: sha256 of manifest.json; it stands for the whole bundle.
-        model_digest: stands for what acts, whatever was measured of it; of PROTOCOL 1 the digest.
+        model_digest: stands for what acts, whatever was measured of it.
         where: where it was loaded from.
     """
 
@@ -97,8 +97,7 @@ class Bundle:
         for name in (*bundling.weights, *(() if bundling.onnx is None else (MODEL,))):
             check_finite(name, checked.files[name], self.where)
         self._check_graph()
-        if self.strict:
-            self._check_model()
+        self._check_model()
         if self.manifest["id"].split(".")[0] != self.kind:
             message = f"{self.where}: the id {self.id} is not of kind {self.kind}; export the bundle again"
             raise BundleError(message)
@@ -126,25 +125,20 @@ class Bundle:
         return self._files
 
     @property
-    def strict(self) -> bool:
-        """Whether its values are held against its kind's schema and rules: from PROTOCOL 2 on."""
-        return int(self.manifest["PROTOCOL"]) > 1
-
-    @property
     def profile(self) -> str:
         """What the model reads of requests: `block` or `full`, see `Kind.profile`."""
-        return str(self.manifest.get("profile", FULL))
+        return str(self.manifest["profile"])
 
     @property
     def conformance(self) -> Mapping[str, str | float]:
-        """What runtimes have to reach, by precision; empty in PROTOCOL 1, which does not say."""
-        stated: Mapping[str, str | float] = self.manifest.get("conformance", {})
+        """What runtimes have to reach, by precision."""
+        stated: Mapping[str, str | float] = self.manifest["conformance"]
         return stated
 
     @property
     def by_weights(self) -> bool:
         """Whether decisions are those of the weights' files, not of the ONNX file."""
-        return self.strict and self._kind.weights_decide
+        return self._kind.weights_decide
 
     def _check_model(self) -> None:
         """Rules between values, and what follows from others.
@@ -186,8 +180,7 @@ class Bundle:
         try:
             model = read_model(self._files[MODEL])
             check_graph(model, wanted, len(self.manifest["features"]))
-            if self.strict:
-                self._check_tensors(model)
+            self._check_tensors(model)
         except ValueError as error:
             problem = f"its graph is not that of a {self.kind} model: {one_line(error)}"
             message = f"{self.where}/{MODEL}: {problem}; export the bundle again"
@@ -244,7 +237,7 @@ class Bundle:
 
     @property
     def engine(self) -> Session:
-        """What decides: the weights' files of a forest or table from PROTOCOL 2 on, else onnxruntime."""
+        """What decides: the weights' files of a forest or table, else onnxruntime."""
         return self.weights if self.by_weights else self.session
 
     def serving(self) -> Any:  # noqa: ANN401 - the serving class of the kind

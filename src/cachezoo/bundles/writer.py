@@ -18,7 +18,7 @@ from cachezoo.bundles.integrity import Checked
 from cachezoo.bundles.measured import Metrics, measured
 from cachezoo.bundles.protocol import ACTING, ACTS, CARD, MANIFEST, MODEL, PROTOCOL, SEAL, model_digest, seal
 from cachezoo.bundles.reader import Bundle, load, open_session, tensors
-from cachezoo.bundles.schema import MANIFESTS, MODEL_SCHEMA, check_document, schema
+from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document, schema
 from cachezoo.bundles.verification import verify_loaded
 from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, CachezooError
@@ -349,7 +349,7 @@ def _documents(manifest: dict[str, Any], files: dict[str, bytes], model_id: str)
     ]
     manifest["model_digest"] = model_digest(manifest["files"])
     told = {name: value for name, value in manifest.items() if name not in ACTING}
-    text = _text(told, MANIFESTS[PROTOCOL], model_id)
+    text = _text(told, MANIFEST_SCHEMA, model_id)
     return text, hashlib.sha256(text).hexdigest()
 
 

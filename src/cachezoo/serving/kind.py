@@ -108,8 +108,8 @@ class Kind:
         reads_flags: the model's inputs are made of the requests' flags too, so golden requests hold them.
         open_weights: (manifest, the weights' files by name) to a session on them, for runtimes without ONNX; it raises
             ValueError where a file is not that of the manifest's model.
-        weights_decide: from PROTOCOL 2 on decisions are those of the weights' files; else those of the ONNX file.
-        check: rules between values of a manifest, which no schema says; it raises ConfigError. From PROTOCOL 2 on.
+        weights_decide: decisions are those of the weights' files; else those of the ONNX file.
+        check: rules between values of a manifest, which no schema says; it raises ConfigError.
         profile: `block` where offset, size, operation, time and volume of a request are enough for a manifest's model;
             `full` where it reads user, namespace or flags too.
         conformance: what a runtime has to reach, by precision: `exact`, or the least share of equal decisions.

@@ -16,7 +16,7 @@ from cachezoo.errors import BundleError
 from cachezoo.serving.requests import batch_of
 from tests.baleen_data import make_trace
 
-STORED = Path(__file__).parents[2] / "golden/protocol1/admission.database.lgbm"
+STORED = Path(__file__).parents[2] / "golden/protocol2/admission.database.lgbm"
 
 
 def deciles(column):

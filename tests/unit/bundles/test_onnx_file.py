@@ -22,7 +22,7 @@ from cachezoo.systems.caching.bundle import KIND as CACHING
 from cachezoo.systems.workload.bundle import KIND as WORKLOAD
 from tests.bundle_data import reseal
 
-STORED = Path(__file__).parents[2] / "golden" / "protocol1"
+STORED = Path(__file__).parents[2] / "golden" / "protocol2"
 FOREST = STORED / "admission.database.lgbm" / MODEL
 NETWORKS = ("caching.database.lstm1x8", "workload.lstm8")
 FORESTS = ("admission.database.lgbm", "prefetch.database.lgbm")

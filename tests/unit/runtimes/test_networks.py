@@ -20,7 +20,7 @@ from tests.c_library import CHECKED, make
 from tests.unit.runtimes.test_pages import random_batch, rows_of
 
 ROOT = Path(__file__).parents[3]
-STORED = ROOT / "tests/golden/protocol1"
+STORED = ROOT / "tests/golden/protocol2"
 CAPTURED = ROOT / "data/raw/captured"
 POLICIES = [
     {"state": state, "on_hit": on_hit, "queues": queues, "fill_free": fill}

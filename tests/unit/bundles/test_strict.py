@@ -1,4 +1,4 @@
-"""What PROTOCOL 2 asks for beside PROTOCOL 1: two documents, strict values, golden rows through every file."""
+"""What a bundle must be: two documents, strict values, golden rows through every file."""
 
 import json
 import os
@@ -24,13 +24,12 @@ from tests.refused import setting
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden"
-BOTH = sorted(path.parent for path in GOLDEN.glob(f"protocol*/*/{MANIFEST}"))
-STORED = {path.name.split(".")[0]: path for path in BOTH if path.parent.name == "protocol2"}
-FIRST = {path.name.split(".")[0]: path for path in BOTH if path.parent.name == "protocol1"}
+PATHS = sorted(path.parent for path in GOLDEN.glob(f"protocol2/*/{MANIFEST}"))
+STORED = {path.name.split(".")[0]: path for path in PATHS}
 FORESTS = [
-    (path, file.name) for path in BOTH for file in sorted(path.glob("*.lgb.txt")) if file.name != "start.lgb.txt"
+    (path, file.name) for path in PATHS for file in sorted(path.glob("*.lgb.txt")) if file.name != "start.lgb.txt"
 ]
-NETWORKS = [path for path in BOTH if (path / "weights.safetensors").exists()]
+NETWORKS = [path for path in PATHS if (path / "weights.safetensors").exists()]
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def refused(path: Path, match: str, check: Callable[[Path], object] = load) -> N
 
 
 def named(path: Path) -> str:
-    return f"{path.parent.name}-{path.name}"
+    return path.name
 
 
 # ---- golden rows through every file
@@ -89,7 +88,7 @@ def test_weights_of_a_network_that_are_others_are_named(copy_of: Any, path: Path
     refused(copy, r"row \d+ of golden/outputs.npy is not what this runtime computes of weights.safetensors;", verify)
 
 
-@pytest.mark.parametrize("path", [path for path in BOTH if (path / MODEL).exists()], ids=named)
+@pytest.mark.parametrize("path", [path for path in PATHS if (path / MODEL).exists()], ids=named)
 def test_an_onnx_file_that_is_another_is_named(copy_of: Any, path: Path) -> None:
     import onnx
     from onnx import numpy_helper
@@ -142,13 +141,6 @@ def test_a_model_digest_that_is_not_the_files_is_refused(copy_of: Any) -> None:
     refused(copy, "states another model_digest than that of the files it lists")
 
 
-def test_protocol_1_has_no_digest_of_what_acts(copy_of: Any) -> None:
-    bundle = load(FIRST["admission"])
-    assert bundle.model_digest == bundle.digest and bundle.profile == "full" and bundle.conformance == {}
-    report = inspect(FIRST["admission"])
-    assert report["model_digest"] == report["digest"] and report["conformance"] == {}
-
-
 # ---- values
 
 
@@ -160,13 +152,6 @@ def test_an_unknown_key_anywhere_but_among_names_is_refused(copy_of: Any, kind: 
         reseal(copy, setting(f"{place}.surprise", 1))
         refused(copy, r"surprise is unknown")
         shutil.rmtree(copy)
-
-
-def test_protocol_1_keeps_what_it_takes(copy_of: Any) -> None:
-    copy = copy_of(FIRST["caching"])
-    reseal(copy, setting("policy.type", "foo"))
-    reseal(copy, setting("policy.capacity_ratio_log2", [9, -9]))
-    assert verify(copy)["ok"]
 
 
 # ---- synthetic sets
