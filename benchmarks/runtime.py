@@ -31,7 +31,7 @@ from cachezoo.models.onnx_lstm import Graph as OnnxGraph
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.systems.caching.infer import torch_infer, torch_infer_all
-from cachezoo.systems.caching.onnx import _step as one_step
+from cachezoo.systems.caching.onnx import one_step
 from cachezoo.systems.caching.serve import CachingServing
 from cachezoo.traces.store import read_trace
 

@@ -9,7 +9,7 @@ from cachezoo.systems.admission import bundle as admission_bundle
 from cachezoo.systems.admission import model as admission_model
 from cachezoo.systems.admission.variants import VARIANTS
 from cachezoo.systems.caching import bundle as caching_bundle
-from cachezoo.systems.caching import onnx as caching_onnx
+from cachezoo.systems.caching import infer as caching_infer
 from cachezoo.systems.prefetch import bundle as prefetch_bundle
 from cachezoo.systems.prefetch import model as prefetch_model
 from cachezoo.systems.registry import SYSTEMS
@@ -21,17 +21,17 @@ from cachezoo.systems.streams import metrics as streams_metrics
 from cachezoo.systems.virtual import bundle as virtual_bundle
 from cachezoo.systems.virtual import metrics as virtual_metrics
 from cachezoo.systems.workload import bundle as workload_bundle
+from cachezoo.systems.workload import infer as workload_infer
 from cachezoo.systems.workload import metrics as workload_metrics
-from cachezoo.systems.workload import onnx as workload_onnx
 
 if TYPE_CHECKING:
     from cachezoo.config.schema import Params
 
 # What the registry names and this stage runs: the imports put it on the stage's list of sources.
 PARTS = (
-    *(admission_bundle, admission_model, caching_bundle, caching_onnx, prefetch_bundle, prefetch_model),
+    *(admission_bundle, admission_model, caching_bundle, caching_infer, prefetch_bundle, prefetch_model),
     *(reuse_bundle, reuse_metrics, reuse_model, streams_bundle, streams_metrics, virtual_bundle, virtual_metrics),
-    *(workload_bundle, workload_metrics, workload_onnx),
+    *(workload_bundle, workload_infer, workload_metrics),
 )
 SCOPES = {"category": categories, "page category": page_categories, "stream category": stream_categories}
 

@@ -30,7 +30,7 @@ from scripts.dictionary_types import Entry, of_document, of_keys, of_schema, of_
 
 TYPES = {
     ".json": "JSON", ".parquet": "Parquet", ".csv": "CSV", ".yaml": "YAML", ".png": "PNG", ".html": "HTML",
-    ".md": "Markdown", ".onnx": "ONNX", ".safetensors": "safetensors", ".lgb.txt": "LightGBM text", ".sha256": "text",
+    ".md": "Markdown", ".safetensors": "safetensors", ".lgb.txt": "LightGBM text", ".sha256": "text",
     ".sid": "sid", "sid.bin": "sid", ".bin": "float64",
 }  # fmt: skip
 FEATURES, ROWS, DECISIONS = (
@@ -187,7 +187,6 @@ def _bundles() -> Iterator[File]:
     each = Each(*bundle, text=f"what acts; {said.format(MODEL_SCHEMA)}")
     yield File(str(folder / protocol.ACTS), each, of_schema(schema(MODEL_SCHEMA), each))
     yield _alone(folder / protocol.SEAL, Each(*bundle, text="sha256 of manifest.json: the digest of the bundle"))
-    yield _alone(folder / protocol.MODEL, Each(*bundle, text="the model"))
     for system in SYSTEMS.values():
         for name in system.bundling.weights if system.bundling is not None else ():
             each = _described(system).files[name].each

@@ -22,7 +22,7 @@ from tests.metrics_data import page_metrics, page_model, page_trace, row
 from tests.sealed import files_of, sealed
 
 LIBRARIES = {
-    "numpy": "2.4.6", "numba": "0.68.1", "onnx": "1.23.2", "onnxruntime": "1.31.1", "lightgbm": "4.7.0",
+    "numpy": "2.4.6", "numba": "0.68.1", "lightgbm": "4.7.0",
     "optuna": "5.0.0", "torch": "2.13.0", "lightning": "2.6.6", "safetensors": "0.8.0", "scikit-learn": "1.9.1",
 }  # fmt: skip
 EXPORT = ExportSettings("0.1.0", golden_rows=250, golden_rows_max=1000, libraries=LIBRARIES, pinned={})

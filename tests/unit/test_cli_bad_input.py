@@ -77,6 +77,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("good.parquet", "--device", "recipe.yaml", *OUT),
     ),
     "bundle verify": (("bundle.zip",),),
+    "bundle export": (("bundle.zip", "--onnx", "model.onnx"),),
     "bundle inspect": (("bundle.zip",),),
     "bundle drift": (("bundle.zip", "good.parquet"),),
     "promote": (("bundle.zip",),),

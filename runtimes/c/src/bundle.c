@@ -51,8 +51,6 @@ static int make_model(cz_bundle *bundle, enum cz_precision precision, cz_error *
     cz_values values = {where, kind, &bundle->root};
     int result = cz_check_ranges(&values, error);
     if (!result)
-        result = cz_check_tensors(&values, error);
-    if (!result)
         result = cz_check_rules(&values, error);
     if (!result)
         result = cz_check_stated(&values, error);

@@ -32,8 +32,6 @@ int cz_check_store(cz_bundle *bundle, cz_error *error);
 int cz_check_ranges(const cz_values *values, cz_error *error);
 /* The result of a part that knows a file or a row alone: its line gets the bundle's name. */
 int cz_name_bundle(const char *where, int result, cz_error *error);
-/* The tensors of model.onnx that the document states are those of the kind and its sizes. */
-int cz_check_tensors(const cz_values *values, cz_error *error);
 /* Rules between values; and that profile and golden columns are those that follow from the others. */
 int cz_check_rules(const cz_values *values, cz_error *error);
 int cz_check_stated(const cz_values *values, cz_error *error);

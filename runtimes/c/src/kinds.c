@@ -28,9 +28,9 @@ static const cz_kind_ops *const KINDS[] = {
     NULL,
 };
 
-static const char *const FOREST[] = {"model.onnx", "model.lgb.txt", NULL};
-static const char *const RANGES[] = {"model.onnx", "start.lgb.txt", "end.lgb.txt", "when.lgb.txt", NULL};
-static const char *const NETWORK[] = {"model.onnx", "weights.safetensors", NULL};
+static const char *const FOREST[] = {"model.lgb.txt", NULL};
+static const char *const RANGES[] = {"start.lgb.txt", "end.lgb.txt", "when.lgb.txt", NULL};
+static const char *const NETWORK[] = {"weights.safetensors", NULL};
 static const char *const TABLE[] = {"sid.bin", NULL};
 static const char *const PROFILE[] = {"profile.bin", NULL};
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cachezoo import paths
-from cachezoo.bundles.cost import state_of
 from cachezoo.bundles.measured import promotion
 from cachezoo.systems.base import Card
 from cachezoo.systems.registry import bundling_of
@@ -163,6 +162,13 @@ def _beside(manifest: Mapping[str, Any], opened: str, lines: str) -> list[str]:
     if "admission." not in lines:
         return []
     return [f"admission = {opened.format(paths.bundle(manifest['policy']['admission']))}"]
+
+
+def state_of(cost: Mapping[str, Any]) -> str:
+    """What a runtime has to keep, in words."""
+    each = cost["state_bytes_per_key"]
+    beside = f" and {each} for each {cost['state_key']} remembered" if each else ""
+    return f"{cost['state_bytes']} bytes{beside}"
 
 
 def _facts(manifest: Mapping[str, Any]) -> list[str]:

@@ -138,9 +138,7 @@ def _read_set(folder: str, stated: Mapping[str, Any], width: int, files: Mapping
     return Golden(folder, stated, requests, *arrays)
 
 
-def compare(
-    golden: Golden, recomputed: Recomputed, where: str, sources: Sequence[str], *, decisions: bool = True
-) -> float:
+def compare(golden: Golden, recomputed: Recomputed, where: str, sources: Sequence[str]) -> float:
     """Hold what was recomputed against a golden set: features and decisions exactly, outputs within 1e-5.
 
     Args:
@@ -148,7 +146,6 @@ def compare(
         recomputed: the same of this runtime.
         where: the bundle, for the message.
         sources: files that the outputs were computed from: one, or one for each column.
-        decisions: they are compared too, and the branches.
 
     Returns:
         The largest difference of an output.
@@ -163,13 +160,10 @@ def compare(
         part = slice(column, column + 1) if len(sources) == recomputed.outputs.shape[-1] else slice(None)
         pair = [array[:, part] for array in (golden.outputs, recomputed.outputs)]
         _equal(outputs, pair[0], pair[1], OUTPUT_TOLERANCE, where, f" of {source}")
-    if decisions:
-        _equal(decided, golden.decisions, recomputed.decisions, 0.0, where, f" of {of}")
-        if dict(golden.stated["branches"]) != recomputed.branches:
-            message = (
-                f"{where}: {golden.folder} passes other branches than the manifest counts; export the bundle again"
-            )
-            raise BundleError(message)
+    _equal(decided, golden.decisions, recomputed.decisions, 0.0, where, f" of {of}")
+    if dict(golden.stated["branches"]) != recomputed.branches:
+        message = f"{where}: {golden.folder} passes other branches than the manifest counts; export the bundle again"
+        raise BundleError(message)
     return float(np.abs(golden.outputs.astype(np.float64) - recomputed.outputs).max(initial=0.0))
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cachezoo.bundles.cost import state_of
+from cachezoo.bundles.card import state_of
 from cachezoo.bundles.measured import promotion
 from cachezoo.bundles.released import load
 from cachezoo.show.formats import percent

@@ -14,7 +14,7 @@ from typing import Any
 
 from cachezoo.bundles import protocol
 from cachezoo.bundles.archive import read_archive
-from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, MODEL, REFUSED, SEAL, one_line
+from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
 from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
 from cachezoo.serving.strict_json import read_json
@@ -110,9 +110,7 @@ def _whole(where: str, manifest: dict[str, Any], digest: str, files: dict[str, b
     if manifest["model_digest"] != acting:
         raise _refuse(where, f"{MANIFEST} states another model_digest than that of the files it lists")
     manifest = {**manifest, **_acting(files[ACTS], manifest, where)}
-    bundling = bundling_of(manifest["kind"])
-    own = bundling.weights if bundling.onnx is None else (MODEL, *bundling.weights)
-    if missing := [name for name in own if name not in files]:
+    if missing := [name for name in bundling_of(manifest["kind"]).weights if name not in files]:
         raise _refuse(where, f"{MANIFEST} lists no {missing[0]}, which every {manifest['kind']} bundle has")
     return Checked(where, manifest, digest, acting, files)
 

@@ -18,7 +18,6 @@ MANIFEST = "manifest.json"
 SEAL = "manifest.sha256"
 REFUSED = "REFUSED.json"
 ACTS = "model.json"
-MODEL = "model.onnx"
 CARD = "card.md"
 GOLDEN = "golden"
 SYNTHETIC = "golden/synthetic"
@@ -27,7 +26,7 @@ GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS = (f"{GOLDEN}
 REQUIRED = (ACTS, CARD, GOLDEN_REQUESTS, GOLDEN_FEATURES, GOLDEN_OUTPUTS, GOLDEN_DECISIONS)
 # Keys of the model's document; all others are the manifest's.
 ACTING = (
-    *("kind", "category", "profile", "conformance", "arch", "inputs", "outputs", "features", "encodings"),
+    *("kind", "category", "profile", "conformance", "arch", "features", "encodings"),
     *("geometry", "calibration", "policy", "golden"),
 )
 

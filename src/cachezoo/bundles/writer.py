@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,15 +13,13 @@ import numpy as np
 
 from cachezoo.bundles.archive import archive_bytes
 from cachezoo.bundles.card import model_card
-from cachezoo.bundles.cost import model_cost
 from cachezoo.bundles.golden import golden_files, synthetic_folder
 from cachezoo.bundles.integrity import Checked
 from cachezoo.bundles.measured import Metrics, measured
-from cachezoo.bundles.protocol import ACTING, ACTS, CARD, MANIFEST, MODEL, PROTOCOL, SEAL, model_digest, seal
-from cachezoo.bundles.reader import Bundle, load, open_session, tensors
+from cachezoo.bundles.protocol import ACTING, ACTS, CARD, MANIFEST, PROTOCOL, SEAL, model_digest, seal
+from cachezoo.bundles.reader import Bundle, load
 from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document, schema
 from cachezoo.bundles.verification import verify_loaded
-from cachezoo.bundles.weights import check_finite
 from cachezoo.errors import BundleError, CachezooError
 from cachezoo.io import atomic_dir, atomic_file, dump_json
 from cachezoo.models.trained import TrainedModel, read_trained
@@ -119,9 +118,8 @@ def build_bundle(
     trained = read_trained(trained_dir)
     _check_shippable(trained)
     files = _model_files(trained, trained_dir)
-    session = open_session(files[MODEL], trained.model_id) if MODEL in files else None
-    engine = _engine(trained.model_dump(mode="json"), session, files, trained.model_id)
-    manifest = _draft(trained, session, files, metrics, settings)
+    engine = _engine(trained.model_dump(mode="json"), files, trained.model_id)
+    manifest = _draft(trained, files, metrics, settings)
     golden, recomputed = _choose_golden(manifest, engine, requests, settings)
     _check_parity(trained, trained_dir, recomputed)
     files.update(golden_files(golden, recomputed))
@@ -133,17 +131,14 @@ def build_bundle(
     return {**files, MANIFEST: text, SEAL: seal(digest)}, digest
 
 
-def _engine(manifest: Mapping[str, Any], session: Session | None, files: Mapping[str, bytes], model_id: str) -> Session:
+def _engine(manifest: Mapping[str, Any], files: Mapping[str, bytes], model_id: str) -> Session:
     """What decides in the bundle, see `Bundle.engine`."""
-    kind = _kind(manifest["kind"])
-    if session is not None and not kind.weights_decide:
-        return session
     try:
-        return kind.open_weights(manifest, files)
+        return _kind(manifest["kind"]).open_weights(manifest, files)
     except BundleError as error:
         message = f"{model_id}: is not exported: {error}"
         raise BundleError(message) from error
-    except ValueError as error:
+    except (ValueError, struct.error, RecursionError) as error:
         message = f"{model_id}: is not exported: {error}; train the model again"
         raise BundleError(message) from error
 
@@ -203,11 +198,6 @@ def _model_files(trained: TrainedModel, folder: Path) -> dict[str, bytes]:
         except OSError as error:
             message = f"{folder / name}: cannot be read ({error.strerror}); train the model again"
             raise BundleError(message) from error
-        check_finite(name, files[name], str(folder))
-    exported = bundling_of(trained.kind).onnx
-    if exported is not None:
-        files[MODEL] = exported.load()(folder)
-        check_finite(MODEL, files[MODEL], trained.model_id)
     return files
 
 
@@ -220,26 +210,18 @@ def _libraries(trained: TrainedModel, locked: Mapping[str, str]) -> dict[str, st
 
 
 def _draft(
-    trained: TrainedModel,
-    session: Session | None,
-    files: Mapping[str, bytes],
-    metrics: Metrics,
-    settings: ExportSettings,
+    trained: TrainedModel, files: Mapping[str, bytes], metrics: Metrics, settings: ExportSettings
 ) -> dict[str, Any]:
     """Both documents in one, without golden section, model digest and files."""
     values = trained.model_dump(mode="json")
     kind = _kind(trained.kind)
-    inputs, outputs = tensors(session, kind.units) if session is not None else ([], [])
     state = kind.state(values)
-    counted = asdict(kind.cost(values, files)) if kind.cost is not None else model_cost(files[MODEL])
     return {
         "PROTOCOL": PROTOCOL,
         "id": trained.model_id,
         "version": settings.version,
         **{name: values[name] for name in ("kind", "category", "arch", "features", "encodings", "geometry")},
         **{name: values[name] for name in ("calibration", "policy")},
-        "inputs": inputs,
-        "outputs": outputs,
         "profile": kind.profile(values),
         "conformance": dict(kind.conformance),
         "provenance": {
@@ -247,7 +229,7 @@ def _draft(
             "libraries": _libraries(trained, settings.libraries),
         },
         "cost": {
-            **counted,
+            **asdict(kind.cost(values, files)),
             "state_bytes": state.fixed,
             "state_bytes_per_key": state.each,
             "state_key": state.key,

@@ -11,7 +11,7 @@ from cachezoo.cli.common import Group, Json, print_values, project
 from cachezoo.cli.reading import FormatName
 from cachezoo.show.formats import percent
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, release and receive bundles.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, export, release and receive bundles.")
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
 
 
@@ -91,6 +91,20 @@ def bundle_release(
     if signed is not None:
         text = f"release {signed.number}, floor {signed.floor}, signed by the key of {key}"
         out().print(text, soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command("export")
+def bundle_export(
+    path: BundlePath,
+    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="The ONNX file to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write a bundle's network or forest as ONNX, checked on golden rows against the weights that decide."""
+    from cachezoo.bundles.onnx_export import export_onnx
+    from cachezoo.bundles.released import load
+
+    difference = export_onnx(load(path), onnx)
+    print_values({"file": str(onnx), "output_difference": difference}, as_json, f"{path}: written to {onnx}")
 
 
 @app.command("inspect")

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.kernels.forest import Trees, score_forest
+from cachezoo.serving.kind import Cost
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -55,15 +56,28 @@ class Forest:
 
 
 class ForestSession:
-    """Forests in the place of an ONNX session: one column of its single output for each."""
+    """Forests as a session: one column of its single output for each."""
 
     def __init__(self, forests: Sequence[Forest]) -> None:
         """Take the forests, in the order of the columns."""
-        self._forests = forests
+        self.forests = forests
 
     def run(self, outputs: list[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
         """One float64[n, forests] of `features` float32[n, F], whatever the output's name."""
-        return [np.stack([forest.scores(inputs["features"]) for forest in self._forests], axis=1)]
+        return [np.stack([forest.scores(inputs["features"]) for forest in self.forests], axis=1)]
+
+
+def forests_cost(texts: Sequence[bytes], features: int) -> Cost:
+    """Comparisons on the longest way down each tree, thresholds and leaves, of forests that are all evaluated."""
+    comparisons = parameters = 0
+    for text in texts:
+        trees = read_forest(text, features).trees
+        height = np.zeros(len(trees.feature) + 1, np.int64)  # the last is that of every leaf
+        for branch in reversed(range(len(trees.feature))):  # children have higher numbers
+            height[branch] = 1 + max(height[max(side[branch], -1)] for side in (trees.left, trees.right))
+        comparisons += int(height[np.maximum(trees.roots, -1)].sum())
+        parameters += len(trees.feature) + len(trees.leaf)
+    return Cost(0, comparisons, parameters, sum(map(len, texts)))
 
 
 def read_forest(data: bytes, features: int) -> Forest:

@@ -1,4 +1,4 @@
-"""An LSTM's step on numpy, from its safetensors file: what a runtime without ONNX computes, all in float32.
+"""An LSTM's step on numpy, from its safetensors file, all in float32.
 
 Tensors have the names and the order of gates of torch: of layer k `lstm.weight_ih_lk` [4 U, inputs] and
 `lstm.weight_hh_lk` [4 U, U], `lstm.bias_ih_lk` and `lstm.bias_hh_lk` [4 U], rows of the gates input, forget, cell,
@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.serving.graph import layers_of
+from cachezoo.serving.kind import Cost
 from cachezoo.serving.safetensors import read_safetensors
+from cachezoo.serving.stated import Sizes
 
 F32 = npt.NDArray[np.float32]
 GATES = 4
+SIZES: Sizes = {"arch.layers": (1, 64), "arch.units": (1, 1 << 12)}
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -48,6 +50,14 @@ def softmax(values: F32) -> F32:
     return found
 
 
+def lstm_cost(data: bytes, steps: int = 1) -> Cost:
+    """Counts of an LSTM that goes so many steps for an output, its heads once."""
+    tensors = read_safetensors(data)
+    sizes = {name: tensor.size for name, tensor in tensors.items() if tensor.ndim > 1}
+    macs = sum(size * (steps if name.startswith("lstm.") else 1) for name, size in sizes.items())
+    return Cost(macs, 0, sum(tensor.size for tensor in tensors.values()), len(data))
+
+
 class Lstm:
     """An LSTM with heads on its last layer."""
 
@@ -60,10 +70,9 @@ class Lstm:
             heads: outputs of each head, by name.
 
         Raises:
-            ValueError: it holds other tensors than those of the model, or is damaged.
-            ConfigError: the manifest states no sizes that a network can have.
+            ValueError: it holds other tensors than those of the model, numbers that are not finite, or is damaged.
         """
-        self.layers, self.units = layers_of(manifest)
+        self.layers, self.units = int(manifest["arch"]["layers"]), int(manifest["arch"]["units"])
         wanted = lstm_shapes(self.layers, len(manifest["features"]), self.units, heads)
         tensors = read_safetensors(data)
         if set(tensors) != set(wanted):
@@ -74,6 +83,9 @@ class Lstm:
             if tensors[name].shape != shape or tensors[name].dtype != np.dtype("<f4"):
                 sides = "x".join(map(str, shape))
                 message = f"tensor {name!r} is not float32 {sides}, as the bundle has it"
+                raise ValueError(message)
+            if not np.isfinite(tensors[name]).all():
+                message = f"tensor {name!r} holds weights that are not finite"
                 raise ValueError(message)
         self._tensors: dict[str, F32] = tensors
 

@@ -305,8 +305,8 @@ class CachingServing:
         return lanes.served(NOTHING, NOTHING), outputs, whole
 
 
-def onnx_infer(run: Callable[[list[str], dict[str, Any]], list[Any]], layers: int, units: int) -> Infer:
-    """One step through an ONNX session's `run`, as `cachezoo.systems.caching.onnx` names its tensors."""
+def session_infer(run: Callable[[list[str], dict[str, Any]], list[Any]], layers: int, units: int) -> Infer:
+    """One step through a session's `run`; the tensors have the names of `cachezoo.systems.caching.onnx`."""
 
     def infer(rows: F32, state: Any) -> tuple[F32, Any]:  # noqa: ANN401 - the state is the session's own
         h, c = state or (np.zeros((layers, len(rows), units), np.float32),) * 2
