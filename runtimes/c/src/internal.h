@@ -8,6 +8,9 @@
 
 /* ---- errors: one line, always returns `code` ---- */
 int cz_fail(cz_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* A bundle is refused: where it is, what is wrong with it, what to do; CZ_BAD_BUNDLE. */
+int cz_refuse(const char *where, cz_error *error, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* ---- numbers and texts ---- */
 /* A decimal number at the beginning of a text that ends with 0, as Python's float() and C's strtod read it, under every

@@ -41,8 +41,6 @@ int cz_store_open(const char *path, cz_store *store, cz_error *error);
 /* Read a file of a folder: it must still be plain and of the size that was found. */
 int cz_store_read(const cz_store *store, cz_entry *entry, cz_error *error);
 int cz_zip_read(const unsigned char *data, size_t size, cz_store *store, cz_error *error);
-int cz_refuse(const char *where, cz_error *error, const char *fix, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 
 /* Check what was found, and make the model of it; takes the store over. */
 int cz_open_store(cz_store *store, enum cz_precision precision, cz_bundle **bundle, cz_error *error);
