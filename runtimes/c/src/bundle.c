@@ -51,8 +51,8 @@ static int64_t bytes_at(const cz_bundle *bundle, const char *place) {
 void cz_bundle_info(const cz_bundle *bundle, cz_info *info) {
     if (!info)
         return;
-    *info = (cz_info){
-        .id = "", .version = "", .category = "", .profile = "", .threshold = (double)NAN, .prefetch = "none"};
+    *info =
+        (cz_info){.id = "", .version = "", .category = "", .profile = "", .threshold = (double)NAN, .prefetch = "none"};
     if (!bundle)
         return;
     const cz_json *root = &bundle->root, *threshold = cz_json_get(root, "calibration.threshold");

@@ -5,8 +5,8 @@
 
 #include "bundle.h"
 
-static const char *const REQUIRED[] = {CZ_ACTS, "card.md", "golden/requests.csv", "golden/features.npy", "golden/outputs.npy",
-                                       "golden/decisions.npy"};
+static const char *const REQUIRED[] = {
+    CZ_ACTS, "card.md", "golden/requests.csv", "golden/features.npy", "golden/outputs.npy", "golden/decisions.npy"};
 
 /* [A-Za-z0-9_][A-Za-z0-9_.-]* between slashes. */
 static bool portable(const char *path) {
@@ -69,8 +69,8 @@ static int read_manifest(cz_bundle *bundle, cz_error *error) {
     cz_sha256_of(raw->data, (size_t)raw->size, bundle->digest);
     snprintf(seal, sizeof seal, "%s  " CZ_MANIFEST "\n", bundle->digest);
     if (sealed->size != strlen(seal) || memcmp(sealed->data, seal, strlen(seal)) != 0)
-        return cz_refuse(store->where, error, CZ_AGAIN,
-                         CZ_MANIFEST " does not have the sha256 that %s states", CZ_SEAL);
+        return cz_refuse(store->where, error, CZ_AGAIN, CZ_MANIFEST " does not have the sha256 that %s states",
+                         CZ_SEAL);
     return cz_schema_check(cz_json_root(bundle->manifest), "bundle-manifest-2.json", place, error);
 }
 

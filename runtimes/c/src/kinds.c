@@ -45,8 +45,8 @@ const char *const *cz_kind_files(const char *kind) {
     static const struct {
         const char *kind;
         const char *const *files;
-    } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST}, {"caching", NETWORK},
-                 {"workload", NETWORK}, {"streams", TABLE}, {"virtual", PROFILE}};
+    } known[] = {{"admission", FOREST}, {"prefetch", RANGES}, {"reuse", FOREST},   {"caching", NETWORK},
+                 {"workload", NETWORK}, {"streams", TABLE},   {"virtual", PROFILE}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].kind, kind) == 0)
             return known[i].files;

@@ -3,8 +3,7 @@
 
 #include "reuse_check.h"
 
-bool cz_list_sound(const cz_link *links, int32_t end, cz_check *check, int64_t *length)
-{
+bool cz_list_sound(const cz_link *links, int32_t end, cz_check *check, int64_t *length) {
     int32_t before = end;
     *length = 0;
     for (int32_t slot = links[end].after; slot != end; slot = links[slot].after) {
@@ -17,7 +16,6 @@ bool cz_list_sound(const cz_link *links, int32_t end, cz_check *check, int64_t *
     return links[end].before == before;
 }
 
-void cz_check_anew(cz_check *check)
-{
+void cz_check_anew(cz_check *check) {
     memset(check->found, 0, (size_t)check->slots);
 }

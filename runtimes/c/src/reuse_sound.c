@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reuse_check.h"
 #include "reuse_cache.h"
+#include "reuse_check.h"
 
 #define MOST_NUMBER (INT64_C(1) << 56) /* of an access or a request */
 
-static bool table_sound(const cz_table *table, uint64_t requests)
-{
+static bool table_sound(const cz_table *table, uint64_t requests) {
     for (int64_t slot = CZ_FIRST_SLOT; slot < table->n.used; slot++) {
         const cz_key *key = &table->keys[slot];
         if (key->volume < 0 || key->number < 0 || key->request > requests)
@@ -19,16 +18,14 @@ static bool table_sound(const cz_table *table, uint64_t requests)
     return true;
 }
 
-static bool tracts_sound(const cz_table *table, const cz_tract *tracts, int64_t accesses)
-{
+static bool tracts_sound(const cz_table *table, const cz_tract *tracts, int64_t accesses) {
     for (int64_t slot = CZ_FIRST_SLOT; slot < table->n.used; slot++)
         if (tracts[slot].last < -1 || tracts[slot].last >= accesses)
             return false;
     return true;
 }
 
-static bool pages_sound(const cz_reuse *cache, int64_t rows)
-{
+static bool pages_sound(const cz_reuse *cache, int64_t rows) {
     for (int64_t slot = CZ_FIRST_SLOT; slot < cache->table.n.used; slot++) {
         const cz_page *page = &cache->pages[slot];
         if (page->last < -1 || page->last >= cache->n.accesses || page->row < CZ_NONE || page->row >= rows ||
@@ -38,8 +35,7 @@ static bool pages_sound(const cz_reuse *cache, int64_t rows)
     return true;
 }
 
-static bool past_sound(const cz_reuse *cache)
-{
+static bool past_sound(const cz_reuse *cache) {
     const cz_past *past = &cache->past;
     int64_t accesses = cache->n.accesses;
     for (int which = 0; which < 2; which++) {
@@ -50,14 +46,12 @@ static bool past_sound(const cz_reuse *cache)
     for (int64_t k = 0; k < past->ring; k++)
         if ((int32_t)(past->recent[k] & 0xFFFF) >= past->processes)
             return false;
-    return past->run >= 0 && past->run <= (double)MOST_NUMBER &&
-           table_sound(&past->regions, cache->n.requests) && table_sound(&past->stretches, cache->n.requests) &&
-           tracts_sound(&past->regions, past->region, accesses) &&
+    return past->run >= 0 && past->run <= (double)MOST_NUMBER && table_sound(&past->regions, cache->n.requests) &&
+           table_sound(&past->stretches, cache->n.requests) && tracts_sound(&past->regions, past->region, accesses) &&
            tracts_sound(&past->stretches, past->stretch, accesses);
 }
 
-static bool hazards_sound(const cz_hazards *hazards, int64_t accesses)
-{
+static bool hazards_sound(const cz_hazards *hazards, int64_t accesses) {
     int64_t every = hazards->capacity / 8 > 1 ? hazards->capacity / 8 : 1, ranked = hazards->n.ranked;
     if (ranked < 0 || ranked > accesses || accesses - ranked > every)
         return false;
@@ -73,8 +67,7 @@ static bool hazards_sound(const cz_hazards *hazards, int64_t accesses)
 }
 
 /* The forest's cache; found[slot] is 1 where a page is resident. */
-static bool worth_sound(const cz_worth *worth, cz_check *check)
-{
+static bool worth_sound(const cz_worth *worth, cz_check *check) {
     if (worth->n.used < 0 || worth->n.used > worth->capacity || worth->n.drawn < 0 || worth->n.drawn > MOST_NUMBER)
         return false;
     for (int64_t k = 0; k < worth->n.used; k++) {
@@ -91,8 +84,7 @@ static bool worth_sound(const cz_worth *worth, cz_check *check)
 }
 
 /* The follower must hold of expert e what `found` says that this holds. */
-static bool holders_sound(const cz_follow *follow, int e, const cz_check *check)
-{
+static bool holders_sound(const cz_follow *follow, int e, const cz_check *check) {
     for (int64_t slot = 0; slot < check->slots; slot++)
         if ((follow->pages[slot].holders >> e & 1) != (check->found[slot] != 0))
             return false;
@@ -100,8 +92,7 @@ static bool holders_sound(const cz_follow *follow, int e, const cz_check *check)
 }
 
 /* Places of the cache are each given to one page. */
-static bool slots_sound(const cz_follow *follow, cz_check *check)
-{
+static bool slots_sound(const cz_follow *follow, cz_check *check) {
     int64_t pages = 0;
     memset(check->taken, 0, (size_t)follow->capacity);
     for (int64_t slot = CZ_FIRST_SLOT; slot < check->slots; slot++) {
@@ -118,8 +109,7 @@ static bool slots_sound(const cz_follow *follow, cz_check *check)
     return pages == follow->n.used;
 }
 
-static bool follow_sound(const cz_follow *follow, cz_check *check)
-{
+static bool follow_sound(const cz_follow *follow, cz_check *check) {
     int64_t kept, strays;
     if (follow->n.leader < 0 || follow->n.leader >= follow->experts || follow->n.used < 0 ||
         follow->n.used > follow->capacity || !(follow->n.weight >= 1 && isfinite(follow->n.weight)))
@@ -132,8 +122,7 @@ static bool follow_sound(const cz_follow *follow, cz_check *check)
            slots_sound(follow, check);
 }
 
-static bool experts_sound(const cz_reuse *cache, cz_check *check)
-{
+static bool experts_sound(const cz_reuse *cache, cz_check *check) {
     cz_check_anew(check);
     if (!worth_sound(&cache->worth, check) || !holders_sound(&cache->follow, 0, check))
         return false;
@@ -146,13 +135,11 @@ static bool experts_sound(const cz_reuse *cache, cz_check *check)
     return true;
 }
 
-static int64_t rows_of(const cz_own *own)
-{
+static int64_t rows_of(const cz_own *own) {
     return own->trees.n ? own->sample * (CZ_EPOCHS + 1) : 0;
 }
 
-bool cz_reuse_sound(const cz_reuse *cache)
-{
+bool cz_reuse_sound(const cz_reuse *cache) {
     int64_t rows = rows_of(&cache->own), places = rows > cache->follow.capacity ? rows : cache->follow.capacity;
     cz_check check = {.slots = cache->table.n.used, .accesses = cache->n.accesses};
     if (cache->n.accesses < 0 || cache->n.accesses > MOST_NUMBER || cache->n.requests > (uint64_t)MOST_NUMBER ||

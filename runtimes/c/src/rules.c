@@ -86,7 +86,8 @@ static int check_streams(const cz_values *values, cz_error *error) {
 }
 
 static int check_virtual(const cz_values *values, cz_error *error) {
-    int64_t pages = cz_values_get(values, "arch.pages")->integer, fragment = cz_values_get(values, "arch.fragment")->integer;
+    int64_t pages = cz_values_get(values, "arch.pages")->integer,
+            fragment = cz_values_get(values, "arch.fragment")->integer;
     return pages % fragment ? no_model(values, error, "is no multiple of arch.fragment", "arch.pages") : CZ_OK;
 }
 

@@ -22,10 +22,10 @@ typedef struct cz_entry {
 
 typedef struct cz_store {
     char *where;
-    int folder; /* descriptor, -1 where all files are in memory */
+    int folder;        /* descriptor, -1 where all files are in memory */
     cz_entry *entries; /* by rising path, once they are all found */
     size_t count, room;
-    uint64_t bytes; /* of all */
+    uint64_t bytes;           /* of all */
     const struct cz_key *key; /* that the bundle is held to while it is opened; NULL: none is set */
 } cz_store;
 
@@ -33,8 +33,7 @@ int cz_store_new(const char *where, cz_store *store, cz_error *error);
 void cz_store_free(cz_store *store);
 cz_entry *cz_store_find(const cz_store *store, const char *path);
 /* Takes `data` over, also where it fails. */
-int cz_store_add(cz_store *store, const char *path, size_t length, unsigned char *data, uint64_t size,
-                 cz_error *error);
+int cz_store_add(cz_store *store, const char *path, size_t length, unsigned char *data, uint64_t size, cz_error *error);
 void cz_store_sort(cz_store *store);
 /* Find a bundle's files: in a folder their names and sizes, in an archive their bytes as well. */
 int cz_store_open(const char *path, cz_store *store, cz_error *error);

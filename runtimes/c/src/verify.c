@@ -97,8 +97,7 @@ static int remake(tally *on, const void *model, const cz_golden *golden) {
     return result;
 }
 
-static int verify_set(tally *on, const void *model, const cz_values *values, const cz_json *stated,
-                      const char *name) {
+static int verify_set(tally *on, const void *model, const cz_values *values, const cz_json *stated, const char *name) {
     cz_golden golden;
     int result = cz_golden_read(on->bundle, values, stated, on->folder, name, &golden, on->error);
     if (result)
