@@ -22,8 +22,8 @@ from cachezoo.bundles.protocol import ACTING, GOLDEN, one_line
 from cachezoo.bundles.schema import MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError, ConfigError
 from cachezoo.serving.kind import Kind, Recomputed, Session
+from cachezoo.serving.ranges import check_sizes
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import check_sizes
 from cachezoo.serving.synthetic import SyntheticSet, changed
 from cachezoo.systems.registry import bundling_of
 

@@ -33,14 +33,7 @@ MLflow has the same figure by the same name ([tracking.md](tracking.md)). Who ru
 
 @dataclass(frozen=True)
 class Released:
-    """A bundle of a release.
-
-    Attributes:
-        bundle: the bundle.
-        archive: its file.
-        sha256: of the archive.
-        size: bytes.
-    """
+    """A bundle of a release, with the sha256 and the bytes of its archive."""
 
     bundle: Bundle
     archive: Path

@@ -38,11 +38,7 @@ Lines = dict[str, str]
 
 
 class Forest:
-    """A forest that scores rows.
-
-    Attributes:
-        trees: its trees, flat.
-    """
+    """A forest that scores rows; its trees are flat."""
 
     def __init__(self, trees: Trees) -> None:
         """Take trees that `read_forest` checked."""

@@ -6,7 +6,7 @@ from typing import Any
 from cachezoo.errors import ConfigError
 from cachezoo.serving.forest import Forest, ForestSession, read_forest
 from cachezoo.serving.kind import BLOCK, FULL, State
-from cachezoo.serving.stated import Sizes
+from cachezoo.serving.ranges import Sizes
 
 NAMED = ("code.namespace", "code.user")  # formulas that read names which a block device does not know
 SIZES: Sizes = {

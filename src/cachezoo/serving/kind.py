@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cachezoo.serving.ranges import Sizes
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import Sizes
 from cachezoo.serving.synthetic import SyntheticSet
 
 F32 = npt.NDArray[np.float32]

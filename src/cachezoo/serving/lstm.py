@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.serving.kind import Cost
+from cachezoo.serving.ranges import Sizes
 from cachezoo.serving.safetensors import read_safetensors
-from cachezoo.serving.stated import Sizes
 
 F32 = npt.NDArray[np.float32]
 GATES = 4

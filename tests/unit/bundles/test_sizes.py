@@ -10,7 +10,7 @@ import pytest
 from cachezoo.bundles import load, verify
 from cachezoo.bundles.protocol import GOLDEN_REQUESTS, MANIFEST
 from cachezoo.errors import BundleError, ConfigError
-from cachezoo.serving.stated import check_sizes, whole
+from cachezoo.serving.ranges import check_sizes, whole
 from cachezoo.systems.registry import SYSTEMS, bundling_of
 from tests.bundle_data import reseal
 

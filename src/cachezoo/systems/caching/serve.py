@@ -17,8 +17,8 @@ from cachezoo.features.sequence import FEEDBACK_WIDTH, Columns, Memory, check_fo
 from cachezoo.kernels import manager
 from cachezoo.kernels.manager_limits import Cache, manager_limits
 from cachezoo.kernels.outcome import HIT
+from cachezoo.serving.ranges import choice, flag
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import choice, flag
 from cachezoo.traces.pages import PageAccesses
 
 I64 = npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from cachezoo.features.history import AdmissionFeatures, Bool
 from cachezoo.flash.modes import ALL, is_mode, is_plain, plain_prefetch
 from cachezoo.kernels.flash import Prefetch
 from cachezoo.kernels.segments import I32, I64, Geometry
-from cachezoo.serving.stated import LARGEST, number
+from cachezoo.serving.ranges import LARGEST, number
 from cachezoo.systems.admission.serve import HistoryServing
 
 F32 = npt.NDArray[np.float32]

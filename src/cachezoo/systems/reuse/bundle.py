@@ -12,8 +12,8 @@ from cachezoo.kernels.reuse.past import CONTEXTS, SEEN_KINDS, WIDTH
 from cachezoo.serving.forest import forests_cost
 from cachezoo.serving.history import open_forests
 from cachezoo.serving.kind import EXACT_FOREST, FULL, Kind, Recomputed, Session, State
+from cachezoo.serving.ranges import LARGEST, number, whole
 from cachezoo.serving.requests import RequestBatch
-from cachezoo.serving.stated import LARGEST, number, whole
 from cachezoo.systems.reuse import synthetic
 from cachezoo.systems.reuse.plan import FOLLOWING
 from cachezoo.systems.reuse.serve import ReuseServing
