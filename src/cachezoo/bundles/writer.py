@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -138,7 +137,7 @@ def _engine(manifest: Mapping[str, Any], files: Mapping[str, bytes], model_id: s
     except BundleError as error:
         message = f"{model_id}: is not exported: {error}"
         raise BundleError(message) from error
-    except (ValueError, struct.error, RecursionError) as error:
+    except ValueError as error:
         message = f"{model_id}: is not exported: {error}; train the model again"
         raise BundleError(message) from error
 

@@ -24,13 +24,17 @@ def read_safetensors(data: bytes) -> dict[str, npt.NDArray[Any]]:
     """Tensors of a safetensors file by name.
 
     Raises:
-        ValueError, struct.error, RecursionError: damaged.
+        ValueError: damaged.
     """
-    (length,) = struct.unpack("<Q", data[:8])
-    if length > len(data) - 8:
-        message = "the header is longer than the file"
+    length = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
+    if not 0 < length <= len(data) - 8:
+        message = "the header is missing, or longer than the file"
         raise ValueError(message)
-    header = read_json(data[8 : 8 + length])
+    try:
+        header = read_json(data[8 : 8 + length])
+    except RecursionError as error:
+        message = "the header has too many levels"
+        raise ValueError(message) from error
     if not isinstance(header, dict):
         message = "the header is no JSON object"
         raise ValueError(message)
